@@ -1,0 +1,118 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+
+let package = Package(
+    name: "credential-vault",
+    products: [
+        .library(name: "CredentialVault", targets: ["CredentialVault"]),
+        .library(name: "VaultAuth", targets: ["VaultAuth"]),
+        .library(name: "VaultStorage", targets: ["VaultStorage"]),
+        .library(name: "KeyService", targets: ["KeyService"]),
+        .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
+        .library(name: "VaultTesting", targets: ["VaultTesting"]),
+        .executable(name: "vault", targets: ["vault"]),
+        .executable(name: "vault-key-service", targets: ["vault-key-service"]),
+        .executable(name: "vault-dev", targets: ["vault-dev"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift.git", exact: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
+    ],
+    targets: [
+        // The C libraries. Both are linked dynamically: statically together they clash.
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+
+        // The libraries, lowest first. A target imports only what stands above it here.
+        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", crypto]),
+        .target(name: "KeyServiceAPI"),
+        .target(name: "VaultHTTP", dependencies: [asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix]),
+        .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", httpTypes, jwtKit, crypto]),
+        .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
+        .target(name: "VaultStorage", dependencies: ["VaultCrypto", "KeyService", grdb]),
+        .target(
+            name: "VaultAuth",
+            dependencies: ["OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),
+        .target(
+            name: "CredentialVault",
+            dependencies: ["VaultAuth", "VaultStorage", "OpenIDConnect", "KeyService", "VaultCrypto", "VaultHTTP"]),
+        .target(
+            name: "KeyServiceServer",
+            dependencies: [
+                "KeyServiceAPI", "VaultCrypto", hummingbird, grdb, logging, nioCore, nioPosix, serviceLifecycle,
+            ]),
+        .target(
+            name: "VaultTesting",
+            dependencies: [
+                "CredentialVault", "KeyService", "VaultStorage", "VaultHTTP", "VaultCrypto", "OpenIDConnect",
+                hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes,
+            ]),
+
+        // The programs.
+        .target(
+            name: "VaultCommands",
+            dependencies: ["CredentialVault", "VaultHTTP", argumentParser, configuration]),
+        .executableTarget(name: "vault", dependencies: ["VaultCommands"]),
+        .executableTarget(
+            name: "vault-key-service",
+            dependencies: ["KeyServiceServer", argumentParser, configuration, logging, serviceLifecycle, unixSignals]),
+        .executableTarget(
+            name: "vault-dev",
+            dependencies: ["VaultTesting", "KeyServiceServer", argumentParser, logging, serviceLifecycle, unixSignals]),
+
+        // The tests. Tests/EndToEnd holds those that drive the programs from outside.
+        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
+        .testTarget(
+            name: "OpenIDConnectTests", dependencies: ["OpenIDConnect", "VaultTesting", "VaultHTTP", jwtKit, httpTypes]),
+        .testTarget(
+            name: "KeyServiceServerTests",
+            dependencies: [
+                "KeyServiceServer", "KeyServiceAPI", "VaultCrypto",
+                .product(name: "HummingbirdTesting", package: "hummingbird"), logging,
+            ]),
+        .testTarget(name: "VaultStorageTests", dependencies: ["VaultStorage", "VaultTesting", "VaultCrypto"]),
+        .testTarget(
+            name: "VaultAuthTests",
+            dependencies: [
+                "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where [.regular, .executable, .test].contains(target.type) {
+    target.swiftSettings =
+        (target.swiftSettings ?? []) + [
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+        ]
+    // Set where the package is developed: a warning of a later compiler must not stop its users.
+    if Context.environment["CREDENTIAL_VAULT_STRICT"] != nil {
+        target.swiftSettings?.append(.treatAllWarnings(as: .error))
+    }
+}

@@ -1,0 +1,38 @@
+internal import Crypto
+internal import Foundation
+
+/// HKDF-SHA512 (RFC 5869) over secrets in guarded memory.
+public enum KeyDerivation {
+    /// Derives bytes from one secret.
+    ///
+    /// - Parameters:
+    ///   - secret: the key material.
+    ///   - salt: RFC 5869's salt; may be empty.
+    ///   - info: a versioned purpose label, so that two uses of one key never give the same bytes.
+    ///   - count: the size of the result, at most 16,320 bytes.
+    public static func hkdf(
+        _ secret: borrowing SecretBytes, salt: [UInt8] = [], info: String, count: Int = 32
+    ) throws -> SecretBytes {
+        guard (1...255 * SHA512.byteCount).contains(count) else {
+            throw VaultCryptoError(.invalidInput, "HKDF-SHA512 gives 1 to 16,320 bytes.")
+        }
+        let key = secret.withUnsafeBytes { SymmetricKey(data: $0) }
+        let derived = HKDF<SHA512>.deriveKey(
+            inputKeyMaterial: key, salt: salt, info: Array(info.utf8), outputByteCount: count)
+        return try derived.withUnsafeBytes { try SecretBox(SecretBytes(copying: $0)) }.take()
+    }
+
+    /// Derives bytes from two secrets, one after the other: both are needed. See ``hkdf(_:salt:info:count:)``.
+    public static func hkdf(
+        _ first: borrowing SecretBytes, _ second: borrowing SecretBytes, salt: [UInt8] = [], info: String,
+        count: Int = 32
+    ) throws -> SecretBytes {
+        let joined = try SecretBytes(count: first.count + second.count) { target in
+            first.withUnsafeBytes { target.copyMemory(from: $0) }
+            second.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: target[first.count...]).copyMemory(from: $0)
+            }
+        }
+        return try hkdf(joined, salt: salt, info: info, count: count)
+    }
+}

@@ -1,0 +1,40 @@
+internal import Foundation
+
+/// Brings a password into the one form that is stretched (RFC 8265 section 4.2, the OpaqueString profile).
+public enum Password {
+    /// Prepares and enforces the OpaqueString profile: spaces that are not ASCII become ASCII spaces, the text becomes
+    /// Unicode NFC, and control characters, unassigned code points and the like are refused. Case is kept.
+    ///
+    /// Printable ASCII never leaves guarded memory; anything else passes through a `String`, which cannot be wiped.
+    ///
+    /// - Throws: ``VaultCryptoError`` with code `invalidPassword`: ask for another one.
+    public static func opaqueString(_ password: borrowing SecretBytes) throws -> SecretBytes {
+        guard password.count > 0 else { throw VaultCryptoError(.invalidPassword, "The password is empty.") }
+        let isPlain = password.withUnsafeBytes { $0.allSatisfy { (0x20...0x7E).contains($0) } }
+        if isPlain { return try password.copy() }
+        guard let text = password.utf8String() else {
+            throw VaultCryptoError(.invalidPassword, "The password is not valid UTF-8.")
+        }
+        let mapped = String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { $0.properties.generalCategory == .spaceSeparator ? " " : $0 }))
+        let normalized = mapped.precomposedStringWithCanonicalMapping
+        guard normalized.unicodeScalars.allSatisfy(isAllowed) else {
+            throw VaultCryptoError(.invalidPassword, "The password has a control character or one that cannot be used.")
+        }
+        return try SecretBytes(utf8: normalized)
+    }
+
+    /// PRECIS FreeformClass (RFC 8264 section 8), without the contextual rules: what needs them is refused.
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .unassigned, .surrogate, .privateUse, .lineSeparator, .paragraphSeparator: return false
+        default: break
+        }
+        if scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.isNoncharacterCodePoint { return false }
+        switch scalar.value {
+        case 0x1100...0x11FF, 0xA960...0xA97C, 0xD7B0...0xD7FB: return false  // old Hangul jamo
+        default: return true
+        }
+    }
+}

@@ -1,0 +1,79 @@
+public import HTTPTypes
+
+/// One HTTP exchange, body included, within limits. The seam for everything that talks HTTP.
+///
+/// A conformer must not retry (a refresh token or a guess may be spent by the first try), must not follow redirects,
+/// must not log bodies or the `Authorization` header, must enforce `limits`, and must be safe to call from any number
+/// of tasks at once. It throws ``HTTPError`` and nothing else.
+public protocol HTTPTransport: Sendable {
+    /// Sends `request` and returns the whole answer, whatever its status.
+    func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer
+}
+
+/// How long an exchange may take, and how large its answer may be.
+public struct HTTPLimits: Sendable {
+    /// How long a connection may take to come up. 10 seconds.
+    public var connect: Duration = .seconds(10)
+    /// How long the whole exchange may take. 30 seconds.
+    public var exchange: Duration = .seconds(30)
+    /// The largest body that is read, in bytes. 1 MiB.
+    public var bodyBytes = 1 << 20
+
+    public init() {}
+}
+
+/// A complete answer. Its description leaves the body out, as it may hold tokens.
+public struct HTTPAnswer: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+    public var status: HTTPResponse.Status
+    public var headerFields: HTTPFields
+    public var body: [UInt8]
+
+    public init(status: HTTPResponse.Status, headerFields: HTTPFields = [:], body: [UInt8] = []) {
+        self.status = status
+        self.headerFields = headerFields
+        self.body = body
+    }
+
+    public var description: String { "HTTPAnswer(\(status.code), \(body.count) bytes)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["status": status.code]) }
+}
+
+/// Why an exchange failed. It names the host, never a path, query or body.
+public struct HTTPError: Error, Sendable, CustomStringConvertible {
+    /// What happened. New codes may be added, so a `switch` over them needs a `default`.
+    public struct Code: Hashable, Sendable {
+        let name: String
+        /// No connection came up: the request was certainly not received.
+        public static let notConnected = Code(name: "notConnected")
+        /// The connection broke or the time ran out: the request may or may not have been carried out.
+        public static let interrupted = Code(name: "interrupted")
+        /// The answer is larger than allowed.
+        public static let answerTooLarge = Code(name: "answerTooLarge")
+        /// The URL is not one that may be called: plain `http:` to another machine, or no host.
+        public static let forbiddenURL = Code(name: "forbiddenURL")
+        /// The task was cancelled.
+        public static let cancelled = Code(name: "cancelled")
+    }
+
+    public let code: Code
+    /// The host and port that were called.
+    public let authority: String
+    public let underlying: (any Error)?
+
+    public init(_ code: Code, authority: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.authority = authority
+        self.underlying = underlying
+    }
+
+    public var description: String {
+        switch code {
+        case .notConnected: "No connection to \(authority)."
+        case .interrupted: "The connection to \(authority) broke, or no answer came in time."
+        case .answerTooLarge: "The answer of \(authority) is larger than allowed."
+        case .forbiddenURL: "\(authority) may not be called: it needs https (plain http only works on this machine)."
+        default: "The call to \(authority) was cancelled."
+        }
+    }
+}
