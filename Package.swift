@@ -46,6 +46,7 @@ let package = Package(
         // The C libraries. Both are linked dynamically: statically together they clash.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CLinux"),
 
         // The libraries, lowest first. A target imports only what stands above it here.
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", crypto]),
@@ -53,7 +54,7 @@ let package = Package(
         .target(name: "VaultHTTP", dependencies: [asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix]),
         .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
-        .target(name: "VaultStorage", dependencies: ["VaultCrypto", "KeyService", grdb]),
+        .target(name: "VaultStorage", dependencies: ["CLinux", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
             dependencies: ["OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),

@@ -1,0 +1,15 @@
+/* System calls that Swift does not see: variadic ones, and those behind _GNU_SOURCE. */
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* Sets blocks aside for a file without changing its size; 0, or -1 with errno. */
+static inline int linux_fallocate_keep_size(int descriptor, off_t offset, off_t length) {
+    return (int)syscall(SYS_fallocate, descriptor, 1 /* FALLOC_FL_KEEP_SIZE */, offset, length);
+}
+
+/* Nobody but root may read this process's memory, and it leaves no core dump; 0, or -1 with errno. */
+static inline int linux_forbid_dumps(void) {
+    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}

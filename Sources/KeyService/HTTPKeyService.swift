@@ -1,0 +1,132 @@
+internal import Foundation
+internal import HTTPTypes
+internal import KeyServiceAPI
+public import VaultCrypto
+public import VaultHTTP
+
+/// The key service over HTTP, protocol version 1 (Trifork Identity Manager's).
+public struct HTTPKeyService: KeyService {
+    private let scheme: String
+    private let authority: String
+    private let basePath: String
+    private let transport: any HTTPTransport
+
+    /// - Parameters:
+    ///   - baseURL: what comes before `/keyservice/v1/…`; may have a path such as `/auth/realms/demo`. `https:`, or
+    ///     `http:` to this machine.
+    ///   - transport: carries the calls.
+    /// - Throws: ``KeyServiceError`` with code `invalidURL`.
+    public init(baseURL: String, transport: any HTTPTransport) throws {
+        guard let parts = URLComponents(string: baseURL), let scheme = parts.scheme?.lowercased(),
+            scheme == "https" || scheme == "http", let host = parts.host, !host.isEmpty, parts.query == nil,
+            parts.fragment == nil, parts.user == nil
+        else {
+            throw KeyServiceError(
+                .invalidURL, "The key service's URL must look like https://keys.example.com, with no query in it.")
+        }
+        self.scheme = scheme
+        authority = parts.port.map { "\(host):\($0)" } ?? host
+        var path = parts.percentEncodedPath
+        while path.hasSuffix("/") { path.removeLast() }
+        basePath = path
+        self.transport = transport
+    }
+
+    public func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey {
+        let text = try Self.text(secret)
+        let answer = try await post(KeyServicePath.createKey, CreateKeyRequest(secret: text))
+        guard answer.status == .ok else { throw refusal(answer) }
+        return try Self.key(in: answer)
+    }
+
+    public func releaseKey(
+        id: String, secret: borrowing SecretBytes, kind: KeySecretKind
+    ) async throws -> ReleasedKey {
+        let text = try Self.text(secret)
+        let request =
+            switch kind {
+            case .secret: KeyRequest(keyid: id, secret: text)
+            case .longSecret: KeyRequest(keyid: id, longsecret: text)
+            }
+        let answer = try await post(KeyServicePath.key, request)
+        guard answer.status == .ok else { throw refusal(answer) }
+        let released = try Self.key(in: answer)
+        guard released.id == id else {
+            throw KeyServiceError(.invalidAnswer, "The key service answered with another key than the one asked for.")
+        }
+        return released
+    }
+
+    /// Any answer will do: what matters is that something that speaks HTTP is there. An empty request is no guess.
+    public func checkReachable() async throws {
+        let answer = try await post(KeyServicePath.key, KeyRequest(keyid: ""))
+        if answer.status.code >= 500 { throw refusal(answer) }
+    }
+
+    private static func text(_ secret: borrowing SecretBytes) throws -> String {
+        guard let text = secret.utf8String(), !text.isEmpty else {
+            throw KeyServiceError(.invalidAnswer, "A secret for the key service has to be text.")
+        }
+        return text
+    }
+
+    private func post(_ path: String, _ body: some Encodable) async throws -> HTTPAnswer {
+        let request = HTTPRequest(
+            method: .post, scheme: scheme, authority: authority, path: basePath + path,
+            headerFields: [.contentType: "application/json", .accept: "application/json"])
+        do {
+            return try await transport.send(request, body: Array(JSONEncoder().encode(body)), limits: HTTPLimits())
+        } catch let error as HTTPError where error.code == .forbiddenURL {
+            throw KeyServiceError(.invalidURL, "The key service needs https (plain http only works on this machine).")
+        } catch let error as HTTPError where error.code == .cancelled {
+            throw CancellationError()
+        } catch {
+            throw KeyServiceError(.unavailable, "The key service at \(authority) does not answer.", underlying: error)
+        }
+    }
+
+    private func refusal(_ answer: HTTPAnswer) -> KeyServiceError {
+        switch answer.status.code {
+        case 401:
+            let problem = try? JSONDecoder().decode(KeyServiceProblem.self, from: Data(answer.body))
+            return KeyServiceError(
+                .wrongSecret, "The secret is wrong.", guessesRemaining: problem?.guessesRemaining)
+        case 403, 204:
+            return KeyServiceError(.keyLocked, "The key is locked after too many wrong guesses.")
+        case 404 where answer.isJSON:
+            return KeyServiceError(.noSuchKey, "The key service does not know this key.")
+        case 404:
+            return KeyServiceError(.invalidAnswer, "There is no key service at \(authority)\(basePath).")
+        case 429, 503, 502, 504:
+            return KeyServiceError(.unavailable, "The key service at \(authority) is busy.")
+        case 500:
+            return KeyServiceError(.unavailable, "The key service at \(authority) has a fault of its own (status 500).")
+        default:
+            return KeyServiceError(
+                .invalidAnswer, "The key service at \(authority) refused the request (status \(answer.status.code)).")
+        }
+    }
+
+    private static func key(in answer: HTTPAnswer) throws -> ReleasedKey {
+        guard let response = try? JSONDecoder().decode(KeyResponse.self, from: Data(answer.body)), !response.keyid.isEmpty,
+            let encoded = try? SecretBytes(utf8: response.key)
+        else { throw KeyServiceError(.invalidAnswer, "The key service's answer is not what its protocol says.") }
+        let key: SecretBytes
+        do {
+            key = try SecretBase64.decode(encoded, .standard)
+        } catch {
+            throw KeyServiceError(.invalidAnswer, "The key service's key is not base64.")
+        }
+        guard key.count == 32 else {
+            throw KeyServiceError(.invalidAnswer, "The key service's key is not 32 bytes long.")
+        }
+        return ReleasedKey(id: response.keyid, key: key, longSecret: try SecretBytes(utf8: response.longsecret))
+    }
+}
+
+extension HTTPAnswer {
+    /// A proxy's own 404 page is no word of the key service about a key.
+    fileprivate var isJSON: Bool {
+        headerFields[.contentType]?.lowercased().hasPrefix("application/json") ?? body.isEmpty
+    }
+}

@@ -1,0 +1,81 @@
+public import VaultCrypto
+
+/// The remote service that hands out a key after it has checked a secret, and counts wrong guesses.
+///
+/// A conformer must not retry by itself (each try is a guess that counts), must not keep or log the secret or the key,
+/// and must be safe to call from any number of tasks at once. It throws ``KeyServiceError`` and nothing else.
+public protocol KeyService: Sendable {
+    /// Makes a new key that `secret` releases.
+    ///
+    /// - Parameter secret: UTF-8 text, at least one byte.
+    func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey
+
+    /// Asks for a key. A wrong secret costs one of the few guesses.
+    ///
+    /// - Parameters:
+    ///   - id: what ``ReleasedKey/id`` was when the key was made.
+    ///   - secret: UTF-8 text.
+    ///   - kind: which of the key's two secrets it is.
+    func releaseKey(id: String, secret: borrowing SecretBytes, kind: KeySecretKind) async throws -> ReleasedKey
+
+    /// Finds out whether the service answers, without spending a guess.
+    func checkReachable() async throws
+}
+
+/// The two secrets that release a key.
+public enum KeySecretKind: Sendable {
+    /// The secret that the key was made with.
+    case secret
+    /// The 256-bit one that the service made itself and handed out with the key.
+    case longSecret
+}
+
+/// A key that the service handed out.
+public struct ReleasedKey: ~Copyable, Sendable {
+    /// The id of the key at the service.
+    public let id: String
+    /// The key, 32 bytes.
+    public let key: SecretBytes
+    /// The long secret for the same key, for a biometric provider to protect; UTF-8 text.
+    public let longSecret: SecretBytes
+
+    public init(id: String, key: consuming SecretBytes, longSecret: consuming SecretBytes) {
+        self.id = id
+        self.key = key
+        self.longSecret = longSecret
+    }
+}
+
+/// Why the key service gave no key. It carries no secret and nothing of the answer's body.
+public struct KeyServiceError: Error, Sendable, CustomStringConvertible {
+    /// What happened. New codes may be added, so a `switch` over them needs a `default`.
+    public struct Code: Hashable, Sendable {
+        let name: String
+        /// The secret is wrong: ask the person again.
+        public static let wrongSecret = Code(name: "wrongSecret")
+        /// Too many wrong guesses: this key is never handed out again. Register again.
+        public static let keyLocked = Code(name: "keyLocked")
+        /// The service does not know the key: it was deleted there, or this is another service. Register again.
+        public static let noSuchKey = Code(name: "noSuchKey")
+        /// No answer, or an answer that says "later": try again. Whether a guess was counted is not known.
+        public static let unavailable = Code(name: "unavailable")
+        /// The service refuses the request itself, or its answer makes no sense: the URL is probably wrong.
+        public static let invalidAnswer = Code(name: "invalidAnswer")
+        /// The URL of the service is not one that may be used.
+        public static let invalidURL = Code(name: "invalidURL")
+    }
+
+    public let code: Code
+    /// How many wrong guesses are left, when the service told.
+    public let guessesRemaining: Int?
+    /// One sentence for a person.
+    public let description: String
+    public let underlying: (any Error)?
+
+    public init(_ code: Code, _ description: String, guessesRemaining: Int? = nil, underlying: (any Error)? = nil) {
+        self.code = code
+        self.description = description
+        self.guessesRemaining = guessesRemaining
+        self.underlying = underlying
+    }
+}

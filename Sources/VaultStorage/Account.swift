@@ -1,0 +1,123 @@
+public import Foundation
+public import VaultCrypto
+
+/// Who an account belongs to, as OpenID Connect names it: a subject is unique only within its issuer.
+public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
+    /// The issuer (`iss`): the provider's URL, exactly as the provider writes it.
+    public let issuer: String
+    /// The subject (`sub`): the provider's name for the person, often not readable.
+    public let subject: String
+
+    public init(issuer: String, subject: String) {
+        self.issuer = issuer
+        self.subject = subject
+    }
+
+    public var description: String { "\(subject) at \(issuer)" }
+}
+
+/// What is stored of one account in the clear: what is needed to find it and to ask for its key.
+public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+    public let id: AccountID
+    /// A name that the person chose for `--user`.
+    public var alias: String?
+    /// The e-mail address of the last ID token.
+    public var email: String?
+    /// The `preferred_username` of the last ID token.
+    public var preferredUsername: String?
+    /// The client that registered the account; refreshing needs the same one.
+    public var clientID: String
+    /// The base URL of the key service that holds the account's keys.
+    public var keyServiceURL: String
+    /// 32 random bytes that go into every Argon2id of this account and are never at the key service: whoever has only
+    /// the service's database cannot test a password.
+    public let deviceSecret: [UInt8]
+    /// When the account was registered first.
+    public let createdAt: Date
+    /// Set while a refresh is under way. Found set later, it tells an interrupted refresh from an expired token.
+    public var refreshStartedAt: Date?
+    /// The ways to the vault key. Staged ones are not among them.
+    public var keyslots: [Keyslot]
+
+    public init(
+        id: AccountID, alias: String? = nil, email: String? = nil, preferredUsername: String? = nil, clientID: String,
+        keyServiceURL: String, deviceSecret: [UInt8], createdAt: Date, refreshStartedAt: Date? = nil,
+        keyslots: [Keyslot] = []
+    ) {
+        self.id = id
+        self.alias = alias
+        self.email = email
+        self.preferredUsername = preferredUsername
+        self.clientID = clientID
+        self.keyServiceURL = keyServiceURL
+        self.deviceSecret = deviceSecret
+        self.createdAt = createdAt
+        self.refreshStartedAt = refreshStartedAt
+        self.keyslots = keyslots
+    }
+
+    /// What to call the account in front of a person.
+    public var displayName: String { alias ?? preferredUsername ?? email ?? id.subject }
+
+    /// The keyslot that a password opens.
+    public var passwordKeyslot: Keyslot? { keyslots.first { $0.kind == .password } }
+
+    public var description: String { "Account(\(id))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}
+
+/// One way to the vault key: the vault key sealed under this slot's own key.
+public struct Keyslot: Sendable, Hashable {
+    /// What opens a keyslot.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A password, with its key at the key service.
+        public static let password = Kind(rawValue: "password")
+    }
+
+    /// A random id; part of what the slot's key is derived from.
+    public let id: String
+    public let kind: Kind
+    /// The salt of this slot's Argon2id, 16 bytes.
+    public let salt: [UInt8]
+    /// The cost of this slot's Argon2id.
+    public let argon2: Argon2Parameters
+    /// The id of this slot's key at the key service.
+    public let keyID: String
+    /// The vault key in a ``SealedEnvelope``.
+    public let wrapped: [UInt8]
+    public let createdAt: Date
+
+    public init(
+        id: String, kind: Kind, salt: [UInt8], argon2: Argon2Parameters, keyID: String, wrapped: [UInt8],
+        createdAt: Date
+    ) {
+        self.id = id
+        self.kind = kind
+        self.salt = salt
+        self.argon2 = argon2
+        self.keyID = keyID
+        self.wrapped = wrapped
+        self.createdAt = createdAt
+    }
+}
+
+/// The name of a sealed item within an account.
+public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public var description: String { rawValue }
+
+    /// The refresh token, with the scope it was granted for.
+    public static let refreshToken = ItemName(rawValue: "vault/refresh-token")
+    /// The last access token, with its expiry.
+    public static let accessToken = ItemName(rawValue: "vault/access-token")
+    /// The verified claims of the last ID token, as JSON.
+    public static let idTokenClaims = ItemName(rawValue: "vault/id-token-claims")
+
+    /// Whether the vault itself keeps this item. An app's own items must not begin with `vault/`.
+    public var isReserved: Bool { rawValue.hasPrefix("vault/") }
+}

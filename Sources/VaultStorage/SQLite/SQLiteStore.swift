@@ -1,0 +1,144 @@
+internal import Foundation
+internal import GRDB
+
+/// The store on disk: one SQLite database for all accounts of a user of this machine.
+public final class SQLiteStore: SecureStore {
+    let folder: StoreFolder
+    let database: DatabaseQueue
+    private let clock: any Clock<Duration>
+
+    /// Opens the store, and makes it when it is not there. It blocks for a moment on the disk.
+    ///
+    /// - Parameters:
+    ///   - path: the folder. It is made with mode 0700, and refused when others own it or may enter it.
+    ///   - clock: counts the wait for another process's lock.
+    /// - Throws: ``StoreError`` with code `unsafePermissions`, `unreadable`, `corrupt`, `busy` or `newerVersion`.
+    public init(folder path: String, clock: any Clock<Duration> = ContinuousClock()) throws {
+        self.clock = clock
+        folder = try StoreFolder(preparing: path)
+        database = try Self.translatingErrors { [folder] in
+            if !folder.hasDatabase { try Self.create(in: folder) }
+            try folder.requirePrivateFiles()
+            return try Self.open(folder)
+        }
+    }
+
+    // MARK: - Reading
+
+    public func accounts() async throws -> [Account] {
+        try await read { db in
+            let slots = Dictionary(
+                grouping: try Row.fetchAll(db, sql: "SELECT * FROM keyslot WHERE staged = 0 ORDER BY created_at"),
+                by: { $0["account_id"] as Int64 })
+            return try Row.fetchAll(db, sql: "SELECT \(Account.columns) FROM account ORDER BY created_at, id").map { row in
+                let id = AccountID(issuer: row["issuer"], subject: row["subject"])
+                return try Account(row: row, keyslots: (slots[row["id"]] ?? []).map { try Keyslot(row: $0, of: id) })
+            }
+        }
+    }
+
+    public func accounts(named name: String) async throws -> [Account] {
+        try await read { db in
+            // UNION lets each condition use its own index, however many accounts there are.
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT \(Account.columns) FROM account WHERE id IN (
+                        SELECT id FROM account WHERE subject = :name UNION SELECT id FROM account WHERE alias = :name
+                        UNION SELECT id FROM account WHERE email = :name
+                        UNION SELECT id FROM account WHERE preferred_username = :name
+                    ) ORDER BY created_at, id
+                    """, arguments: ["name": name])
+            return try rows.map { try Self.account(db, row: $0) }
+        }
+    }
+
+    public func account(_ id: AccountID) async throws -> Account? {
+        try await read { db in
+            try Row.fetchOne(
+                db, sql: "SELECT \(Account.columns) FROM account WHERE subject = ? AND issuer = ?",
+                arguments: [id.subject, id.issuer]
+            ).map { try Self.account(db, row: $0) }
+        }
+    }
+
+    public func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? {
+        try await read { db in
+            try Data.fetchOne(
+                db,
+                sql: """
+                    SELECT sealed FROM item JOIN account ON account.id = item.account_id
+                    WHERE account.subject = ? AND account.issuer = ? AND item.name = ?
+                    """, arguments: [id.subject, id.issuer, name.rawValue]
+            ).map { Array($0) }
+        }
+    }
+
+    public func itemNames(of id: AccountID) async throws -> [ItemName] {
+        try await read { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT item.name FROM item JOIN account ON account.id = item.account_id
+                    WHERE account.subject = ? AND account.issuer = ? ORDER BY item.name
+                    """, arguments: [id.subject, id.issuer]
+            ).map { ItemName(rawValue: $0) }
+        }
+    }
+
+    public func stagedKeyslot(of id: AccountID) async throws -> Keyslot? {
+        try await read { db in
+            try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT keyslot.* FROM keyslot JOIN account ON account.id = keyslot.account_id
+                    WHERE account.subject = ? AND account.issuer = ? AND keyslot.staged = 1
+                    """, arguments: [id.subject, id.issuer]
+            ).map { try Keyslot(row: $0, of: id) }
+        }
+    }
+
+    private static func account(_ db: Database, row: Row) throws -> Account {
+        let id = AccountID(issuer: row["issuer"], subject: row["subject"])
+        let slots = try Row.fetchAll(
+            db, sql: "SELECT * FROM keyslot WHERE account_id = ? AND staged = 0 ORDER BY created_at",
+            arguments: [row["id"] as Int64])
+        return try Account(row: row, keyslots: slots.map { try Keyslot(row: $0, of: id) })
+    }
+
+    private func read<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
+        try await Self.translatingErrors { try await database.read(body) }
+    }
+
+    // MARK: - Writing
+
+    public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
+        try await Self.translatingErrors {
+            try await database.write { db in
+                for change in changes { try change.apply(db, to: id) }
+            }
+        }
+        for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
+    }
+
+    public func withLock<R: Sendable>(
+        on id: AccountID, _ body: @Sendable () async throws -> R
+    ) async throws -> R {
+        let lock = try await AccountLock.acquire(path: folder.lockFile(of: id), patience: .seconds(60), clock: clock)
+        let result = try await body()
+        if try await account(id) == nil { lock.removeFile() }
+        return result
+    }
+
+    public func checkWritable() async throws {
+        try await Self.translatingErrors {
+            try await database.writeWithoutTransaction { db in
+                // Takes the write lock and a page of the log, then takes both back.
+                try db.inTransaction(.immediate) {
+                    try db.execute(sql: "PRAGMA user_version = \(Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0)")
+                    return .rollback
+                }
+            }
+        }
+    }
+}

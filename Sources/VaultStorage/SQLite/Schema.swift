@@ -1,0 +1,57 @@
+internal import GRDB
+
+/// The tables. A step that was released is never changed: another one is added.
+enum Schema {
+    /// Written into the database's header, so that `file` and we know whose it is. "CVlt".
+    static let applicationID = 0x4356_6C74
+
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { db in
+            try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+            try db.execute(
+                sql: """
+                    CREATE TABLE account (
+                        id INTEGER PRIMARY KEY,
+                        issuer TEXT NOT NULL,
+                        subject TEXT NOT NULL,
+                        alias TEXT UNIQUE,
+                        email TEXT,
+                        preferred_username TEXT,
+                        client_id TEXT NOT NULL,
+                        key_service_url TEXT NOT NULL,
+                        device_secret BLOB NOT NULL,
+                        created_at REAL NOT NULL,
+                        refresh_started_at REAL,
+                        checksum BLOB NOT NULL,
+                        UNIQUE (subject, issuer)
+                    ) STRICT;
+                    CREATE INDEX account_email ON account (email) WHERE email IS NOT NULL;
+                    CREATE INDEX account_preferred_username ON account (preferred_username)
+                        WHERE preferred_username IS NOT NULL;
+                    CREATE TABLE keyslot (
+                        id TEXT PRIMARY KEY,
+                        account_id INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                        kind TEXT NOT NULL,
+                        salt BLOB NOT NULL,
+                        argon2_passes INTEGER NOT NULL,
+                        argon2_memory_kib INTEGER NOT NULL,
+                        argon2_lanes INTEGER NOT NULL,
+                        key_id TEXT NOT NULL,
+                        wrapped BLOB NOT NULL,
+                        created_at REAL NOT NULL,
+                        staged INTEGER NOT NULL,
+                        checksum BLOB NOT NULL
+                    ) STRICT;
+                    CREATE INDEX keyslot_account ON keyslot (account_id);
+                    CREATE TABLE item (
+                        account_id INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                        name TEXT NOT NULL,
+                        sealed BLOB NOT NULL,
+                        PRIMARY KEY (account_id, name)
+                    ) STRICT, WITHOUT ROWID;
+                    """)
+        }
+        return migrator
+    }
+}

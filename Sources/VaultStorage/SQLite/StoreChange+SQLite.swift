@@ -1,0 +1,82 @@
+internal import Foundation
+internal import GRDB
+internal import VaultCrypto
+
+extension StoreChange {
+    /// Makes this change inside the caller's transaction.
+    func apply(_ db: Database, to id: AccountID) throws {
+        if case .putAccount(let account) = self { return try Self.put(account, db) }
+        guard
+            let row = try Int64.fetchOne(
+                db, sql: "SELECT id FROM account WHERE subject = ? AND issuer = ?", arguments: [id.subject, id.issuer])
+        else { throw StoreError(.noSuchAccount, "There is no account \(id) any more.") }
+        switch self {
+        case .putAccount: break  // done above
+        case .removeAccount:
+            try db.execute(sql: "DELETE FROM account WHERE id = ?", arguments: [row])
+        case .putKeyslot(let slot):
+            try Self.put(slot, staged: false, db, of: id, row: row)
+        case .stageKeyslot(let slot):
+            try db.execute(sql: "DELETE FROM keyslot WHERE account_id = ? AND staged = 1", arguments: [row])
+            try Self.put(slot, staged: true, db, of: id, row: row)
+        case .activateKeyslot(let slot):
+            try db.execute(sql: "UPDATE keyslot SET staged = 0 WHERE account_id = ? AND id = ?", arguments: [row, slot])
+            guard db.changesCount == 1 else {
+                throw StoreError(.noSuchAccount, "The new password of \(id) was replaced by another program meanwhile.")
+            }
+        case .removeKeyslot(let slot):
+            try db.execute(sql: "DELETE FROM keyslot WHERE account_id = ? AND id = ?", arguments: [row, slot])
+        case .putItem(let name, let sealed):
+            try db.execute(
+                sql: """
+                    INSERT INTO item (account_id, name, sealed) VALUES (?, ?, ?)
+                    ON CONFLICT (account_id, name) DO UPDATE SET sealed = excluded.sealed
+                    """, arguments: [row, name.rawValue, Data(sealed)])
+        case .removeItem(let name):
+            try db.execute(
+                sql: "DELETE FROM item WHERE account_id = ? AND name = ?", arguments: [row, name.rawValue])
+        case .removeAllItems:
+            try db.execute(sql: "DELETE FROM item WHERE account_id = ?", arguments: [row])
+        case .beginRefresh(let date):
+            try db.execute(
+                sql: "UPDATE account SET refresh_started_at = ? WHERE id = ?",
+                arguments: [date.timeIntervalSince1970, row])
+        case .endRefresh:
+            try db.execute(sql: "UPDATE account SET refresh_started_at = NULL WHERE id = ?", arguments: [row])
+        }
+    }
+
+    private static func put(_ account: Account, _ db: Database) throws {
+        do {
+            try db.execute(
+                sql: """
+                    INSERT INTO account (issuer, subject, alias, email, preferred_username, client_id, key_service_url,
+                        device_secret, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    ON CONFLICT (subject, issuer) DO UPDATE SET alias = excluded.alias, email = excluded.email,
+                        preferred_username = excluded.preferred_username, client_id = excluded.client_id,
+                        key_service_url = excluded.key_service_url, device_secret = excluded.device_secret,
+                        created_at = excluded.created_at, checksum = excluded.checksum
+                    """,
+                arguments: [
+                    account.id.issuer, account.id.subject, account.alias, account.email, account.preferredUsername,
+                    account.clientID, account.keyServiceURL, Data(account.deviceSecret),
+                    account.createdAt.timeIntervalSince1970, Data(account.checksum),
+                ])
+        } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
+            throw StoreError(.aliasTaken, "Another account has the alias \(account.alias ?? "") already.")
+        }
+    }
+
+    private static func put(_ slot: Keyslot, staged: Bool, _ db: Database, of id: AccountID, row: Int64) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO keyslot (id, account_id, kind, salt, argon2_passes, argon2_memory_kib, argon2_lanes, key_id,
+                    wrapped, created_at, staged, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                slot.id, row, slot.kind.rawValue, Data(slot.salt), Int64(slot.argon2.passes),
+                Int64(slot.argon2.memoryKiB), Int64(slot.argon2.lanes), slot.keyID, Data(slot.wrapped),
+                slot.createdAt.timeIntervalSince1970, staged, Data(slot.checksum(of: id)),
+            ])
+    }
+}

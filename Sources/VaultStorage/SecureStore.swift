@@ -1,0 +1,98 @@
+public import Foundation
+
+/// Where accounts, keyslots and sealed items are kept. Everything secret is sealed before it gets here.
+///
+/// A conformer must not assume that it is the only one who writes: other processes may have changed anything since the
+/// last call. Each ``apply(_:to:)`` is atomic and is durable when it returns. A read never deletes or repairs
+/// anything, and tells *missing* (nil or empty), *unreadable right now* and *corrupt* apart. It throws ``StoreError``,
+/// or what a closure that it was given throws.
+public protocol SecureStore: Sendable {
+    /// All accounts, oldest first.
+    func accounts() async throws -> [Account]
+
+    /// The accounts whose subject, alias, e-mail address or preferred user name is `name`. More than one may match.
+    func accounts(named name: String) async throws -> [Account]
+
+    /// One account, or nil when there is none.
+    func account(_ id: AccountID) async throws -> Account?
+
+    /// The sealed bytes of an item, or nil when there is none.
+    func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]?
+
+    /// The names of an account's items, sorted.
+    func itemNames(of id: AccountID) async throws -> [ItemName]
+
+    /// A keyslot that was staged by a change of password, or nil.
+    func stagedKeyslot(of id: AccountID) async throws -> Keyslot?
+
+    /// Makes all `changes` to one account, or none of them.
+    func apply(_ changes: [StoreChange], to id: AccountID) async throws
+
+    /// Runs `body` while nobody else, in this process or another, runs one for the same account. The lock ends with the
+    /// process that holds it, however that ends.
+    ///
+    /// - Throws: ``StoreError`` with code `busy` when the lock is not free within a minute: try again.
+    func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable () async throws -> R) async throws -> R
+
+    /// Finds out whether the store can be written, without leaving a trace.
+    func checkWritable() async throws
+}
+
+/// One step of a change to an account.
+public enum StoreChange: Sendable {
+    /// Adds the account, or replaces everything of it but its keyslots, items and refresh mark.
+    case putAccount(Account)
+    /// Removes the account with all it has.
+    case removeAccount
+    /// Adds a keyslot.
+    case putKeyslot(Keyslot)
+    /// Adds a keyslot that does not count yet, in place of one staged earlier.
+    case stageKeyslot(Keyslot)
+    /// Makes the staged keyslot count.
+    case activateKeyslot(id: String)
+    /// Removes a keyslot, staged or not.
+    case removeKeyslot(id: String)
+    /// Writes an item's sealed bytes.
+    case putItem(ItemName, [UInt8])
+    /// Removes an item if it is there.
+    case removeItem(ItemName)
+    /// Removes every item of the account.
+    case removeAllItems
+    /// Notes that a refresh begins. The conformer also makes sure, as far as it can, that the result will find room.
+    case beginRefresh(Date)
+    /// Notes that a refresh ended.
+    case endRefresh
+}
+
+/// Why the store could not do something. Nothing was deleted.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+    /// What happened. New codes may be added, so a `switch` over them needs a `default`.
+    public struct Code: Hashable, Sendable {
+        let name: String
+        /// The store cannot be read or written right now: a full or read-only disk, an I/O error.
+        public static let unreadable = Code(name: "unreadable")
+        /// What is stored is damaged.
+        public static let corrupt = Code(name: "corrupt")
+        /// Somebody else has been holding the store or the account's lock for too long: try again.
+        public static let busy = Code(name: "busy")
+        /// Folder or file belong to another user, or others may read them. The message says how to mend it.
+        public static let unsafePermissions = Code(name: "unsafePermissions")
+        /// A newer version of the program made this store.
+        public static let newerVersion = Code(name: "newerVersion")
+        /// The account to change is not there (any more).
+        public static let noSuchAccount = Code(name: "noSuchAccount")
+        /// The alias is taken by another account.
+        public static let aliasTaken = Code(name: "aliasTaken")
+    }
+
+    public let code: Code
+    /// One sentence for a person.
+    public let description: String
+    public let underlying: (any Error)?
+
+    public init(_ code: Code, _ description: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.description = description
+        self.underlying = underlying
+    }
+}
