@@ -15,7 +15,7 @@ public enum PasswordKeyslot {
     ///   - now: when the slot is made.
     /// - Throws: `VaultCryptoError` (`invalidPassword`: ask for another), `KeyServiceError`.
     public static func make(
-        for account: Account, vaultKey: borrowing SecretBytes, password: borrowing SecretBytes,
+        for account: Account, vaultKey: VaultKey, password: borrowing SecretBytes,
         keyService: any KeyService, parameters: Argon2Parameters, now: Date
     ) async throws -> Keyslot {
         let id = UUID().uuidString.lowercased()
@@ -26,7 +26,7 @@ public enum PasswordKeyslot {
         let released = try await keyService.createKey(secret: stretched.authSecret())
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: id)
         let wrapped = try SealedEnvelope.seal(
-            vaultKey, key: slotKey, context: context(account.id, slotID: id, keyID: released.id))
+            vaultKey.bytes, key: slotKey, context: context(account.id, slotID: id, keyID: released.id))
         return Keyslot(
             id: id, kind: .password, salt: salt, argon2: parameters, keyID: released.id, wrapped: wrapped,
             createdAt: now)
@@ -34,12 +34,11 @@ public enum PasswordKeyslot {
 
     /// Opens a keyslot. A wrong password costs one guess at the key service.
     ///
-    /// - Returns: the vault key, 32 bytes.
     /// - Throws: `KeyServiceError` (`wrongSecret`, `keyLocked`, …); ``StoreError`` with code `corrupt` when the key
     ///   service found the password right but the slot still does not open: what is stored was changed.
     public static func open(
         _ slot: Keyslot, of account: Account, password: borrowing SecretBytes, keyService: any KeyService
-    ) async throws -> SecretBytes {
+    ) async throws -> VaultKey {
         let deviceSecret = try SecretBytes(copying: account.deviceSecret)
         let stretched: StretchedPassword
         do {
@@ -51,8 +50,9 @@ public enum PasswordKeyslot {
         let released = try await keyService.releaseKey(id: slot.keyID, secret: stretched.authSecret(), kind: .secret)
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: slot.id)
         do {
-            return try SealedEnvelope.open(
-                slot.wrapped, key: slotKey, context: context(account.id, slotID: slot.id, keyID: slot.keyID))
+            return try VaultKey(
+                SealedEnvelope.open(
+                    slot.wrapped, key: slotKey, context: context(account.id, slotID: slot.id, keyID: slot.keyID)))
         } catch let error as VaultCryptoError {
             throw StoreError(
                 .corrupt, "The password is right, but the stored keyslot is damaged and does not open.",

@@ -113,12 +113,12 @@ public final class SQLiteStore: SecureStore {
     // MARK: - Writing
 
     public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
+        for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
         try await Self.translatingErrors {
             try await database.write { db in
                 for change in changes { try change.apply(db, to: id) }
             }
         }
-        for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
     }
 
     public func withLock<R: Sendable>(

@@ -1,0 +1,66 @@
+internal import Foundation
+
+/// What a new password has to be: long enough, and not among the first that anybody would try.
+///
+/// The rule: at least 8 characters; not one character or a short group repeated; not a run of the alphabet, the digits
+/// or the keyboard; not a very common password, also with digits or marks around it; not made of the user's own names.
+/// The key service allows only a few guesses, so this is about the first few guesses, and no estimate of entropy.
+public enum NewPasswordRule {
+    /// The least number of characters.
+    public static let minimumLength = 8
+
+    /// Judges a password.
+    ///
+    /// - Parameters:
+    ///   - password: UTF-8.
+    ///   - names: what the person is called: user name, e-mail address, alias.
+    /// - Returns: nil when it is good enough, or one sentence that says why not.
+    public static func objection(to password: borrowing SecretBytes, names: [String] = []) -> String? {
+        guard let text = password.utf8String() else { return "The password is not valid UTF-8." }
+        guard text.count >= minimumLength else { return "The password needs at least \(minimumLength) characters." }
+        let folded = text.lowercased()
+        if isRepetition(folded) { return "The password repeats itself." }
+        if isRun(folded) { return "The password is a run of neighbouring characters." }
+        // What is left of Password123! is the word that a guesser tries first.
+        let core = folded.trimmingCharacters(in: .letters.inverted)
+        let plain = String(core.map { leet[$0] ?? $0 })
+        if common.contains(plain) || common.contains(folded) || isRun(core) && core.count >= 4 {
+            return "The password is one of those that are tried first."
+        }
+        let parts = names.flatMap { $0.lowercased().split { !$0.isLetter && !$0.isNumber } }.map(String.init)
+        if parts.contains(where: { $0.count >= 3 && (core == $0 || folded.replacingOccurrences(of: $0, with: "").count < 4) }) {
+            return "The password is made of the user's own name."
+        }
+        return nil
+    }
+
+    private static func isRepetition(_ text: String) -> Bool {
+        let characters = Array(text)
+        return (1...4).contains { size in
+            characters.indices.allSatisfy { characters[$0] == characters[$0 % size] }
+        }
+    }
+
+    private static func isRun(_ text: String) -> Bool {
+        guard text.count >= 4 else { return false }
+        let reversed = String(text.reversed())
+        return runs.contains { $0.contains(text) || $0.contains(reversed) }
+    }
+
+    private static let runs = [
+        "abcdefghijklmnopqrstuvwxyz", "01234567890123456789", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm",
+        "azertyuiopqsdfghjklmwxcvbn", "1qaz2wsx3edc4rfv5tgb6yhn7ujm", "1q2w3e4r5t6z7u8i9o0p", "1q2w3e4r5t6y7u8i9o0p",
+    ]
+
+    private static let leet: [Character: Character] = ["0": "o", "1": "l", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s"]
+
+    private static let common: Set<String> = [
+        "password", "passwort", "passw0rd", "motdepasse", "contraseña", "letmein", "welcome", "willkommen", "iloveyou",
+        "sunshine", "princess", "football", "baseball", "superman", "batman", "trustno", "trustnol", "dragon", "monkey",
+        "master", "michael", "jennifer", "computer", "internet", "samsung", "starwars", "whatever", "secret", "geheim",
+        "changeme", "default", "administrator", "admin", "administrador", "login", "access", "freedom", "shadow",
+        "hallo", "hello", "helloworld", "schatz", "charlie", "liverpool", "arsenal", "chelsea", "pokemon", "google",
+        "mustang", "corvette", "mercedes", "ferrari", "jordan", "maggie", "summer", "winter", "spring", "autumn",
+        "correcthorsebatterystaple", "abcabcabc", "qwerty", "qwertz", "azerty", "asdfgh", "zxcvbn", "test", "testtest",
+    ]
+}

@@ -1,0 +1,110 @@
+/// The accounts on this machine and what is sealed in them. The methods are those of Trifork Identity Manager.
+public struct Storage: Sendable {
+    /// The operations underneath, for an app that needs more than the methods here.
+    public let accounts: Accounts
+    private let auth: Auth
+    private let issuer: String?
+
+    init(accounts: Accounts, auth: Auth, issuer: String?) {
+        self.accounts = accounts
+        self.auth = auth
+        self.issuer = issuer
+    }
+
+    /// The subjects of the accounts here (of the configured issuer, when one is), oldest first.
+    public var availableUserIDs: [String] {
+        get async throws { try await all().map(\.id.subject) }
+    }
+
+    /// The accounts here (of the configured issuer, when one is), oldest first.
+    public func all() async throws -> [Account] {
+        try await converting { try await accounts.store.accounts().filter { issuer == nil || $0.id.issuer == issuer } }
+    }
+
+    /// The one account that `userID` means: a subject, alias, e-mail address or preferred user name.
+    ///
+    /// - Throws: ``VaultError`` with code `accountNotFound` or `accountAmbiguous`.
+    public func account(userID: String) async throws -> Account {
+        try await converting { try await accounts.find(userID, issuer: issuer) }
+    }
+
+    /// Whether a refresh token is stored for the user. False when there is no such user.
+    public func hasRefreshToken(userID: String) async throws -> Bool {
+        do {
+            let account = try await account(userID: userID)
+            return try await converting { try await accounts.store.item(.refreshToken, of: account.id) != nil }
+        } catch let error as VaultError where error.code == .accountNotFound {
+            return false
+        }
+    }
+
+    /// Stores a refresh token under a new password and opens the account.
+    ///
+    /// - Parameters:
+    ///   - token: what ``Auth/performOpenIDConnectLogin(using:)`` returned.
+    ///   - password: UTF-8. Judge it with ``NewPasswordRule`` first.
+    ///   - alias: a name for `userID` parameters.
+    ///   - replacingItems: whether items of an app may be lost that are sealed in an account which exists already.
+    /// - Throws: ``VaultError``: `accountExists` when something would be lost, `passwordUnusable`,
+    ///   `keyServiceUnavailable`, `storeUnreadable`. Nothing was changed then.
+    @discardableResult
+    public func storeRefreshToken(
+        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String? = nil,
+        replacingItems: Bool = false
+    ) async throws -> Session {
+        do {
+            let vaultKey = try await accounts.register(
+                token, newPassword: password, alias: alias, replacingItems: replacingItems)
+            return await auth.open(token.account, clientID: token.clientID, vaultKey: vaultKey)
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// Stores a refresh token in an account that exists and opens it. Its password and items stay.
+    ///
+    /// - Throws: ``VaultError``: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
+    ///   `storeUnreadable`. Nothing was changed then.
+    @discardableResult
+    public func storeRefreshToken(
+        _ token: RefreshToken, withExistingPassword password: borrowing SecretBytes, alias: String? = nil
+    ) async throws -> Session {
+        do {
+            let vaultKey = try await accounts.replaceRefreshToken(token, existingPassword: password, alias: alias)
+            return await auth.open(token.account, clientID: token.clientID, vaultKey: vaultKey)
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// Opens the account and returns its refresh token, without asking the provider for anything.
+    ///
+    /// The provider may take a refresh token only once: an app that exchanges it by itself has to store the new one.
+    ///
+    /// - Throws: ``VaultError``: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
+    ///   `refreshTokenExpired` when none is stored.
+    public func storedRefreshToken(userID: String, password: borrowing SecretBytes) async throws -> RefreshToken {
+        try await auth.unlock(userID: userID, password: password).refreshToken()
+    }
+
+    /// Gives an account a new password. After a crash at any point exactly one of the two works.
+    public func changePassword(
+        userID: String, from old: borrowing SecretBytes, to new: borrowing SecretBytes
+    ) async throws {
+        do {
+            try await accounts.changePassword(of: accounts.find(userID, issuer: issuer), from: old, to: new)
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// Deletes an account with all that is stored of it. Nothing is revoked at the provider: see
+    /// ``Auth/logoutEverywhere()``.
+    public func clear(userID: String) async throws {
+        try await converting { try await accounts.delete(accounts.find(userID, issuer: issuer).id) }
+    }
+
+    private func converting<R>(_ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch { throw VaultError.converting(error) }
+    }
+}

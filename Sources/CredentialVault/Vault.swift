@@ -1,0 +1,72 @@
+internal import Foundation
+@_exported public import KeyService
+@_exported public import OpenIDConnect
+@_exported public import VaultAuth
+@_exported public import VaultCrypto
+@_exported public import VaultHTTP
+@_exported public import VaultStorage
+
+/// The front door: log in once with OpenID Connect, and from then on with a password.
+///
+/// ```swift
+/// let vault = try await Vault(VaultConfiguration(
+///     issuer: "https://login.example.com", clientID: "my-app", keyServiceURL: "https://keys.example.com"))
+/// let token = try await vault.auth.performOpenIDConnectLogin(using: SystemBrowser())
+/// try await vault.storage.storeRefreshToken(token, withNewPassword: password)
+/// // after the next start:
+/// try await vault.auth.login(userID: "alice", password: password)
+/// let accessToken = try await vault.auth.accessToken()
+/// ```
+public struct Vault: Sendable {
+    /// Logging in and out, and tokens.
+    public let auth: Auth
+    /// What is stored.
+    public let storage: Storage
+
+    /// Opens the store and wires everything together. No network is used yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: the settings.
+    ///   - store: nil for SQLite in the configured folder.
+    ///   - keyService: nil for HTTP to the key service that each account was registered with.
+    ///   - transport: nil for async-http-client.
+    ///   - clock: tells the time.
+    /// - Throws: ``VaultError``: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid`.
+    public init(
+        _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
+        transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock()
+    ) async throws {
+        let transport = transport ?? AsyncHTTPTransport()
+        let folder = configuration.folder ?? Self.standardFolder
+        let accounts = Accounts(
+            store: try await store ?? Self.openStore(folder), clock: clock, argon2: configuration.argon2,
+            keyServiceURL: configuration.keyServiceURL ?? "",
+            keyService: { try keyService ?? HTTPKeyService(baseURL: $0, transport: transport) })
+        let settings = configuration.issuer.map {
+            Auth.Settings(
+                issuer: $0, clientID: configuration.clientID ?? "", scopes: configuration.scopes,
+                redirectURI: configuration.redirectURI)
+        }
+        auth = Auth(settings: settings, accounts: accounts, transport: transport)
+        storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
+    }
+
+    /// `$XDG_DATA_HOME/credential-vault`, by default `~/.local/share/credential-vault`.
+    public static var standardFolder: String {
+        let data = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return (data ?? NSHomeDirectory() + "/.local/share") + "/credential-vault"
+    }
+
+    /// SQLite blocks, so it is not opened on the cooperative thread pool.
+    private static func openStore(_ folder: String) async throws -> any SecureStore {
+        do {
+            return try await withCheckedThrowingContinuation { continuation in
+                DispatchQueue.global().async { @Sendable in
+                    continuation.resume(with: Result { try SQLiteStore(folder: folder) })
+                }
+            }
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+public import VaultCrypto
+
+/// What a ``Vault`` needs to know.
+public struct VaultConfiguration: Sendable {
+    /// The identity provider's issuer URL, exactly as the provider writes it. Needed to register; where it is set,
+    /// only this issuer's accounts are found.
+    public var issuer: String?
+    /// The id of the app at the provider: a public client with PKCE. Needed to register.
+    public var clientID: String?
+    /// The base URL of the key service for new accounts. An account keeps to the one it was registered with.
+    public var keyServiceURL: String?
+    /// The scopes to ask for.
+    public var scopes: [String]
+    /// Where the provider sends the browser back to; nil for a free port on 127.0.0.1.
+    public var redirectURI: String?
+    /// The folder of the store; nil for `$XDG_DATA_HOME/credential-vault` (`~/.local/share/credential-vault`).
+    public var folder: String?
+    /// The cost of a new password's Argon2id.
+    public var argon2: Argon2Parameters
+
+    /// What is asked for unless something else is said.
+    public static let standardScopes = ["openid", "profile", "email", "offline_access"]
+
+    public init(
+        issuer: String? = nil, clientID: String? = nil, keyServiceURL: String? = nil,
+        scopes: [String] = standardScopes, redirectURI: String? = nil, folder: String? = nil,
+        argon2: Argon2Parameters = .standard
+    ) {
+        self.issuer = issuer
+        self.clientID = clientID
+        self.keyServiceURL = keyServiceURL
+        self.scopes = scopes
+        self.redirectURI = redirectURI
+        self.folder = folder
+        self.argon2 = argon2
+    }
+}

@@ -1,0 +1,151 @@
+public import Foundation
+public import KeyService
+public import OpenIDConnect
+public import VaultCrypto
+public import VaultStorage
+
+/// What is done with stored accounts: finding, registering, opening and deleting them, and changing their password.
+public struct Accounts: Sendable {
+    /// Where they are stored.
+    public let store: any SecureStore
+    /// Tells the time.
+    public let clock: any WallClock
+    /// The cost of a new password's Argon2id.
+    let argon2: Argon2Parameters
+    /// The key service of new accounts.
+    let keyServiceURL: String
+    /// Gives the key service at a URL: an account keeps to the one that it was registered with.
+    let keyService: @Sendable (_ url: String) throws -> any KeyService
+
+    public init(
+        store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters, keyServiceURL: String,
+        keyService: @escaping @Sendable (_ url: String) throws -> any KeyService
+    ) {
+        self.store = store
+        self.clock = clock
+        self.argon2 = argon2
+        self.keyServiceURL = keyServiceURL
+        self.keyService = keyService
+    }
+
+    /// Finds the one account that a person means.
+    ///
+    /// - Parameters:
+    ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
+    ///   - issuer: considers only this issuer's accounts, when given.
+    /// - Throws: ``VaultError`` with code `accountNotFound` or `accountAmbiguous`.
+    public func find(_ userID: String, issuer: String? = nil) async throws -> Account {
+        let matches = try await store.accounts(named: userID).filter { issuer == nil || $0.id.issuer == issuer }
+        guard let first = matches.first else {
+            throw VaultError(.accountNotFound, "There is no account \"\(userID)\" here. Register it first.")
+        }
+        guard matches.count == 1 else {
+            let list = matches.map { "  \($0.id)" }.joined(separator: "\n")
+            throw VaultError(
+                .accountAmbiguous, "More than one account matches \"\(userID)\". Say which by subject and issuer:\n\(list)",
+                accounts: matches.map(\.id))
+        }
+        return first
+    }
+
+    /// Stores a refresh token under a new password. An account that exists already gets a new vault key, so that what
+    /// was sealed under the old one is lost.
+    ///
+    /// - Parameter replacingItems: whether an app's own items of an existing account may be lost.
+    /// - Throws: ``VaultError`` with code `accountExists` when they may not; errors of the key service and the store.
+    ///   Then nothing was changed.
+    public func register(
+        _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool
+    ) async throws -> VaultKey {
+        let existing = try await store.account(token.account)
+        let losses = try await itemsOfApps(of: token.account)
+        guard losses.isEmpty || replacingItems else {
+            throw VaultError(
+                .accountExists,
+                "The account is registered here already. With a new password these items of it are lost: \(losses.map(\.rawValue).joined(separator: ", ")). Use its present password, or confirm the loss."
+            )
+        }
+        let account = Account(
+            id: token.account, alias: alias ?? existing?.alias, email: token.identity.email,
+            preferredUsername: token.identity.preferredUsername, clientID: token.clientID,
+            keyServiceURL: keyServiceURL, deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) },
+            createdAt: existing?.createdAt ?? clock.now)
+        let vaultKey = try VaultKey.random()
+        let slot = try await PasswordKeyslot.make(
+            for: account, vaultKey: vaultKey, password: newPassword, keyService: keyService(keyServiceURL),
+            parameters: argon2, now: clock.now)
+        let tokens = try sealed(token, vaultKey)
+        try await store.withLock(on: account.id) {
+            var changes: [StoreChange] = []
+            if try await store.account(account.id) != nil { changes.append(.removeAccount) }
+            changes += [.putAccount(account), .putKeyslot(slot)]
+            try await store.apply(changes + tokens, to: account.id)
+        }
+        return vaultKey
+    }
+
+    /// Stores a refresh token in an account that exists, whose password, vault key and items stay as they are.
+    ///
+    /// - Throws: ``VaultError`` with code `accountNotFound`; errors of the key service (`wrongSecret`, …) and the store.
+    public func replaceRefreshToken(
+        _ token: RefreshToken, existingPassword: borrowing SecretBytes, alias: String?
+    ) async throws -> VaultKey {
+        guard var account = try await store.account(token.account) else {
+            throw VaultError(.accountNotFound, "The account \(token.account) is not registered here.")
+        }
+        let vaultKey = try await open(account, password: existingPassword)
+        account.alias = alias ?? account.alias
+        account.email = token.identity.email
+        account.preferredUsername = token.identity.preferredUsername
+        account.clientID = token.clientID
+        let changes = [.putAccount(account)] + (try sealed(token, vaultKey))
+        let id = account.id
+        try await store.withLock(on: id) { try await store.apply(changes, to: id) }
+        return vaultKey
+    }
+
+    /// Opens an account: one Argon2id here and one call to the key service, where a wrong password costs a guess.
+    public func open(_ account: Account, password: borrowing SecretBytes) async throws -> VaultKey {
+        guard let slot = account.passwordKeyslot else {
+            throw VaultError(.storeCorrupt, "The account \(account.id) has no password.")
+        }
+        return try await PasswordKeyslot.open(
+            slot, of: account, password: password, keyService: keyService(account.keyServiceURL))
+    }
+
+    /// Deletes an account with all that is stored of it. Its keys at the key service stay, as the service's protocol
+    /// has no way to delete them; without what was stored here they open nothing.
+    public func delete(_ id: AccountID) async throws {
+        try await store.withLock(on: id) { try await store.apply([.removeAccount], to: id) }
+    }
+
+    /// The refresh token as it is stored, with what is known of the person.
+    func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
+        let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
+        guard let account = try await store.account(id), let stored = try await items.refreshToken() else {
+            throw VaultError(.refreshTokenExpired, "There is no refresh token for \(id.subject) any more. Register again.")
+        }
+        let claims = try await items.claims() ?? Array("{}".utf8)
+        let object = (try? JSONSerialization.jsonObject(with: Data(claims))) as? [String: Any]
+        return RefreshToken(
+            value: stored.value, account: id, clientID: account.clientID, scope: stored.scope,
+            identity: .init(
+                email: account.email, preferredUsername: account.preferredUsername, name: object?["name"] as? String,
+                claimsJSON: claims), accessToken: try await items.accessToken())
+    }
+
+    /// The names of the items that an app stored itself.
+    public func itemsOfApps(of id: AccountID) async throws -> [ItemName] {
+        try await store.itemNames(of: id).filter { !$0.isReserved }
+    }
+
+    private func sealed(_ token: RefreshToken, _ vaultKey: VaultKey) throws -> [StoreChange] {
+        let items = TokenItems(store: store, id: token.account, vaultKey: vaultKey)
+        return [
+            try items.put(refreshToken: token.value, scope: token.scope),
+            try token.accessToken.map { try items.put($0) } ?? .removeItem(.accessToken),
+            try items.put(claimsJSON: token.identity.claimsJSON),
+            .endRefresh,
+        ]
+    }
+}

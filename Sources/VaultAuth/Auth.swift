@@ -1,0 +1,249 @@
+public import OpenIDConnect
+public import VaultCrypto
+public import VaultHTTP
+public import VaultStorage
+
+/// Logging in and out, and the tokens of whoever is logged in. One person at a time is logged in per `Auth`.
+public actor Auth {
+    /// What the login at the identity provider needs.
+    public struct Settings: Sendable {
+        /// The provider's issuer URL.
+        public var issuer: String
+        /// The client's id there; a public client with PKCE.
+        public var clientID: String
+        /// The scopes asked for.
+        public var scopes: [String]
+        /// Where the provider sends the browser back to; nil for a free port on 127.0.0.1.
+        public var redirectURI: String?
+
+        public init(issuer: String, clientID: String, scopes: [String], redirectURI: String?) {
+            self.issuer = issuer
+            self.clientID = clientID
+            self.scopes = scopes
+            self.redirectURI = redirectURI
+        }
+    }
+
+    private enum State {
+        case loggedOut
+        /// Logged in at the provider, and not stored yet.
+        case unstored(RefreshToken)
+        case open(Session)
+    }
+
+    private var state = State.loggedOut
+    private var providers: [[String]: OpenIDProvider] = [:]
+    private var redirects: AsyncStream<String>.Continuation?
+    private let settings: Settings?
+    private let accounts: Accounts
+    private let transport: any HTTPTransport
+
+    /// - Parameter settings: nil for an app that only opens accounts that exist.
+    public init(settings: Settings?, accounts: Accounts, transport: any HTTPTransport) {
+        self.settings = settings
+        self.accounts = accounts
+        self.transport = transport
+    }
+
+    // MARK: - Logging in
+
+    /// Logs in at the identity provider, in a browser. Nothing is stored yet: pass the result to
+    /// `storage.storeRefreshToken(_:withNewPassword:)`.
+    ///
+    /// - Parameter userAgent: shows the login to the person.
+    /// - Throws: ``VaultError``: `cancelled`, `identityProviderUnavailable`, `tokenInvalid`, `configurationInvalid`.
+    @discardableResult
+    public func performOpenIDConnectLogin(using userAgent: any UserAgent) async throws -> RefreshToken {
+        guard let settings, !settings.issuer.isEmpty, !settings.clientID.isEmpty else {
+            throw VaultError(.configurationInvalid, "The issuer and the client id are needed to log in at a provider.")
+        }
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
+        redirects?.finish()
+        redirects = continuation
+        defer { continuation.finish() }
+        let login = BrowserLogin(
+            provider: provider(issuer: settings.issuer, clientID: settings.clientID), issuer: settings.issuer,
+            clientID: settings.clientID, scopes: settings.scopes, redirectURI: settings.redirectURI,
+            clock: accounts.clock)
+        let token = try await converting { try await login.run(using: userAgent, redirects: stream) }
+        await close()
+        state = .unstored(token)
+        return token
+    }
+
+    /// Hands over the URL that the provider redirected to, for an app that receives it itself (a custom scheme).
+    ///
+    /// - Returns: false when no login is waiting for one.
+    @discardableResult
+    public func handleRedirect(url: String) -> Bool {
+        guard let redirects, case .enqueued = redirects.yield(url) else { return false }
+        return true
+    }
+
+    /// Logs in again with the password: one call to the key service, and a fresh access token from the provider.
+    ///
+    /// - Parameters:
+    ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
+    ///   - password: as typed, UTF-8. Typing it wrong costs one of the few guesses at the key service.
+    /// - Throws: ``VaultError``: `accountNotFound`, `accountAmbiguous`, `wrongSecret`, `keyLocked`,
+    ///   `keyServiceUnavailable`, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` throws.
+    @discardableResult
+    public func login(userID: String, password: borrowing SecretBytes) async throws -> Session {
+        let session = try await unlock(userID: userID, password: password)
+        _ = try await session.accessToken(forceRefresh: true)
+        return session
+    }
+
+    /// Opens an account with the password and asks the provider for nothing yet.
+    @discardableResult
+    public func unlock(userID: String, password: borrowing SecretBytes) async throws -> Session {
+        let account: Account
+        do {
+            account = try await accounts.find(userID, issuer: settings?.issuer)
+        } catch {
+            throw VaultError.converting(error)
+        }
+        return try await unlock(account, password: password)
+    }
+
+    /// As ``unlock(userID:password:)``, for an account that was found already.
+    @discardableResult
+    public func unlock(_ account: Account, password: borrowing SecretBytes) async throws -> Session {
+        do {
+            // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
+            let provider = provider(issuer: account.id.issuer, clientID: account.clientID)
+            Task { _ = try? await provider.metadata() }
+            let vaultKey = try await accounts.open(account, password: password)
+            return await open(account.id, clientID: account.clientID, vaultKey: vaultKey)
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// Makes an account whose vault key is at hand the one that is logged in.
+    package func open(_ id: AccountID, clientID: String, vaultKey: VaultKey) async -> Session {
+        let session = Session(
+            id: id, vaultKey: vaultKey, accounts: accounts, provider: provider(issuer: id.issuer, clientID: clientID))
+        await close()
+        state = .open(session)
+        return session
+    }
+
+    // MARK: - While logged in
+
+    /// Whether somebody is logged in.
+    public var isLoggedIn: Bool {
+        get async {
+            switch state {
+            case .loggedOut: false
+            case .unstored: true
+            case .open(let session): await session.isOpen
+            }
+        }
+    }
+
+    /// The open account, if there is one.
+    public var session: Session? {
+        if case .open(let session) = state { session } else { nil }
+    }
+
+    /// A valid access token. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
+    public func accessToken(forceRefresh: Bool = false) async throws -> AccessToken {
+        switch state {
+        case .loggedOut:
+            throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        case .unstored(let token):
+            guard !forceRefresh, let accessToken = token.accessToken,
+                accessToken.isValid(for: .seconds(60), at: accounts.clock.now)
+            else {
+                throw VaultError(.notLoggedIn, "Store the refresh token first: only then can it be exchanged safely.")
+            }
+            return accessToken
+        case .open(let session):
+            return try await session.accessToken(forceRefresh: forceRefresh)
+        }
+    }
+
+    /// The refresh token of whoever is logged in.
+    public var refreshToken: RefreshToken {
+        get async throws {
+            switch state {
+            case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+            case .unstored(let token): token
+            case .open(let session): try await session.refreshToken()
+            }
+        }
+    }
+
+    // MARK: - Logging out
+
+    /// Logs out: keys and tokens leave the memory, and the cached access token the disk. The sealed refresh token stays,
+    /// and the password opens it again. Nothing is revoked: see ``logoutEverywhere()``.
+    public func logout() async throws {
+        guard case .open(let session) = state else {
+            state = .loggedOut
+            return
+        }
+        await close()
+        try await removeAccessToken(of: session.id)
+    }
+
+    /// Removes an account's cached access token from the store.
+    public func removeAccessToken(of id: AccountID) async throws {
+        try await converting {
+            try await accounts.store.withLock(on: id) { [store = accounts.store] in
+                try await store.apply([.removeItem(.accessToken)], to: id)
+            }
+        }
+    }
+
+    /// Logs out, and has the provider revoke the refresh token (RFC 7009) for every program that holds it.
+    ///
+    /// When the provider does not do it, the sealed refresh token stays, so that it can be tried again.
+    ///
+    /// - Returns: nil when the provider revoked it, or why it did not.
+    public func logoutEverywhere() async throws -> VaultError? {
+        guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
+        let token = try await session.refreshToken()
+        try await logout()
+        if let failure = await revoke(token) { return failure }
+        let id = session.id
+        try await converting {
+            try await accounts.store.withLock(on: id) { [store = accounts.store] in
+                try await store.apply([.removeItem(.refreshToken), .endRefresh], to: id)
+            }
+        }
+        return nil
+    }
+
+    /// Has the provider revoke a refresh token (RFC 7009).
+    ///
+    /// - Returns: nil when it did, or why it did not.
+    public func revoke(_ token: RefreshToken) async -> VaultError? {
+        do {
+            try await provider(issuer: token.account.issuer, clientID: token.clientID)
+                .revoke(token.value, hint: "refresh_token")
+            return nil
+        } catch {
+            return VaultError.converting(error) as? VaultError
+                ?? VaultError(.identityProviderUnavailable, "The token could not be revoked.", underlying: error)
+        }
+    }
+
+    private func close() async {
+        if case .open(let session) = state { await session.lock() }
+        state = .loggedOut
+    }
+
+    private func provider(issuer: String, clientID: String) -> OpenIDProvider {
+        if let known = providers[[issuer, clientID]] { return known }
+        let provider = OpenIDProvider(
+            issuer: issuer, clientID: clientID, transport: transport, clock: accounts.clock)
+        providers[[issuer, clientID]] = provider
+        return provider
+    }
+
+    private func converting<R>(_ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch { throw VaultError.converting(error) }
+    }
+}

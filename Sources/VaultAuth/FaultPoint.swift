@@ -1,0 +1,21 @@
+#if DEBUG
+    internal import Foundation
+#endif
+
+/// The places where a crash matters. A debug build that finds one named in `CREDENTIAL_VAULT_FAULT` kills itself there,
+/// as a power cut would, so that the crash tests can prove what is left. A release build has nothing of it.
+enum FaultPoint: String {
+    case refreshMarked = "refresh-marked"
+    case refreshAnswered = "refresh-answered"
+    case refreshCommitted = "refresh-committed"
+    case passwordKeyCreated = "password-key-created"
+    case passwordStaged = "password-staged"
+    case passwordVerified = "password-verified"
+    case passwordSwapped = "password-swapped"
+
+    func reach() {
+        #if DEBUG
+            if ProcessInfo.processInfo.environment["CREDENTIAL_VAULT_FAULT"] == rawValue { kill(getpid(), SIGKILL) }
+        #endif
+    }
+}

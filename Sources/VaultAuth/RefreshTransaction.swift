@@ -1,0 +1,118 @@
+internal import Foundation
+internal import OpenIDConnect
+internal import VaultStorage
+
+/// Exchanges the stored refresh token for new tokens so that none is ever lost: marked before the provider is called,
+/// durable before anyone sees the new access token, and one at a time across threads and processes.
+struct RefreshTransaction: Sendable {
+    let id: AccountID
+    let vaultKey: VaultKey
+    let store: any SecureStore
+    let provider: OpenIDProvider
+    let clock: any WallClock
+
+    /// What a refresh got from the provider but could not store. It is sealed already.
+    struct Uncommitted: Error {
+        /// The sealed refresh token that was exchanged. If something else is stored by now, this is out of date.
+        let replaces: [UInt8]
+        let changes: [StoreChange]
+        let cause: any Error
+    }
+
+    /// - Parameters:
+    ///   - force: refresh also when the stored access token is still good, unless somebody refreshed since `requestedAt`.
+    ///   - minimumValidity: how long the token has to be good for.
+    ///   - uncommitted: what an earlier run could not store; it is stored first.
+    func run(
+        force: Bool, minimumValidity: Duration, requestedAt: Date, uncommitted: Uncommitted? = nil
+    ) async throws -> AccessToken {
+        try await store.withLock(on: id) {
+            if let uncommitted, try await store.item(.refreshToken, of: id) == uncommitted.replaces {
+                try await commit(uncommitted.changes, replacing: uncommitted.replaces)
+            }
+            let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
+            if let token = try await items.accessToken(), token.isValid(for: minimumValidity, at: clock.now),
+                !force || token.obtainedAt > requestedAt
+            {
+                return token  // somebody was faster while we waited for the lock
+            }
+            return try await refresh(items)
+        }
+    }
+
+    private func refresh(_ items: TokenItems) async throws -> AccessToken {
+        guard let account = try await store.account(id) else {
+            throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
+        }
+        guard let sealed = try await store.item(.refreshToken, of: id), let stored = try await items.refreshToken() else {
+            throw VaultError(.refreshTokenExpired, "There is no refresh token for \(account.displayName) any more. Register again.")
+        }
+        let wasInterrupted = account.refreshStartedAt != nil
+        try await store.apply([.beginRefresh(clock.now)], to: id)
+        FaultPoint.refreshMarked.reach()
+
+        let tokens: TokenSet
+        do {
+            tokens = try await exchange(stored, items)
+        } catch {
+            throw await refused(error, account: account, wasInterrupted: wasInterrupted)
+        }
+        FaultPoint.refreshAnswered.reach()
+
+        let scope = tokens.scope ?? stored.scope
+        let accessToken = AccessToken(
+            value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt, scope: scope,
+            obtainedAt: clock.now)
+        // A response without a refresh token keeps the old one (RFC 6749 section 6).
+        var changes = [
+            try items.put(refreshToken: tokens.refreshToken ?? stored.value, scope: scope), try items.put(accessToken),
+        ]
+        if let idToken = tokens.idToken { changes.append(try items.put(claimsJSON: idToken.claimsJSON)) }
+        changes.append(.endRefresh)
+        try await commit(changes, replacing: sealed)
+        FaultPoint.refreshCommitted.reach()
+        return accessToken
+    }
+
+    /// Asks the provider, and once more when it refuses a token that meanwhile is not the stored one any more.
+    private func exchange(
+        _ stored: TokenItems.StoredRefreshToken, _ items: TokenItems
+    ) async throws -> TokenSet {
+        do {
+            return try await provider.refresh(stored.value, subject: id.subject)
+        } catch let error as OpenIDConnectError where error.code == .invalidGrant {
+            guard let current = try await items.refreshToken(), current.value != stored.value else { throw error }
+            return try await provider.refresh(current.value, subject: id.subject)
+        }
+    }
+
+    private func commit(_ changes: [StoreChange], replacing: [UInt8]) async throws {
+        do {
+            try await store.apply(changes, to: id)
+        } catch {
+            throw Uncommitted(replaces: replacing, changes: changes, cause: error)
+        }
+    }
+
+    /// Decides what a failed exchange means. The stored token stays in any case. The mark goes only when it is certain
+    /// that the provider did not carry the request out, or that it refused it.
+    private func refused(_ error: any Error, account: Account, wasInterrupted: Bool) async -> any Error {
+        guard let error = error as? OpenIDConnectError else { return error }
+        let isSettled = error.code == .invalidGrant || error.code == .refused || !error.mayHaveBeenProcessed
+        if isSettled && !wasInterrupted {
+            // If this fails, the mark stays, and a later refusal is called an interruption: still true enough.
+            try? await store.apply([.endRefresh], to: id)
+        }
+        guard error.code == .invalidGrant else { return VaultError.converting(error) }
+        if wasInterrupted {
+            return VaultError(
+                .refreshInterrupted,
+                "An earlier refresh for \(account.displayName) was cut off, and the identity provider does not take the stored token any more. Register again.",
+                underlying: error)
+        }
+        return VaultError(
+            .refreshTokenExpired,
+            "The identity provider does not take the refresh token of \(account.displayName) any more: it expired or was revoked. Register again.",
+            underlying: error)
+    }
+}
