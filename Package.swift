@@ -88,7 +88,8 @@ let package = Package(
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
         .testTarget(
-            name: "OpenIDConnectTests", dependencies: ["OpenIDConnect", "VaultTesting", "VaultHTTP", jwtKit, httpTypes]),
+            name: "OpenIDConnectTests",
+            dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioPosix]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [

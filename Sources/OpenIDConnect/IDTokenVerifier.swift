@@ -1,0 +1,104 @@
+internal import FoundationEssentials
+
+/// Decides whether an ID token can be trusted (OpenID Connect Core sections 3.1.3.7 and 12.2).
+struct IDTokenVerifier: Sendable {
+    /// What the token is held against besides issuer and client.
+    enum Expectation: Sendable {
+        /// The answer to a code: carries the nonce of the authorization request.
+        case signIn(nonce: String)
+        /// The answer to a refresh: is about the person who signed in before.
+        case refresh(subject: String)
+    }
+
+    /// How far the clocks of provider and machine may be apart, in seconds.
+    static let tolerance: TimeInterval = 120
+
+    let issuer: String
+    let clientID: String
+    let clock: any WallClock
+    let keys: KeySource
+
+    /// Checks signature and claims.
+    ///
+    /// - Throws: ``OpenIDConnectError``: `tokenInvalid`, or what fetching the provider's keys threw.
+    func verify(_ token: String, accessToken: String, expecting expectation: Expectation) async throws -> IDToken {
+        let token = try SignedToken(token)
+        try await checkSignature(of: token)
+        guard let claims = JSONValue(strictObjectIn: token.payload) else {
+            throw invalid("its claims are not valid JSON")
+        }
+        try checkIssuerAndAudience(claims)
+        let (expiresAt, issuedAt) = try checkTimes(claims)
+        let subject = try checkSubject(claims)
+        switch expectation {
+        case .signIn(let nonce):
+            guard let value = claims["nonce"]?.string, RandomText.areEqual(value, nonce) else {
+                throw invalid("its nonce is not that of this sign-in")
+            }
+        case .refresh(let expected):
+            guard subject == expected else { throw invalid("it is about another person") }
+        }
+        if let hash = claims.member("at_hash") {
+            guard let hash = hash.string, RandomText.areEqual(hash, token.algorithm.halfHash(of: accessToken)) else {
+                throw invalid("its at_hash does not match the access token")
+            }
+        }
+        return IDToken(
+            issuer: issuer, subject: subject, email: claims["email"]?.string,
+            preferredUsername: claims["preferred_username"]?.string, name: claims["name"]?.string,
+            expiresAt: expiresAt, issuedAt: issuedAt, claimsJSON: token.payload)
+    }
+
+    private func checkSignature(of token: SignedToken) async throws {
+        let known = try await keys.keys()
+        if await Self.isSigned(token, byAnyOf: known.keys) { return }
+        // The provider may have changed its keys since.
+        if !known.areFresh, let newer = try await keys.searchAgain(), await Self.isSigned(token, byAnyOf: newer) {
+            return
+        }
+        throw invalid("no key of the provider verifies its signature")
+    }
+
+    /// Whether one of the keys that the token may mean made its signature.
+    static func isSigned(_ token: SignedToken, byAnyOf keys: [SignatureKey]) async -> Bool {
+        for key in keys where token.keyID == nil || token.keyID == key.keyID {
+            if await key.verifies(token.signature, over: token.signingInput, algorithm: token.algorithm) { return true }
+        }
+        return false
+    }
+
+    private func checkIssuerAndAudience(_ claims: JSONValue) throws {
+        guard claims["iss"]?.string == issuer else { throw invalid("it comes from another issuer") }
+        guard let audiences = claims["aud"]?.string.map({ [$0] }) ?? claims["aud"]?.strings,
+            audiences.contains(clientID)
+        else { throw invalid("it is meant for another client") }
+        if let authorized = claims.member("azp") {
+            guard authorized.string == clientID else { throw invalid("it was issued to another client") }
+        } else if audiences.count > 1 {
+            throw invalid("it has several audiences but no authorized party")
+        }
+    }
+
+    private func checkTimes(_ claims: JSONValue) throws -> (expiresAt: Date, issuedAt: Date) {
+        let now = clock.now.timeIntervalSince1970
+        guard let expiry = claims["exp"]?.number else { throw invalid("it has no expiry time") }
+        guard now < expiry + Self.tolerance else { throw invalid("it has expired; is the clock right?") }
+        guard let issued = claims["iat"]?.number else { throw invalid("it has no time of issue") }
+        guard issued <= now + Self.tolerance else { throw invalid("it was issued in the future; is the clock right?") }
+        if let notBefore = claims.member("nbf") {
+            guard let notBefore = notBefore.number, notBefore <= now + Self.tolerance else {
+                throw invalid("it is not valid yet; is the clock right?")
+            }
+        }
+        return (Date(timeIntervalSince1970: expiry), Date(timeIntervalSince1970: issued))
+    }
+
+    private func checkSubject(_ claims: JSONValue) throws -> String {
+        guard let subject = claims["sub"]?.string, (1...255).contains(subject.utf8.count),
+            subject.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+        else { throw invalid("its subject is missing or not 1 to 255 ASCII characters") }
+        return subject
+    }
+
+    private func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.tokenInvalid, reason) }
+}

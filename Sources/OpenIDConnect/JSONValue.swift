@@ -1,0 +1,97 @@
+internal import FoundationEssentials
+
+/// A JSON value whose members are looked at one by one, so that one odd member does not spoil the rest.
+enum JSONValue: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+
+    /// Parses a JSON object; nil when it is something else or not JSON.
+    init?(objectIn bytes: [UInt8]) {
+        guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)), case .object = value else {
+            return nil
+        }
+        self = value
+    }
+
+    /// Parses a JSON object in which no object has a member twice.
+    ///
+    /// Parsers differ in which of two equal names they take (RFC 8259 section 4), so signed JSON must not have any.
+    init?(strictObjectIn bytes: [UInt8]) {
+        self.init(objectIn: bytes)
+        guard memberCount == Self.colonsOutsideStrings(bytes) else { return nil }
+    }
+
+    /// The member, unless it is missing or null.
+    subscript(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self, let value = members[name], value != .null else { return nil }
+        return value
+    }
+
+    /// The member even if it is null: for members whose mere presence matters.
+    func member(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members[name]
+    }
+
+    var string: String? { if case .string(let value) = self { value } else { nil } }
+    var number: Double? { if case .number(let value) = self { value } else { nil } }
+    var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+    var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+    /// An array of nothing but strings.
+    var strings: [String]? {
+        guard let array else { return nil }
+        let strings = array.compactMap(\.string)
+        return strings.count == array.count ? strings : nil
+    }
+
+    /// How many members all objects in it have. Of two equal names the decoder keeps one.
+    private var memberCount: Int {
+        switch self {
+        case .array(let values): values.reduce(0) { $0 + $1.memberCount }
+        case .object(let members): members.values.reduce(members.count) { $0 + $1.memberCount }
+        default: 0
+        }
+    }
+
+    /// How many members the text has: in valid JSON each brings one colon outside of strings.
+    private static func colonsOutsideStrings(_ bytes: [UInt8]) -> Int {
+        var colons = 0
+        var inString = false
+        var escaped = false
+        for byte in bytes {
+            if escaped {
+                escaped = false
+            } else if inString, byte == UInt8(ascii: "\\") {
+                escaped = true
+            } else if byte == UInt8(ascii: "\"") {
+                inString.toggle()
+            } else if !inString, byte == UInt8(ascii: ":") {
+                colons += 1
+            }
+        }
+        return colons
+    }
+}
+
+extension JSONValue: Decodable {
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode([JSONValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+}

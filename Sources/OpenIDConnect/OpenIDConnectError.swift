@@ -1,0 +1,100 @@
+/// What went wrong with the identity provider. It never carries tokens, authorization codes or whole answers.
+public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
+    /// What happened, and so what to do next. New codes may be added, so a `switch` over them needs a `default`.
+    public struct Code: Hashable, Sendable {
+        let name: String
+        /// No network, the provider is down (5xx) or busy (429): try later. See ``OpenIDConnectError/mayHaveBeenProcessed``.
+        public static let unavailable = Code(name: "unavailable")
+        /// The refresh token or authorization code is expired, revoked or used up: sign in again.
+        public static let invalidGrant = Code(name: "invalidGrant")
+        /// The person said no in the browser.
+        public static let denied = Code(name: "denied")
+        /// The provider refuses this client or request: `providerError` and `status` say how. Check the client's settings.
+        public static let refused = Code(name: "refused")
+        /// The answer is not what the protocol says: probably not an OpenID provider, or another issuer.
+        public static let invalidAnswer = Code(name: "invalidAnswer")
+        /// The ID token must not be trusted. Start over; if it stays, the provider or the machine's clock is wrong.
+        public static let tokenInvalid = Code(name: "tokenInvalid")
+        /// The redirect belongs to another sign-in, or somebody forged it: start over.
+        public static let stateMismatch = Code(name: "stateMismatch")
+        /// The redirect cannot be understood or trusted: start over.
+        public static let callbackInvalid = Code(name: "callbackInvalid")
+        /// The provider cannot do what is asked.
+        public static let unsupported = Code(name: "unsupported")
+        /// The issuer, client or redirect URI given to this library cannot be right.
+        public static let configurationInvalid = Code(name: "configurationInvalid")
+        /// The task was cancelled.
+        public static let cancelled = Code(name: "cancelled")
+    }
+
+    /// What happened.
+    public let code: Code
+    /// Why, in a few words for a person; fixed texts of this library, nothing from the provider.
+    public let reason: String
+    /// The HTTP status, where there was an answer.
+    public let status: Int?
+    /// The provider's `error` member (RFC 6749 sections 4.1.2.1 and 5.2): at most 64 printable ASCII characters.
+    public let providerError: String?
+    /// The provider's `error_description`: at most 200 characters, without control characters.
+    public let providerDescription: String?
+    /// Whether the provider may have acted on the request, so that a refresh token or code may be used up.
+    public private(set) var mayHaveBeenProcessed: Bool
+    /// What caused it, if it was not the provider's answer.
+    public let underlying: (any Error)?
+
+    package init(
+        _ code: Code, _ reason: String, status: Int? = nil, providerError: String? = nil,
+        providerDescription: String? = nil, mayHaveBeenProcessed: Bool = false, underlying: (any Error)? = nil
+    ) {
+        self.code = code
+        self.reason = reason
+        self.status = status
+        self.providerError = providerError.flatMap(Self.sanitised(error:))
+        self.providerDescription = providerDescription.flatMap(Self.sanitised(description:))
+        self.mayHaveBeenProcessed = mayHaveBeenProcessed
+        self.underlying = underlying
+    }
+
+    /// The same error with another ``mayHaveBeenProcessed``.
+    func processed(_ mayHaveBeenProcessed: Bool) -> Self {
+        var error = self
+        error.mayHaveBeenProcessed = mayHaveBeenProcessed
+        return error
+    }
+
+    public var description: String {
+        let start =
+            switch code {
+            case .unavailable: "The identity provider cannot be reached"
+            case .invalidGrant: "The identity provider no longer accepts this sign-in"
+            case .denied: "The sign-in was denied"
+            case .refused: "The identity provider refused the request"
+            case .invalidAnswer: "The identity provider's answer is not valid"
+            case .tokenInvalid: "The ID token is not valid"
+            case .stateMismatch, .callbackInvalid: "The redirect from the browser is not valid"
+            case .unsupported: "The identity provider does not support this"
+            case .configurationInvalid: "The OpenID Connect configuration is not valid"
+            default: "The call to the identity provider was cancelled"
+            }
+        var text = reason.isEmpty ? start : "\(start): \(reason)"
+        if let providerError { text += " [\(providerError)]" }
+        if let providerDescription { text += " \"\(providerDescription)\"" }
+        return text + "."
+    }
+
+    private static func sanitised(error: String) -> String? {
+        let allowed = error.unicodeScalars.filter { (0x20...0x7E).contains($0.value) }
+        return allowed.isEmpty ? nil : String(String.UnicodeScalarView(allowed.prefix(64)))
+    }
+
+    /// What could move a terminal's cursor or turn its writing direction goes, too.
+    private static func sanitised(description: String) -> String? {
+        let allowed = description.unicodeScalars.filter { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+            default: true
+            }
+        }
+        return allowed.isEmpty ? nil : String(String.UnicodeScalarView(allowed.prefix(200)))
+    }
+}

@@ -1,0 +1,71 @@
+internal import Synchronization
+
+/// Hands the one callback from the connection that got it to the task that waits for it.
+final class CallbackMailbox: Sendable {
+    private enum State {
+        case empty
+        case waiting(CheckedContinuation<LoopbackCallback, any Error>)
+        case arrived(LoopbackCallback)
+        case taken
+        case closed(any Error)
+    }
+
+    private let state = Mutex(State.empty)
+    private let port: Int
+
+    init(port: Int) {
+        self.port = port
+    }
+
+    /// Takes a callback in; false when there was one already or nobody will ask for it any more.
+    func offer(_ callback: LoopbackCallback) -> Bool {
+        let waiter: CheckedContinuation<LoopbackCallback, any Error>?
+        switch state.withLock({ state in
+            let old = state
+            switch old {
+            case .empty: state = .arrived(callback)
+            case .waiting: state = .taken
+            default: break
+            }
+            return old
+        }) {
+        case .empty: return true
+        case .waiting(let continuation): waiter = continuation
+        default: return false
+        }
+        waiter?.resume(returning: callback)
+        return true
+    }
+
+    /// Waits for the callback. Only one task may wait, and only once.
+    func take() async throws -> LoopbackCallback {
+        try await withCheckedThrowingContinuation { continuation in
+            let result: Result<LoopbackCallback, any Error>? = state.withLock { state in
+                switch state {
+                case .empty:
+                    state = .waiting(continuation)
+                    return nil
+                case .arrived(let callback):
+                    state = .taken
+                    return .success(callback)
+                case .closed(let error): return .failure(error)
+                case .waiting, .taken: return .failure(LoopbackListenerError(.stopped, port: port))
+                }
+            }
+            if let result { continuation.resume(with: result) }
+        }
+    }
+
+    /// Lets whoever waits, or will wait, see `error`. A callback that was taken already stays valid.
+    func close(_ error: any Error) {
+        let old = state.withLock { state in
+            let old = state
+            switch old {
+            case .empty, .waiting, .arrived: state = .closed(error)
+            case .taken, .closed: break
+            }
+            return old
+        }
+        if case .waiting(let continuation) = old { continuation.resume(throwing: error) }
+    }
+}

@@ -1,0 +1,138 @@
+public import HTTPTypes
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import Synchronization
+
+/// Waits on 127.0.0.1 for the one redirect that ends a sign-in in the browser (RFC 8252 section 7.3).
+///
+/// Only a `GET` of the given path counts; everything else gets a small error page. Requests whose `Host` is not this
+/// address are refused, so that no web page can reach the listener through a name of its own (DNS rebinding).
+public final class LoopbackListener: Sendable {
+    /// The port listened on.
+    public let port: Int
+
+    private let server: any Channel
+    private let mailbox: CallbackMailbox
+    private let connections: LoopbackConnections
+
+    private init(server: any Channel, port: Int, mailbox: CallbackMailbox, connections: LoopbackConnections) {
+        self.server = server
+        self.port = port
+        self.mailbox = mailbox
+        self.connections = connections
+    }
+
+    deinit {
+        server.close(promise: nil)
+    }
+
+    /// Opens the port.
+    ///
+    /// - Parameters:
+    ///   - port: 0 for any free port.
+    ///   - path: the path of the redirect URI, such as `/callback`; empty means `/`.
+    /// - Throws: ``LoopbackListenerError`` with `portInUse` or `cannotListen`.
+    public static func start(port: Int = 0, path: String) async throws -> LoopbackListener {
+        guard (0...65535).contains(port) else { throw LoopbackListenerError(.cannotListen, port: port) }
+        let mailbox = CallbackMailbox(port: port)
+        let connections = LoopbackConnections()
+        let path = path.isEmpty ? "/" : path
+        let bootstrap = ServerBootstrap(group: EventLoops.shared)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try connections.add(channel)
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(RequestSizeLimit(bytes: 16 * 1024))
+                    try pipeline.addHandler(HTTPResponseEncoder())
+                    try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
+                    try pipeline.addHandler(LoopbackConnection(path: path, mailbox: mailbox))
+                }
+            }
+        do {
+            let server = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
+            return LoopbackListener(
+                server: server, port: server.localAddress?.port ?? port, mailbox: mailbox, connections: connections)
+        } catch {
+            let inUse = (error as? IOError)?.errnoCode == EADDRINUSE
+            throw LoopbackListenerError(inUse ? .portInUse : .cannotListen, port: port, underlying: error)
+        }
+    }
+
+    /// Waits for the callback; it may have come already. To be called once.
+    ///
+    /// - Throws: ``LoopbackListenerError`` with `timedOut` or `stopped`, or `CancellationError` when the task is
+    ///   cancelled, after which the listener is closed.
+    public func waitForCallback(timeout: Duration) async throws -> LoopbackCallback {
+        let mailbox = mailbox
+        let error = LoopbackListenerError(.timedOut, port: port)
+        let timer = server.eventLoop.scheduleTask(in: TimeAmount(timeout)) { mailbox.close(error) }
+        defer { timer.cancel() }
+        do {
+            return try await withTaskCancellationHandler {
+                try await mailbox.take()
+            } onCancel: {
+                mailbox.close(CancellationError())
+            }
+        } catch let error as CancellationError {
+            await stop()
+            throw error
+        }
+    }
+
+    /// Closes the port and every connection. A callback that was not answered gets a neutral page first.
+    ///
+    /// Afterwards the port is free. May be called more than once.
+    public func stop() async {
+        mailbox.close(LoopbackListenerError(.stopped, port: port))
+        server.close(promise: nil)
+        try? await server.closeFuture.get()
+        for channel in connections.all {
+            channel.triggerUserOutboundEvent(LoopbackConnection.Stop(), promise: nil)
+        }
+        for channel in connections.all { try? await channel.closeFuture.get() }
+    }
+}
+
+/// The browser's redirect, still waiting for the page that tells the person how it went.
+public struct LoopbackCallback: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Path and query as received. A secret until it is redeemed: it holds the authorization code.
+    public let target: String
+    private let connection: any Channel
+
+    init(target: String, connection: any Channel) {
+        self.target = target
+        self.connection = connection
+    }
+
+    /// Shows `page`, an HTML document, and closes the connection.
+    ///
+    /// Returns when the page is on its way or the browser has gone; only the first call has an effect. Without a call
+    /// the browser gets a neutral page after 30 seconds.
+    public func respond(_ page: String, status: HTTPResponse.Status = .ok) async {
+        try? await connection.writeAndFlush(LoopbackPage(status: status, html: page)).get()
+    }
+
+    public var description: String { "LoopbackCallback" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The open connections of one listener.
+final class LoopbackConnections: Sendable {
+    /// More than a browser opens; a flood of connections does not take all file descriptors.
+    private static let limit = 64
+    private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+
+    var all: [any Channel] { channels.withLock { Array($0.values) } }
+
+    func add(_ channel: any Channel) throws {
+        let id = ObjectIdentifier(channel)
+        try channels.withLock { channels in
+            guard channels.count < Self.limit else { throw ChannelError.inappropriateOperationForState }
+            channels[id] = channel
+        }
+        channel.closeFuture.whenComplete { [self] _ in channels.withLock { $0[id] = nil } }
+    }
+}

@@ -1,0 +1,35 @@
+/// Why waiting for the browser's redirect did not work.
+public struct LoopbackListenerError: Error, Sendable, CustomStringConvertible {
+    /// What happened. New codes may be added, so a `switch` over them needs a `default`.
+    public struct Code: Hashable, Sendable {
+        let name: String
+        /// Another program listens on the port: end it, or take another redirect URI.
+        public static let portInUse = Code(name: "portInUse")
+        /// The port cannot be listened on for another reason; `underlying` says which.
+        public static let cannotListen = Code(name: "cannotListen")
+        /// No callback came in time: start over.
+        public static let timedOut = Code(name: "timedOut")
+        /// The listener was stopped, or its one callback is already taken.
+        public static let stopped = Code(name: "stopped")
+    }
+
+    public let code: Code
+    /// The port on 127.0.0.1 that is meant; 0 when none was chosen yet.
+    public let port: Int
+    public let underlying: (any Error)?
+
+    init(_ code: Code, port: Int, underlying: (any Error)? = nil) {
+        self.code = code
+        self.port = port
+        self.underlying = underlying
+    }
+
+    public var description: String {
+        switch code {
+        case .portInUse: "Another program is listening on 127.0.0.1:\(port)."
+        case .timedOut: "No answer came from the browser in time."
+        case .stopped: "The wait for the browser was ended."
+        default: "Cannot listen on 127.0.0.1:\(port)."
+        }
+    }
+}

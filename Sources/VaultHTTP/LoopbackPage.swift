@@ -1,0 +1,61 @@
+package import HTTPTypes
+
+/// A small HTML page of the loopback listener, without scripts or anything to load.
+package struct LoopbackPage: Sendable {
+    package var status: HTTPResponse.Status
+    package var html: String
+
+    /// A page as it is.
+    package init(status: HTTPResponse.Status, html: String) {
+        self.status = status
+        self.html = html
+    }
+
+    /// A page with a heading and one paragraph, both plain text.
+    package init(status: HTTPResponse.Status = .ok, title: String, message: String) {
+        let title = Self.escape(title)
+        self.init(
+            status: status,
+            html: """
+                <!doctype html>
+                <html lang="en">
+                <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>\(title)</title>
+                <style>body{font:1.1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem;\
+                color:#222;background:#fff}@media(prefers-color-scheme:dark){body{color:#eee;background:#1c1c1e}}</style>
+                </head>
+                <body><h1>\(title)</h1><p>\(Self.escape(message))</p></body>
+                </html>
+
+                """)
+    }
+
+    /// Text as HTML, also inside attributes.
+    package static func escape(_ text: String) -> String {
+        var html = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "&": html += "&amp;"
+            case "<": html += "&lt;"
+            case ">": html += "&gt;"
+            case "\"": html += "&quot;"
+            case "'": html += "&#39;"
+            default: html.unicodeScalars.append(character)
+            }
+        }
+        return html
+    }
+
+    /// For a callback that nobody answered: it cannot say more than this.
+    static let neutral = LoopbackPage(
+        title: "Back to the terminal", message: "You can close this tab. The program that opened it says how it went.")
+    static let notFound = LoopbackPage(status: .notFound, title: "Not found", message: "There is nothing here.")
+    static let gone = LoopbackPage(
+        status: .gone, title: "Already used", message: "This sign-in was already answered. You can close this tab.")
+    static let wrongMethod = LoopbackPage(
+        status: .methodNotAllowed, title: "Not allowed", message: "This address only takes GET.")
+    static let badRequest = LoopbackPage(
+        status: .badRequest, title: "Bad request", message: "The request cannot be understood.")
+    static let tooLarge = LoopbackPage(
+        status: .requestHeaderFieldsTooLarge, title: "Too large", message: "The request is too large.")
+    static let tooSlow = LoopbackPage(status: .requestTimeout, title: "Too slow", message: "The request took too long.")
+}
