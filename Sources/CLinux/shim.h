@@ -1,5 +1,6 @@
 /* System calls that Swift does not see: variadic ones, and those behind _GNU_SOURCE. */
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -12,4 +13,11 @@ static inline int linux_fallocate_keep_size(int descriptor, off_t offset, off_t 
 /* Nobody but root may read this process's memory, and it leaves no core dump; 0, or -1 with errno. */
 static inline int linux_forbid_dumps(void) {
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* How many bytes of memory may be locked (setrlimit(2)). */
+static inline rlim_t linux_locked_memory_limit(void) {
+    struct rlimit limit = {0, 0};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    return limit.rlim_cur;
 }

@@ -28,7 +28,9 @@ public enum NewPasswordRule {
             return "The password is one of those that are tried first."
         }
         let parts = names.flatMap { $0.lowercased().split { !$0.isLetter && !$0.isNumber } }.map(String.init)
-        if parts.contains(where: { $0.count >= 3 && (core == $0 || folded.replacingOccurrences(of: $0, with: "").count < 4) }) {
+        if parts.contains(where: {
+            $0.count >= 3 && (core == $0 || folded.replacingOccurrences(of: $0, with: "").count < 4)
+        }) {
             return "The password is made of the user's own name."
         }
         return nil
@@ -48,11 +50,14 @@ public enum NewPasswordRule {
     }
 
     private static let runs = [
-        "abcdefghijklmnopqrstuvwxyz", "01234567890123456789", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm",
+        "abcdefghijklmnopqrstuvwxyz", "01234567890123456789", "qwertyuiopasdfghjklzxcvbnm",
+        "qwertzuiopasdfghjklyxcvbnm",
         "azertyuiopqsdfghjklmwxcvbn", "1qaz2wsx3edc4rfv5tgb6yhn7ujm", "1q2w3e4r5t6z7u8i9o0p", "1q2w3e4r5t6y7u8i9o0p",
     ]
 
-    private static let leet: [Character: Character] = ["0": "o", "1": "l", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s"]
+    private static let leet: [Character: Character] = [
+        "0": "o", "1": "l", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s",
+    ]
 
     private static let common: Set<String> = [
         "password", "passwort", "passw0rd", "motdepasse", "contraseña", "letmein", "welcome", "willkommen", "iloveyou",

@@ -37,9 +37,14 @@ public struct Vault: Sendable {
         transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock()
     ) async throws {
         let transport = transport ?? AsyncHTTPTransport()
-        let folder = configuration.folder ?? Self.standardFolder
+        let opened: any SecureStore
+        if let store {
+            opened = store
+        } else {
+            opened = try await Self.openStore(configuration.folder ?? Self.standardFolder)
+        }
         let accounts = Accounts(
-            store: try await store ?? Self.openStore(folder), clock: clock, argon2: configuration.argon2,
+            store: opened, clock: clock, argon2: configuration.argon2,
             keyServiceURL: configuration.keyServiceURL ?? "",
             keyService: { try keyService ?? HTTPKeyService(baseURL: $0, transport: transport) })
         let settings = configuration.issuer.map {
@@ -49,6 +54,19 @@ public struct Vault: Sendable {
         }
         auth = Auth(settings: settings, accounts: accounts, transport: transport)
         storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
+    }
+
+    /// Finds out whether a registration could be stored: the store can be written, and the key service answers. To be
+    /// called before the person is sent to the browser.
+    ///
+    /// - Throws: ``VaultError``: `storeUnreadable`, `busy`, `keyServiceUnavailable`, `configurationInvalid`.
+    public func checkReady() async throws {
+        do {
+            try await storage.accounts.store.checkWritable()
+            try await storage.accounts.checkKeyService()
+        } catch {
+            throw VaultError.converting(error)
+        }
     }
 
     /// `$XDG_DATA_HOME/credential-vault`, by default `~/.local/share/credential-vault`.

@@ -108,7 +108,8 @@ public struct HTTPKeyService: KeyService {
     }
 
     private static func key(in answer: HTTPAnswer) throws -> ReleasedKey {
-        guard let response = try? JSONDecoder().decode(KeyResponse.self, from: Data(answer.body)), !response.keyid.isEmpty,
+        guard let response = try? JSONDecoder().decode(KeyResponse.self, from: Data(answer.body)),
+            !response.keyid.isEmpty,
             let encoded = try? SecretBytes(utf8: response.key)
         else { throw KeyServiceError(.invalidAnswer, "The key service's answer is not what its protocol says.") }
         let key: SecretBytes

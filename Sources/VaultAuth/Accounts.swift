@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 public import KeyService
 public import OpenIDConnect
 public import VaultCrypto
@@ -28,6 +28,11 @@ public struct Accounts: Sendable {
         self.keyService = keyService
     }
 
+    /// Finds out whether the key service of new accounts answers.
+    public func checkKeyService() async throws {
+        try await keyService(keyServiceURL).checkReachable()
+    }
+
     /// Finds the one account that a person means.
     ///
     /// - Parameters:
@@ -42,7 +47,8 @@ public struct Accounts: Sendable {
         guard matches.count == 1 else {
             let list = matches.map { "  \($0.id)" }.joined(separator: "\n")
             throw VaultError(
-                .accountAmbiguous, "More than one account matches \"\(userID)\". Say which by subject and issuer:\n\(list)",
+                .accountAmbiguous,
+                "More than one account matches \"\(userID)\". Say which by subject and issuer:\n\(list)",
                 accounts: matches.map(\.id))
         }
         return first
@@ -123,7 +129,8 @@ public struct Accounts: Sendable {
     func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
         let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
         guard let account = try await store.account(id), let stored = try await items.refreshToken() else {
-            throw VaultError(.refreshTokenExpired, "There is no refresh token for \(id.subject) any more. Register again.")
+            throw VaultError(
+                .notLoggedIn, "\(id.subject) was logged out everywhere, and no refresh token is left. Register again.")
         }
         let claims = try await items.claims() ?? Array("{}".utf8)
         let object = (try? JSONSerialization.jsonObject(with: Data(claims))) as? [String: Any]

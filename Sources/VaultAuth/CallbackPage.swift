@@ -1,7 +1,8 @@
 /// The page that the browser shows when it comes back from the identity provider.
 enum CallbackPage {
     static let success = page(
-        title: "Signed in", symbol: "✓", color: "#1a7f37", text: "You are signed in. You can close this tab and go back to where you started.")
+        title: "Signed in", symbol: "✓", color: "#1a7f37",
+        text: "You are signed in. You can close this tab and go back to where you started.")
 
     static let denied = page(
         title: "Not signed in", symbol: "–", color: "#9a6700",
@@ -9,7 +10,9 @@ enum CallbackPage {
 
     static let failure = page(
         title: "Sign-in failed", symbol: "!", color: "#cf222e",
-        text: "Something went wrong and nothing was stored. The program that started the sign-in says what it was. You can close this tab.")
+        text:
+            "Something went wrong and nothing was stored. The program that started the sign-in says what it was. You can close this tab."
+    )
 
     private static func page(title: String, symbol: String, color: String, text: String) -> String {
         """

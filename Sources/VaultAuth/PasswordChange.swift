@@ -1,3 +1,4 @@
+internal import OpenIDConnect
 public import VaultCrypto
 public import VaultStorage
 
@@ -19,8 +20,11 @@ extension Accounts {
         let id = account.id
         let password = try SharedPassword(new.copy())
         try await store.withLock(on: id) {
-            guard let current = try await store.account(id), current.keyslots.filter({ $0.kind == .password }) == replaced
-            else { throw VaultError(.busy, "Another program changed the password meanwhile. Nothing was changed here.") }
+            guard let current = try await store.account(id),
+                current.keyslots.filter({ $0.kind == .password }) == replaced
+            else {
+                throw VaultError(.busy, "Another program changed the password meanwhile. Nothing was changed here.")
+            }
             try await store.apply([.stageKeyslot(slot)], to: id)
             FaultPoint.passwordStaged.reach()
             do {

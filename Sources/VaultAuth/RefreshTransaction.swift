@@ -36,7 +36,7 @@ struct RefreshTransaction: Sendable {
             {
                 return token  // somebody was faster while we waited for the lock
             }
-            return try await refresh(items)
+            return try await CriticalSection.run { try await refresh(items) }
         }
     }
 
@@ -44,8 +44,11 @@ struct RefreshTransaction: Sendable {
         guard let account = try await store.account(id) else {
             throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
         }
-        guard let sealed = try await store.item(.refreshToken, of: id), let stored = try await items.refreshToken() else {
-            throw VaultError(.refreshTokenExpired, "There is no refresh token for \(account.displayName) any more. Register again.")
+        guard let sealed = try await store.item(.refreshToken, of: id), let stored = try await items.refreshToken()
+        else {
+            throw VaultError(
+                .notLoggedIn,
+                "\(account.displayName) was logged out everywhere, and no refresh token is left. Register again.")
         }
         let wasInterrupted = account.refreshStartedAt != nil
         try await store.apply([.beginRefresh(clock.now)], to: id)

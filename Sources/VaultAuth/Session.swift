@@ -1,5 +1,4 @@
-public import Foundation
-public import OpenIDConnect
+package import OpenIDConnect
 public import VaultStorage
 
 /// An open account: its vault key in guarded memory, and its live tokens.

@@ -1,5 +1,5 @@
-public import KeyService
-public import OpenIDConnect
+internal import KeyService
+internal import OpenIDConnect
 internal import VaultCrypto
 public import VaultStorage
 
@@ -127,6 +127,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
     }
 
     private init(_ error: VaultCryptoError) {
-        self.init(error.code == .invalidPassword ? .passwordUnusable : .storeCorrupt, error.description, underlying: error)
+        self.init(
+            error.code == .invalidPassword ? .passwordUnusable : .storeCorrupt, error.description, underlying: error)
     }
 }

@@ -1,4 +1,4 @@
-public import VaultCrypto
+internal import VaultCrypto
 
 /// The key that seals one account's items: 32 random bytes, on disk only inside keyslots.
 ///

@@ -1,1 +1,8 @@
-@main struct Main { static func main() {} }
+import VaultCommands
+
+@main
+struct Main {
+    static func main() async {
+        await VaultProgram.run()
+    }
+}

@@ -18,7 +18,9 @@ struct AccountLock: ~Copyable {
             if let lock = try AccountLock(ifFree: path) { return lock }
             guard waited < patience else {
                 throw StoreError(
-                    .busy, "Another program has been working on this account for \(patience.components.seconds) seconds. Try again.")
+                    .busy,
+                    "Another program has been working on this account for \(patience.components.seconds) seconds. Try again."
+                )
             }
             try await clock.sleep(for: pause)
             waited += pause

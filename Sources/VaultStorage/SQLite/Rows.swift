@@ -25,7 +25,8 @@ extension Account {
 
     var checksum: [UInt8] {
         Checksum.of([
-            Array(id.issuer.utf8), Array(id.subject.utf8), Array(clientID.utf8), Array(keyServiceURL.utf8), deviceSecret,
+            Array(id.issuer.utf8), Array(id.subject.utf8), Array(clientID.utf8), Array(keyServiceURL.utf8),
+            deviceSecret,
         ])
     }
 }

@@ -37,7 +37,8 @@ extension SQLiteStore {
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF")
         }
         guard try folder.databaseSize() > 0 else {
-            throw StoreError(.corrupt, "\(folder.database) is empty: it was cut off. Restore it from a backup, or move it away.")
+            throw StoreError(
+                .corrupt, "\(folder.database) is empty: it was cut off. Restore it from a backup, or move it away.")
         }
         let database = try DatabaseQueue(path: folder.database, configuration: configuration)
         let (isOurs, isNewer, isComplete) = try database.read { db in
@@ -49,7 +50,8 @@ extension SQLiteStore {
         guard isOurs else { throw StoreError(.corrupt, "\(folder.database) is not a store of Credential Vault.") }
         guard !isNewer else {
             throw StoreError(
-                .newerVersion, "\(folder.database) was made by a newer version of this program, which is needed to use it.")
+                .newerVersion,
+                "\(folder.database) was made by a newer version of this program, which is needed to use it.")
         }
         if !isComplete { try Schema.migrator.migrate(database) }
         return database
@@ -74,14 +76,19 @@ extension SQLiteStore {
         case .SQLITE_FULL:
             return StoreError(.unreadable, "The disk is full. Nothing was changed.", underlying: error)
         case .SQLITE_READONLY:
-            return StoreError(.unreadable, "The store cannot be written: the disk or the file is read-only.", underlying: error)
+            return StoreError(
+                .unreadable, "The store cannot be written: the disk or the file is read-only.", underlying: error)
         case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             return StoreError(.unreadable, "The store cannot be opened.", underlying: error)
         case .SQLITE_ERROR:
             // The statements are fixed and were tried: what does not fit is the database.
-            return StoreError(.corrupt, "The store is damaged: it lacks a part. Restore it from a backup.", underlying: error)
+            return StoreError(
+                .corrupt, "The store is damaged: it lacks a part. Restore it from a backup.", underlying: error)
         default:
-            return StoreError(.unreadable, "The store cannot be read or written right now (SQLite code \(error.resultCode.rawValue)).", underlying: error)
+            return StoreError(
+                .unreadable,
+                "The store cannot be read or written right now (SQLite code \(error.resultCode.rawValue)).",
+                underlying: error)
         }
     }
 }
@@ -119,7 +126,9 @@ extension StoreFolder {
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { return }
         // Enough for every page that a refresh touches, also with the largest answer that a provider may send.
-        guard linux_fallocate_keep_size(descriptor, info.st_size, 4 << 20) != 0, errno == ENOSPC || errno == EDQUOT else { return }
-        throw StoreError(.unreadable, "The disk is full. Nothing was sent to the identity provider, and nothing was changed.")
+        guard linux_fallocate_keep_size(descriptor, info.st_size, 4 << 20) != 0, errno == ENOSPC || errno == EDQUOT
+        else { return }
+        throw StoreError(
+            .unreadable, "The disk is full. Nothing was sent to the identity provider, and nothing was changed.")
     }
 }

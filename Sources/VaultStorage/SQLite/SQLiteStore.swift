@@ -30,7 +30,8 @@ public final class SQLiteStore: SecureStore {
             let slots = Dictionary(
                 grouping: try Row.fetchAll(db, sql: "SELECT * FROM keyslot WHERE staged = 0 ORDER BY created_at"),
                 by: { $0["account_id"] as Int64 })
-            return try Row.fetchAll(db, sql: "SELECT \(Account.columns) FROM account ORDER BY created_at, id").map { row in
+            return try Row.fetchAll(db, sql: "SELECT \(Account.columns) FROM account ORDER BY created_at, id").map {
+                row in
                 let id = AccountID(issuer: row["issuer"], subject: row["subject"])
                 return try Account(row: row, keyslots: (slots[row["id"]] ?? []).map { try Keyslot(row: $0, of: id) })
             }

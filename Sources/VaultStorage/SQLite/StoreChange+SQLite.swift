@@ -20,7 +20,8 @@ extension StoreChange {
             try db.execute(sql: "DELETE FROM keyslot WHERE account_id = ? AND staged = 1", arguments: [row])
             try Self.put(slot, staged: true, db, of: id, row: row)
         case .activateKeyslot(let slot):
-            try db.execute(sql: "UPDATE keyslot SET staged = 0 WHERE account_id = ? AND id = ?", arguments: [row, slot])
+            try db.execute(
+                sql: "UPDATE keyslot SET staged = 0 WHERE account_id = ? AND id = ?", arguments: [row, slot])
             guard db.changesCount == 1 else {
                 throw StoreError(.noSuchAccount, "The new password of \(id) was replaced by another program meanwhile.")
             }

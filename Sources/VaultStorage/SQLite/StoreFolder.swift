@@ -13,7 +13,8 @@ struct StoreFolder: Sendable {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw StoreError(.unreadable, "The folder \(path) cannot be made: \(Self.reason(error)).", underlying: error)
+            throw StoreError(
+                .unreadable, "The folder \(path) cannot be made: \(Self.reason(error)).", underlying: error)
         }
         try Self.requirePrivate(path, kind: S_IFDIR, mode: "700")
     }
@@ -40,7 +41,8 @@ struct StoreFolder: Sendable {
         guard lstat(path, &info) == 0 else {
             let code = errno
             throw StoreError(
-                .unreadable, "\(path) cannot be read: \(Self.message(code)).", underlying: POSIXError(.init(rawValue: code) ?? .EIO))
+                .unreadable, "\(path) cannot be read: \(Self.message(code)).",
+                underlying: POSIXError(.init(rawValue: code) ?? .EIO))
         }
         guard info.st_mode & S_IFMT == kind else {
             throw StoreError(
@@ -49,7 +51,8 @@ struct StoreFolder: Sendable {
         guard info.st_uid == geteuid() else {
             throw StoreError(
                 .unsafePermissions,
-                "\(path) belongs to another user (id \(info.st_uid)). Choose another folder, or run: chown \(geteuid()) '\(path)'")
+                "\(path) belongs to another user (id \(info.st_uid)). Choose another folder, or run: chown \(geteuid()) '\(path)'"
+            )
         }
         guard info.st_mode & 0o077 == 0 else {
             throw StoreError(.unsafePermissions, "\(path) is open to other users. Run: chmod \(mode) '\(path)'")

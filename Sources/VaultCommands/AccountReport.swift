@@ -1,0 +1,48 @@
+internal import CredentialVault
+internal import Foundation
+
+/// An account as JSON.
+struct AccountReport: Encodable {
+    let subject: String
+    let issuer: String
+    let alias: String?
+    let email: String?
+    let preferredUsername: String?
+    let clientId: String
+    let keyService: String
+    let keyslots: [String]
+    let registeredAt: Date
+
+    init(_ account: Account) {
+        subject = account.id.subject
+        issuer = account.id.issuer
+        alias = account.alias
+        email = account.email
+        preferredUsername = account.preferredUsername
+        clientId = account.clientID
+        keyService = account.keyServiceURL
+        keyslots = account.keyslots.map(\.kind.rawValue)
+        registeredAt = account.createdAt
+    }
+}
+
+/// Text from a provider, as it may be shown on a terminal: without control characters.
+enum Printable {
+    static func text(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
+    }
+}
+
+enum ShellQuoting {
+    /// A word that a shell takes as it is.
+    static func quoted(_ word: String) -> String {
+        let isPlain =
+            !word.isEmpty
+            && word.utf8.allSatisfy { byte in
+                UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+                    || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || "@._-+:/".utf8.contains(byte)
+            }
+        return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,151 @@
+internal import CLinux
+internal import CredentialVault
+internal import Foundation
+
+/// One thing that `vault doctor` looked at.
+struct Check: Encodable {
+    enum Outcome: String, Encodable {
+        case ok, warn, fail
+    }
+
+    let name: String
+    let outcome: Outcome
+    /// What was found.
+    let finding: String
+    /// What to do about it.
+    var advice: String?
+}
+
+/// What can be told without the network.
+enum MachineChecks {
+    static func all() -> [Check] {
+        [libraries(), aes(), lockedMemory(), coreDumps(), terminal(), browser()]
+    }
+
+    private static func libraries() -> Check {
+        guard let version = Libraries.sodiumVersion, Libraries.selfTest() else {
+            return Check(
+                name: "libraries", outcome: .fail, finding: "libsodium or libargon2 do not compute what they should.",
+                advice: "Install libsodium23 and libargon2-1 anew, both as shared libraries.")
+        }
+        return Check(
+            name: "libraries", outcome: .ok, finding: "libsodium \(version) and libargon2 pass their self-test.")
+    }
+
+    private static func aes() -> Check {
+        SealedEnvelope.hasHardwareAES
+            ? Check(name: "AES", outcome: .ok, finding: "The processor has AES instructions: AES-256-GCM is used.")
+            : Check(
+                name: "AES", outcome: .warn,
+                finding: "The processor has no AES instructions: XChaCha20-Poly1305 is used.",
+                advice: "Nothing needs to be done. A store sealed with AES-256-GCM elsewhere does not open here.")
+    }
+
+    private static func lockedMemory() -> Check {
+        let limit = linux_locked_memory_limit()
+        let kibibytes = limit == rlim_t.max ? Int.max : Int(limit / 1024)
+        if kibibytes >= 1024 {
+            let text = kibibytes == .max ? "without limit" : "up to \(kibibytes) KiB"
+            return Check(name: "locked memory", outcome: .ok, finding: "Keys are kept out of swap (\(text)).")
+        }
+        return Check(
+            name: "locked memory", outcome: .warn,
+            finding: "Only \(kibibytes) KiB may be locked: keys could reach the swap.",
+            advice: "Raise the limit (ulimit -l 8192, or LimitMEMLOCK= in a unit), or encrypt the swap.")
+    }
+
+    private static func coreDumps() -> Check {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+        return limit.rlim_cur == 0
+            ? Check(name: "core dumps", outcome: .ok, finding: "This program leaves none.")
+            : Check(
+                name: "core dumps", outcome: .warn, finding: "They could not be switched off for this program.",
+                advice: "Set the limit yourself: ulimit -c 0")
+    }
+
+    private static func terminal() -> Check {
+        ControllingTerminal().isInteractive
+            ? Check(name: "terminal", outcome: .ok, finding: "There is one to ask for the password.")
+            : Check(
+                name: "terminal", outcome: .warn, finding: "There is none to ask for the password.",
+                advice: "Use --password-file or --password-fd.")
+    }
+
+    private static func browser() -> Check {
+        let paths = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        if paths.contains(where: { access("\($0)/xdg-open", X_OK) == 0 }) {
+            return Check(name: "browser", outcome: .ok, finding: "xdg-open is there.")
+        }
+        return Check(
+            name: "browser", outcome: .warn, finding: "xdg-open is not there.",
+            advice: "Install xdg-utils, or use: vault register --no-browser")
+    }
+}
+
+/// What needs the store, the identity provider or the key service.
+struct ServiceChecks {
+    let settings: Settings
+
+    func all() async -> [Check] {
+        let transport = AsyncHTTPTransport()
+        return [await store(), await issuer(transport), await keyService(transport)]
+    }
+
+    private func store() async -> Check {
+        do {
+            let vault = try await Vault(settings.configuration())
+            try await vault.storage.accounts.store.checkWritable()
+            let count = try await vault.storage.all().count
+            let folder = settings[.home] ?? Vault.standardFolder
+            return Check(
+                name: "store", outcome: .ok, finding: "\(folder) is private and can be written. Accounts: \(count).")
+        } catch {
+            return failure(
+                "store", error, advice: "Nothing was changed or deleted. The text says what stands in the way.")
+        }
+    }
+
+    private func issuer(_ transport: any HTTPTransport) async -> Check {
+        guard let issuer = settings[.issuer] else {
+            return Check(
+                name: "issuer", outcome: .warn, finding: "None is set.",
+                advice: "vault config set issuer https://login.example.com")
+        }
+        do {
+            let metadata = try await OpenIDProvider(
+                issuer: issuer, clientID: settings[.clientID] ?? "", transport: transport, clock: SystemWallClock()
+            ).metadata()
+            guard settings[.clientID] != nil else {
+                return Check(
+                    name: "issuer", outcome: .warn, finding: "\(metadata.issuer) answers, but no client id is set.",
+                    advice: "vault config set client-id ID")
+            }
+            return Check(name: "issuer", outcome: .ok, finding: "\(metadata.issuer) answers.")
+        } catch {
+            return failure(
+                "issuer", error,
+                advice: "Check the URL and the network. It has to be exactly what the provider calls itself.")
+        }
+    }
+
+    private func keyService(_ transport: any HTTPTransport) async -> Check {
+        guard let url = settings[.keyService] else {
+            return Check(
+                name: "key service", outcome: .warn, finding: "None is set.",
+                advice: "vault config set key-service https://keys.example.com")
+        }
+        do {
+            try await HTTPKeyService(baseURL: url, transport: transport).checkReachable()
+            return Check(name: "key service", outcome: .ok, finding: "\(url) answers.")
+        } catch {
+            return failure("key service", error, advice: "Check the URL and the network, or ask whoever runs it.")
+        }
+    }
+
+    private func failure(_ name: String, _ error: any Error, advice: String) -> Check {
+        let finding =
+            (VaultError.converting(error) as? VaultError)?.description ?? "It failed for a reason that is not known."
+        return Check(name: name, outcome: .fail, finding: finding, advice: advice)
+    }
+}

@@ -1,0 +1,58 @@
+internal import ArgumentParser
+internal import CredentialVault
+
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config", abstract: "Read and change the configuration file.",
+        discussion: "The settings: "
+            + Settings.Name.allCases.map { "\($0.rawValue) (\($0.help))" }.joined(separator: "; ") + ".",
+        subcommands: [Get.self, Set.self, Path.self])
+
+    struct Get: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print a setting that is in force, or all of them.")
+        @Argument(help: "The setting.") var name: Settings.Name?
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let settings = try await Settings(global)
+            let names = name.map { [$0] } ?? Settings.Name.allCases
+            let values = names.compactMap { name in settings[name].map { (name.rawValue, $0) } }
+            if global.json { return Output.json(Dictionary(uniqueKeysWithValues: values)) }
+            if let name {
+                guard let value = settings[name] else {
+                    throw VaultError(
+                        .configurationInvalid,
+                        "\(name.rawValue) is not set. Set it: vault config set \(name.rawValue) VALUE")
+                }
+                return Output.line(value)
+            }
+            for (name, value) in values { Output.line("\(name)=\(value)") }
+        }
+    }
+
+    struct Set: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Write a setting to the file; an empty value removes it.")
+        @Argument(help: "The setting.") var name: Settings.Name
+        @Argument(help: "Its value.") var value: String
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            try Settings.write(name, value.isEmpty ? nil : value)
+            if global.json { Output.json([name.rawValue: value]) }
+        }
+    }
+
+    struct Path: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(abstract: "Print where the file is.")
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            if global.json { return Output.json(["path": Settings.path]) }
+            Output.line(Settings.path)
+        }
+    }
+}
+
+extension Settings.Name: ExpressibleByArgument {}

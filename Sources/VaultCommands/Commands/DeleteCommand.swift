@@ -1,0 +1,69 @@
+internal import ArgumentParser
+internal import CredentialVault
+
+struct DeleteCommand: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete an account with all that is stored of it.",
+        discussion: """
+            With the password the refresh token is also revoked at the identity provider; without it the account is \
+            deleted all the same. The account's key at the key service cannot be deleted by its protocol; nothing is \
+            left that it could open.
+            """)
+
+    @OptionGroup var user: UserOption
+    @OptionGroup var password: PasswordOptions
+    @OptionGroup var global: GlobalOptions
+
+    @Flag(help: "Do not ask whether to delete, nor for a password.")
+    var yes = false
+
+    func run() async throws {
+        let terminal = ControllingTerminal()
+        let vault = try await global.openVault()
+        let account = try await user.account(in: vault)
+        let name = Printable.text(account.displayName)
+        if !yes {
+            guard terminal.isInteractive else {
+                throw VaultError(
+                    .configurationInvalid, "There is no terminal to ask. Use --yes to delete without asking.")
+            }
+            guard try await terminal.confirm("Delete \(name) (\(account.id)) and all that is stored of it?") else {
+                throw VaultError(.cancelled, "Nothing was deleted.")
+            }
+        }
+        let notRevoked = try await revoke(account, vault, terminal)
+        try await vault.storage.accounts.delete(account.id)
+        if global.json {
+            return Output.json(Report(deleted: true, revoked: notRevoked == nil, reason: notRevoked))
+        }
+        Output.line("Deleted \(name).")
+        if let notRevoked {
+            Output.note("vault: the refresh token was not revoked at the identity provider: \(notRevoked)")
+        }
+    }
+
+    /// - Returns: nil when the refresh token was revoked, or why not.
+    private func revoke(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws -> String? {
+        guard password.isGiven || !yes else { return "no password was given." }
+        let prompt = "Password of \(Printable.text(account.displayName)), to revoke its token (empty to go without): "
+        let secret = try await password.source.password(prompt, terminal)
+        guard secret.count > 0 else { return "no password was given." }
+        do {
+            return try await Spinner.during("Revoking", isQuiet: global.json) {
+                let token = try await vault.auth.unlock(account, password: secret).refreshToken()
+                return await vault.auth.revoke(token)?.description
+            }
+        } catch let error as VaultError where error.code == .wrongSecret && !yes {
+            throw error  // a slip of the finger: nothing is deleted yet
+        } catch let error as VaultError {
+            return error.description
+        }
+    }
+
+    private struct Report: Encodable {
+        let deleted: Bool
+        let revoked: Bool
+        let reason: String?
+    }
+}

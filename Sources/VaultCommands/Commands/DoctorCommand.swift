@@ -1,0 +1,28 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+struct DoctorCommand: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check the store, the libraries, the machine and the services, and say what to do about each.",
+        discussion: "The exit status is 0 when nothing failed. Warnings do not count as failures.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let settings = try await Settings(global)
+        let checks = MachineChecks.all() + (await ServiceChecks(settings: settings).all())
+        if global.json {
+            Output.json(checks)
+        } else {
+            for check in checks {
+                Output.line(
+                    "\(check.outcome.rawValue.padded(to: 5))\(check.name.padded(to: 18))\(Printable.text(check.finding))"
+                )
+                if let advice = check.advice { Output.line(String(repeating: " ", count: 23) + "→ " + advice) }
+            }
+        }
+        if checks.contains(where: { $0.outcome == .fail }) { throw ExitCode(ExitStatus.other) }
+    }
+}

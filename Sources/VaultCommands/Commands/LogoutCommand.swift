@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import CredentialVault
+
+struct LogoutCommand: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logout",
+        abstract: "Leave nothing open: the password opens the account again.",
+        discussion: """
+            Removes the stored access token. The sealed refresh token stays. With --everywhere the identity provider \
+            also revokes the refresh token, which needs the password; registering again is the way back then.
+            """)
+
+    @OptionGroup var user: UserOption
+    @OptionGroup var password: PasswordOptions
+    @OptionGroup var global: GlobalOptions
+
+    @Flag(help: "Also revoke the refresh token at the identity provider.")
+    var everywhere = false
+
+    func run() async throws {
+        let vault = try await global.openVault()
+        let account = try await user.account(in: vault)
+        let name = Printable.text(account.displayName)
+        guard everywhere else {
+            try await vault.auth.removeAccessToken(of: account.id)
+            return report("Logged out \(name). The password opens the account again.", revoked: nil, reason: nil)
+        }
+        let secret = try await password.source.password("Password of \(name): ", ControllingTerminal())
+        let failure = try await Spinner.during("Logging out", isQuiet: global.json) {
+            try await vault.auth.unlock(account, password: secret)
+            return try await vault.auth.logoutEverywhere()
+        }
+        if let failure {
+            report("Logged out \(name) on this machine only.", revoked: false, reason: failure.description)
+            if !global.json {
+                Output.note(
+                    "vault: the identity provider did not revoke the refresh token, which stays stored here: \(failure.description)"
+                )
+            }
+        } else {
+            report("Logged out \(name) everywhere. Registering again is the way back.", revoked: true, reason: nil)
+        }
+    }
+
+    private func report(_ text: String, revoked: Bool?, reason: String?) {
+        guard global.json else { return Output.line(text) }
+        Output.json(Report(loggedOut: true, revoked: revoked, reason: reason))
+    }
+
+    private struct Report: Encodable {
+        let loggedOut: Bool
+        let revoked: Bool?
+        let reason: String?
+    }
+}

@@ -1,0 +1,25 @@
+internal import CredentialVault
+
+/// The exit statuses. They are part of the command's interface: a script may rely on them.
+enum ExitStatus {
+    static let success: Int32 = 0
+    static let other: Int32 = 1
+    static let usage: Int32 = 64
+    static let cancelled: Int32 = 82
+
+    static func of(_ code: VaultError.Code) -> Int32 {
+        switch code {
+        case .storeCorrupt: 65
+        case .accountNotFound, .accountAmbiguous: 66
+        case .identityProviderUnavailable, .keyServiceUnavailable: 69
+        case .busy: 75
+        case .wrongSecret, .passwordUnusable: 77
+        case .configurationInvalid: 78
+        case .keyLocked, .keyMissing: 80
+        case .refreshTokenExpired, .refreshInterrupted: 81
+        case .cancelled: cancelled
+        case .notLoggedIn: 83
+        default: other
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import ArgumentParser
+internal import CredentialVault
+
+/// The options that every command has.
+struct GlobalOptions: ParsableArguments {
+    @Flag(help: "Print the result, or the error, as JSON.")
+    var json = false
+
+    @Option(help: ArgumentHelp("The identity provider's issuer URL.", valueName: "url"))
+    var issuer: String?
+
+    @Option(
+        name: .customLong("client-id"), help: ArgumentHelp("The client id at the identity provider.", valueName: "id"))
+    var clientID: String?
+
+    @Option(name: .customLong("key-service"), help: ArgumentHelp("The key service's base URL.", valueName: "url"))
+    var keyService: String?
+
+    /// Opens the vault with the settings that are in force.
+    func openVault(_ change: (inout VaultConfiguration) -> Void = { _ in }) async throws -> Vault {
+        var configuration = try await Settings(self).configuration()
+        change(&configuration)
+        return try await Vault(configuration)
+    }
+}
+
+/// `--user`, for the commands that work on one account.
+struct UserOption: ParsableArguments {
+    @Option(
+        name: .customLong("user"),
+        help: ArgumentHelp(
+            "The account: its subject, alias, e-mail address or user name. Not needed when there is only one.",
+            valueName: "id"))
+    var id: String?
+
+    func account(in vault: Vault) async throws -> Account {
+        if let id { return try await vault.storage.account(userID: id) }
+        let all = try await vault.storage.all()
+        if let only = all.first, all.count == 1 { return only }
+        guard !all.isEmpty else {
+            throw VaultError(.accountNotFound, "There is no account here yet. Register one: vault register")
+        }
+        throw VaultError(
+            .accountAmbiguous, "There are \(all.count) accounts here. Say which one with --user (see \"vault users\").",
+            accounts: all.map(\.id))
+    }
+}
+
+/// Where the password comes from: the terminal, a file, or a descriptor. Never an argument or the environment.
+struct PasswordOptions: ParsableArguments {
+    @Option(
+        name: .customLong("password-file"),
+        help: ArgumentHelp("Read the password from a file (- for standard input) and ask nothing.", valueName: "path"),
+        completion: .file())
+    var file: String?
+
+    @Option(
+        name: .customLong("password-fd"),
+        help: ArgumentHelp("Read the password from an open file descriptor and ask nothing.", valueName: "number"))
+    var descriptor: Int32?
+
+    func validate() throws {
+        if file != nil && descriptor != nil {
+            throw ValidationError("--password-file and --password-fd exclude each other.")
+        }
+    }
+
+    /// Whether nothing may be asked.
+    var isGiven: Bool { file != nil || descriptor != nil }
+
+    var source: SecretSource {
+        if let file { return .file(file) }
+        if let descriptor { return .descriptor(descriptor) }
+        return .terminal
+    }
+}

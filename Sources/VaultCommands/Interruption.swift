@@ -1,0 +1,53 @@
+internal import CredentialVault
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
+
+/// Ctrl-C and its kin: the terminal is put back as it was, and the command ends at once, unless a token that the
+/// provider is renewing right now would be lost. Then it ends as soon as that is stored; a second Ctrl-C ends it anyway.
+enum Interruption {
+    /// Keeps a source alive; nobody touches it again.
+    private struct Kept: @unchecked Sendable {
+        let source: any DispatchSourceSignal
+    }
+
+    private static let sources = Mutex<[Kept]>([])
+    private static let count = Mutex(0)
+
+    static func install() {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            // Somebody who started us with the signal ignored (nohup) wants it ignored.
+            var current = sigaction()
+            sigaction(number, nil, &current)
+            if current.__sigaction_handler.sa_handler.map({ unsafeBitCast($0, to: Int.self) }) == 1 { continue }
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
+            source.setEventHandler { @Sendable in received(number) }
+            source.activate()
+            let kept = Kept(source: source)
+            sources.withLock { $0.append(kept) }
+        }
+    }
+
+    @Sendable private static func received(_ number: Int32) {
+        TerminalMode.restore()
+        let isFirst = count.withLock { count in
+            count += 1
+            return count == 1
+        }
+        guard isFirst, CriticalSection.isActive else { end(number) }
+        Output.note("vault: storing the renewed token before stopping (once more Ctrl-C stops at once and may lose it)")
+        CriticalSection.whenIdle { end(number) }
+    }
+
+    private static func end(_ number: Int32) -> Never {
+        Spinner.stopAll()
+        if number == SIGINT {
+            Output.note("vault: cancelled")
+            _exit(ExitStatus.cancelled)
+        }
+        signal(number, SIG_DFL)
+        kill(getpid(), number)
+        _exit(128 + number)
+    }
+}

@@ -1,0 +1,43 @@
+internal import Foundation
+
+/// Results go to standard output, everything else to standard error.
+enum Output {
+    /// A line of the result.
+    static func line(_ text: String) {
+        write(text + "\n", to: STDOUT_FILENO)
+    }
+
+    /// The result as JSON, in one piece.
+    static func json(_ value: some Encodable) {
+        line(encoded(value))
+    }
+
+    /// A remark or an error for a person.
+    static func note(_ text: String) {
+        write(text + "\n", to: STDERR_FILENO)
+    }
+
+    /// An error for a program: `{"error": …}` on standard error.
+    static func error(_ error: some Encodable) {
+        note(encoded(["error": error]))
+    }
+
+    private static func encoded(_ value: some Encodable) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.dateEncodingStrategy = .iso8601
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+
+    /// Writes everything, or gives up when nobody reads any more.
+    private static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return }
+            bytes = bytes.dropFirst(count)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+/// The command `vault`, from its arguments to its exit status.
+public enum VaultProgram {
+    /// Runs the command and ends the process.
+    public static func run() async -> Never {
+        Hardening.apply()
+        Interruption.install()
+        var isJSON = CommandLine.arguments.contains("--json")
+        do {
+            var command = try VaultCommand.parseAsRoot()
+            isJSON = (command as? any JSONCommand)?.global.json ?? false
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            Spinner.stopAll()
+            end(error, isJSON: isJSON)
+        }
+        exit(ExitStatus.success)
+    }
+
+    private static func end(_ error: any Error, isJSON: Bool) -> Never {
+        guard let error = VaultError.converting(error) as? VaultError else {
+            let status = VaultCommand.exitCode(for: error).rawValue
+            // Help and the like are no errors, and go where they always go.
+            guard status != 0, isJSON else { VaultCommand.exit(withError: error) }
+            let name = status == ExitStatus.usage ? "usage" : "internal"
+            Output.error(JSONError(code: name, message: VaultCommand.message(for: error)))
+            exit(status)
+        }
+        if isJSON {
+            Output.error(
+                JSONError(
+                    code: error.code.name, message: error.description, guessesRemaining: error.guessesRemaining,
+                    accounts: error.accounts.isEmpty ? nil : error.accounts))
+        } else {
+            Output.note("vault: \(error.description)")
+        }
+        exit(ExitStatus.of(error.code))
+    }
+
+    private struct JSONError: Encodable {
+        let code: String
+        let message: String
+        var guessesRemaining: Int?
+        var accounts: [AccountID]?
+    }
+}
+
+/// A command with the options that all of them have.
+protocol JSONCommand {
+    var global: GlobalOptions { get }
+}

@@ -1,0 +1,51 @@
+internal import CredentialVault
+internal import Foundation
+
+/// Reads secrets from a descriptor straight into guarded memory.
+enum SecretReader {
+    /// The longest password that is read, in bytes.
+    static let limit = 4096
+
+    /// A line without its end, or nil at the end of input.
+    static func line(from descriptor: Int32) throws -> SecretBox? {
+        try read(descriptor, untilNewline: true)
+    }
+
+    /// Everything there is, without one newline at the end: that is not part of a password in a file.
+    static func all(from descriptor: Int32) throws -> SecretBox? {
+        try read(descriptor, untilNewline: false)
+    }
+
+    private static func read(_ descriptor: Int32, untilNewline: Bool) throws -> SecretBox? {
+        var count = 0
+        var isEnd = false
+        let buffer = try SecretBytes(count: limit + 2) { buffer in
+            while count < buffer.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+                // Byte by byte, where the next line may be for somebody else.
+                let got = Foundation.read(descriptor, rest.baseAddress, untilNewline ? 1 : rest.count)
+                if got < 0 && errno == EINTR { continue }
+                guard got >= 0 else { throw VaultError(.configurationInvalid, "The password cannot be read.") }
+                if got == 0 {
+                    isEnd = true
+                    break
+                }
+                count += got
+                if untilNewline && buffer[count - 1] == UInt8(ascii: "\n") { break }
+            }
+            if isEnd && count == 0 { return }
+            if count > 0 && buffer[count - 1] == UInt8(ascii: "\n") {
+                count -= 1
+                if !untilNewline && count > 0 && buffer[count - 1] == UInt8(ascii: "\r") { count -= 1 }
+            }
+            guard count <= limit else {
+                throw VaultError(.passwordUnusable, "The password is longer than \(limit) bytes.")
+            }
+        }
+        if isEnd && count == 0 && untilNewline { return nil }
+        let length = count
+        return try buffer.withUnsafeBytes {
+            try SecretBox(SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0.prefix(length))))
+        }
+    }
+}

@@ -1,0 +1,59 @@
+internal import CredentialVault
+internal import Foundation
+
+/// Where one password comes from.
+enum SecretSource {
+    case terminal
+    case file(String)
+    case descriptor(Int32)
+
+    /// The password, from the terminal with `prompt`.
+    func password(_ prompt: String, _ terminal: any Terminal) async throws -> SecretBytes {
+        switch self {
+        case .terminal:
+            return try await terminal.askSecret(prompt)
+        case .file("-"):
+            return try Self.read(STDIN_FILENO, from: "standard input")
+        case .file(let path):
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+            guard descriptor >= 0 else {
+                throw VaultError(.configurationInvalid, "The password file \(path) cannot be opened.")
+            }
+            defer { close(descriptor) }
+            return try Self.read(descriptor, from: path)
+        case .descriptor(let descriptor):
+            return try Self.read(descriptor, from: "descriptor \(descriptor)")
+        }
+    }
+
+    /// A new password that is good enough. A person is asked twice, and again when it is not.
+    func newPassword(
+        _ prompt: String, names: [String], _ terminal: any Terminal
+    ) async throws -> SecretBytes {
+        guard case .terminal = self else {
+            let password = try await password(prompt, terminal)
+            if let objection = NewPasswordRule.objection(to: password, names: names) {
+                throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
+            }
+            return password
+        }
+        for _ in 1...5 {
+            let password = try await terminal.askSecret(
+                "\(prompt) (at least \(NewPasswordRule.minimumLength) characters): ")
+            if let objection = NewPasswordRule.objection(to: password, names: names) {
+                Output.note("\(objection) Choose another one.")
+                continue
+            }
+            if try await terminal.askSecret("The same again: ").isEqual(to: password) { return password }
+            Output.note("The two are not the same. Once more.")
+        }
+        throw VaultError(.passwordUnusable, "No password was chosen.")
+    }
+
+    private static func read(_ descriptor: Int32, from name: String) throws -> SecretBytes {
+        guard let secret = try SecretReader.all(from: descriptor) else {
+            throw VaultError(.passwordUnusable, "There is no password in \(name).")
+        }
+        return try secret.take()
+    }
+}

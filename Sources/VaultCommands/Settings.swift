@@ -1,0 +1,98 @@
+internal import Configuration
+internal import CredentialVault
+internal import Foundation
+internal import SystemPackage
+
+/// The settings in force: options over the environment (`CREDENTIAL_VAULT_*`) over the configuration file.
+struct Settings {
+    /// One setting, by its name in the file. In the environment it is in capitals behind `CREDENTIAL_VAULT_`.
+    enum Name: String, CaseIterable {
+        case issuer
+        case clientID = "client-id"
+        case keyService = "key-service"
+        case scopes
+        case redirectURI = "redirect-uri"
+        case home
+
+        var help: String {
+            switch self {
+            case .issuer: "the identity provider's issuer URL"
+            case .clientID: "the client id at the identity provider"
+            case .keyService: "the key service's base URL"
+            case .scopes: "the scopes to ask for, with spaces between them"
+            case .redirectURI: "where the provider sends the browser back to"
+            case .home: "the folder of the store"
+            }
+        }
+    }
+
+    private let reader: ConfigReader
+
+    init(_ options: GlobalOptions? = nil) async throws {
+        let flags: [Name: String?] = [
+            .issuer: options?.issuer, .clientID: options?.clientID, .keyService: options?.keyService,
+        ]
+        let given = flags.compactMap { name, value in
+            value.map { (AbsoluteConfigKey([name.rawValue]), ConfigValue(stringLiteral: $0)) }
+        }
+        var providers: [any ConfigProvider] = [
+            InMemoryProvider(name: "options", values: Dictionary(uniqueKeysWithValues: given)),
+            EnvironmentVariablesProvider().prefixKeys(with: ["credential", "vault"]),
+        ]
+        // Most people have no file, and the parser need not start for them.
+        if FileManager.default.fileExists(atPath: Self.path) {
+            do {
+                providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(Self.path)))
+            } catch {
+                throw VaultError(
+                    .configurationInvalid, "The configuration file \(Self.path) is not readable JSON.",
+                    underlying: error)
+            }
+        }
+        reader = ConfigReader(providers: providers)
+    }
+
+    /// The value in force, or nil.
+    subscript(name: Name) -> String? {
+        reader.string(forKey: ConfigKey([name.rawValue])).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    func configuration() -> VaultConfiguration {
+        VaultConfiguration(
+            issuer: self[.issuer], clientID: self[.clientID], keyServiceURL: self[.keyService],
+            scopes: self[.scopes].map { $0.split(separator: " ").map(String.init) }
+                ?? VaultConfiguration.standardScopes,
+            redirectURI: self[.redirectURI], folder: self[.home])
+    }
+
+    // MARK: - The file
+
+    /// `$XDG_CONFIG_HOME/credential-vault/config.json`, by default below `~/.config`.
+    static var path: String {
+        let base = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return (base ?? NSHomeDirectory() + "/.config") + "/credential-vault/config.json"
+    }
+
+    /// Writes one setting to the file, or removes it. Others in the file stay as they are.
+    static func write(_ name: Name, _ value: String?) throws {
+        var content: [String: Any] = [:]
+        if FileManager.default.fileExists(atPath: path) {
+            guard let data = FileManager.default.contents(atPath: path),
+                let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
+            else { throw VaultError(.configurationInvalid, "The configuration file \(path) is not readable JSON.") }
+            content = object
+        }
+        content[name.rawValue] = value
+        do {
+            let folder = (path as NSString).deletingLastPathComponent
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            let data = try JSONSerialization.data(
+                withJSONObject: content, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+            try (data + Data("\n".utf8)).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw VaultError(
+                .configurationInvalid, "The configuration file \(path) cannot be written.", underlying: error)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
+
+/// Shows on standard error that something takes its time: only on a terminal, and only after half a second.
+enum Spinner {
+    private struct Timer: @unchecked Sendable {
+        // Sound: Dispatch allows any thread to cancel a source, and nothing else is done with it.
+        let source: any DispatchSourceTimer
+    }
+
+    private struct State {
+        var timer: Timer?
+        var isDrawn = false
+        var frame = 0
+    }
+
+    private static let state = Mutex(State())
+    private static let frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
+
+    /// Runs `body`, with a spinner beside it when that takes long.
+    static func during<R>(_ text: String, isQuiet: Bool = false, _ body: () async throws -> R) async rethrows -> R {
+        if !isQuiet && isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb" {
+            start(text)
+        }
+        defer { stopAll() }
+        return try await body()
+    }
+
+    private static func start(_ text: String) {
+        let timer = DispatchSource.makeTimerSource(queue: .global())
+        timer.schedule(deadline: .now() + .milliseconds(500), repeating: .milliseconds(100))
+        timer.setEventHandler { @Sendable in
+            state.withLock { state in
+                guard state.timer != nil else { return }
+                state.isDrawn = true
+                state.frame = (state.frame + 1) % frames.count
+                draw("\r\(frames[state.frame]) \(text)")
+            }
+        }
+        let started = Timer(source: timer)
+        state.withLock { $0.timer = started }
+        timer.activate()
+    }
+
+    /// Takes the spinner away, if there is one.
+    static func stopAll() {
+        state.withLock { state in
+            state.timer?.source.cancel()
+            state.timer = nil
+            if state.isDrawn { draw("\r\u{1B}[K") }
+            state.isDrawn = false
+        }
+    }
+
+    private static func draw(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = write(STDERR_FILENO, bytes, bytes.count)
+    }
+}

@@ -1,0 +1,94 @@
+internal import CredentialVault
+internal import Foundation
+internal import Synchronization
+
+/// Where questions go to. The command asks through this and nothing else.
+protocol Terminal: Sendable {
+    /// Whether there is somebody to ask.
+    var isInteractive: Bool { get }
+    /// Asks for a secret, without echo.
+    func askSecret(_ prompt: String) async throws -> SecretBytes
+    /// Asks for a line of text.
+    func ask(_ prompt: String) async throws -> String
+}
+
+/// The terminal that controls the process (`/dev/tty`), also when standard input or output are something else.
+struct ControllingTerminal: Terminal {
+    private static let path = "/dev/tty"
+
+    var isInteractive: Bool {
+        let descriptor = open(Self.path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { return false }
+        close(descriptor)
+        return true
+    }
+
+    func askSecret(_ prompt: String) async throws -> SecretBytes {
+        try await Self.askBlocking(prompt, echo: false).take()
+    }
+
+    func ask(_ prompt: String) async throws -> String {
+        try await Self.askBlocking(prompt, echo: true).take().utf8String() ?? ""
+    }
+
+    private static func askBlocking(_ prompt: String, echo: Bool) async throws -> SecretBox {
+        Spinner.stopAll()
+        return try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { @Sendable in
+                continuation.resume(with: Result { try SecretBox(read(prompt, echo: echo)) })
+            }
+        }
+    }
+
+    private static func read(_ prompt: String, echo: Bool) throws -> SecretBytes {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else {
+            throw VaultError(
+                .configurationInvalid,
+                "There is no terminal to ask for the password. Use --password-file PATH (- for standard input) or --password-fd N."
+            )
+        }
+        defer { close(descriptor) }
+        if !echo { try TerminalMode.hideInput(descriptor) }
+        defer { if !echo { TerminalMode.restore() } }
+        let text = Array(prompt.utf8)
+        _ = Foundation.write(descriptor, text, text.count)
+        let line = try SecretReader.line(from: descriptor)
+        if !echo { _ = Foundation.write(descriptor, "\n", 1) }
+        guard let line else { throw VaultError(.cancelled, "Cancelled.") }
+        return try line.take()
+    }
+}
+
+/// The one change that is made to the terminal, and how to take it back, also from a signal's handler.
+enum TerminalMode {
+    private struct Saved: Sendable {
+        let descriptor: Int32
+        let mode: termios
+    }
+
+    private static let saved = Mutex<Saved?>(nil)
+
+    /// Stops the echo, and Ctrl-Z with it: a stopped command would leave the shell without echo.
+    static func hideInput(_ descriptor: Int32) throws {
+        var mode = termios()
+        guard tcgetattr(descriptor, &mode) == 0 else {
+            throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
+        }
+        saved.withLock { $0 = Saved(descriptor: descriptor, mode: mode) }
+        mode.c_lflag &= ~tcflag_t(ECHO | ECHONL)
+        mode.c_lflag |= tcflag_t(ICANON | ISIG)
+        withUnsafeMutableBytes(of: &mode.c_cc) { $0[Int(VSUSP)] = 0 }
+        guard tcsetattr(descriptor, TCSAFLUSH, &mode) == 0 else {
+            throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
+        }
+    }
+
+    static func restore() {
+        saved.withLock { saved in
+            guard var mode = saved?.mode, let descriptor = saved?.descriptor else { return }
+            tcsetattr(descriptor, TCSAFLUSH, &mode)
+            saved = nil
+        }
+    }
+}

@@ -1,0 +1,40 @@
+internal import ArgumentParser
+
+struct VaultCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vault",
+        abstract: "Sign in once with OpenID Connect, and from then on with a password.",
+        discussion: """
+            The refresh token lies on disk sealed under a key that a key service releases only for the right password, \
+            and it counts wrong ones.
+
+            Settings come from options, from CREDENTIAL_VAULT_* in the environment, or from the configuration file \
+            (see "vault config").
+
+            Exit status: 0 done, 64 usage, 65 stored data damaged, 66 no such user, 69 identity provider or key service \
+            unreachable, 75 busy (try again), 77 wrong password, 78 configuration, 80 key locked, 81 refresh token \
+            expired or revoked (register again), 82 cancelled or denied, 83 not logged in, 1 anything else.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            RegisterCommand.self, LoginCommand.self, TokenCommand.self, UsersCommand.self, StatusCommand.self,
+            LogoutCommand.self, DeleteCommand.self, PasswdCommand.self, DoctorCommand.self, ConfigCommand.self,
+            CompletionCommand.self,
+        ])
+}
+
+struct CompletionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "completion", abstract: "Print a completion script for the shell.",
+        discussion: "For bash: vault completion bash > ~/.local/share/bash-completion/completions/vault")
+
+    @Argument(help: "bash, zsh or fish.")
+    var shell: String
+
+    func run() throws {
+        guard let shell = CompletionShell(rawValue: shell) else {
+            throw ValidationError("There are completion scripts for bash, zsh and fish.")
+        }
+        Output.line(VaultCommand.completionScript(for: shell))
+    }
+}
