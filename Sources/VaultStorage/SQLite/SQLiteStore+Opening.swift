@@ -58,7 +58,7 @@ extension SQLiteStore {
     }
 
     /// Turns what SQLite and the file system say into what a caller can act on.
-    static func translatingErrors<R>(_ body: () throws -> R) throws -> R {
+    static func translatingBlockingErrors<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch { throw translated(error) }
     }
 

@@ -16,7 +16,7 @@ public final class SQLiteStore: SecureStore {
     public init(folder path: String, clock: any Clock<Duration> = ContinuousClock()) throws {
         self.clock = clock
         folder = try StoreFolder(preparing: path)
-        database = try Self.translatingErrors { [folder] in
+        database = try Self.translatingBlockingErrors { [folder] in
             if !folder.hasDatabase { try Self.create(in: folder) }
             try folder.requirePrivateFiles()
             return try Self.open(folder)
