@@ -68,8 +68,8 @@ let package = Package(
         .target(
             name: "VaultTesting",
             dependencies: [
-                "CredentialVault", "KeyService", "VaultStorage", "VaultHTTP", "VaultCrypto", "OpenIDConnect",
-                hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes,
+                hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes, asyncHTTPClient, nioCore, nioPosix,
+                nioHTTP1,
             ]),
 
         // The programs.
@@ -94,6 +94,8 @@ let package = Package(
                 "KeyServiceServer", "KeyServiceAPI", "VaultCrypto",
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging,
             ]),
+        .testTarget(
+            name: "VaultTestingTests", dependencies: ["VaultTesting", "vault-dev", asyncHTTPClient, crypto, jwtKit]),
         .testTarget(name: "VaultStorageTests", dependencies: ["VaultStorage", "VaultTesting", "VaultCrypto"]),
         .testTarget(
             name: "VaultAuthTests",
