@@ -95,7 +95,11 @@ let package = Package(
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging,
             ]),
         .testTarget(
-            name: "VaultTestingTests", dependencies: ["VaultTesting", "vault-dev", asyncHTTPClient, crypto, jwtKit]),
+            name: "VaultTestingTests",
+            dependencies: [
+                "VaultTesting", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging, nioCore, nioHTTP1,
+                nioPosix,
+            ]),
         .testTarget(name: "VaultStorageTests", dependencies: ["VaultStorage", "VaultTesting", "VaultCrypto"]),
         .testTarget(
             name: "VaultAuthTests",

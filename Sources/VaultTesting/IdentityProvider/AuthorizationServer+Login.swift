@@ -107,6 +107,8 @@ extension AuthorizationServer {
 
     /// Error descriptions are plain ASCII (RFC 6749 section 4.1.2.1).
     private func printable(_ text: String) -> String {
-        String(text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.properties.isAlphabetic || $0 == "_" }.map(Character.init))
+        String(
+            text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.properties.isAlphabetic || $0 == "_" }.map(
+                Character.init))
     }
 }

@@ -13,12 +13,12 @@ extension AuthorizationServer {
     }
 
     private struct TokenResponse: Encodable {
-        var access_token: String
-        var token_type = "Bearer"
-        var expires_in: Int
-        var refresh_token: String?
+        var accessToken: String
+        var tokenType = "Bearer"
+        var expiresIn: Int
+        var refreshToken: String?
         var scope: String?
-        var id_token: String?
+        var idToken: String?
     }
 
     /// What a request has a right to.
@@ -90,9 +90,7 @@ extension AuthorizationServer {
         if grant.issuesRefreshToken { entry.issuedGeneration = Int(grant.login.generation) }
         var response = try await tokenResponse(for: grant)
         if case .scope(let scope) = fault?.kind { response.scope = scope }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(response)
+        return try protocolJSON(response)
     }
 
     private func redeemCode(
@@ -168,10 +166,10 @@ extension AuthorizationServer {
         let accessToken = ProviderToken(kind: .access, family: grant.family, number: UInt64(max(0, expiry)))
             .encoded(under: tokenKey)
         var response = TokenResponse(
-            access_token: accessToken, expires_in: options.accessTokenLifetime,
+            accessToken: accessToken, expiresIn: options.accessTokenLifetime,
             scope: grant.scope.joined(separator: " "))
         if grant.issuesRefreshToken {
-            response.refresh_token = ProviderToken(kind: .refresh, family: grant.family, number: grant.login.generation)
+            response.refreshToken = ProviderToken(kind: .refresh, family: grant.family, number: grant.login.generation)
                 .encoded(under: tokenKey)
         }
         if grant.scope.contains("openid") {
@@ -180,17 +178,11 @@ extension AuthorizationServer {
             claims.aud = options.clientID
             claims.iat = now
             claims.exp = now + 300
-            claims.auth_time = grant.login.authenticatedAt
+            claims.authTime = grant.login.authenticatedAt
             claims.nonce = grant.nonce
-            claims.at_hash = IDTokenClaims.accessTokenHash(accessToken)
-            response.id_token = try await sign(claims)
+            claims.atHash = IDTokenClaims.accessTokenHash(accessToken)
+            response.idToken = try await sign(claims)
         }
         return response
     }
-}
-
-/// The JSON body of an error answer (RFC 6749 section 5.2).
-func errorBody(_ error: OAuthError) -> Data {
-    let fields = ["error": error.code, "error_description": error.detail]
-    return (try? JSONEncoder().encode(fields)) ?? Data()
 }

@@ -9,23 +9,31 @@ struct IDTokenClaims: JWTPayload {
     var aud: String?
     var exp: Int?
     var iat: Int?
-    var auth_time: Int?
+    var authTime: Int?
     var nonce: String?
-    var at_hash: String?
+    var atHash: String?
     var email: String?
-    var email_verified: Bool?
-    var preferred_username: String?
+    var emailVerified: Bool?
+    var preferredUsername: String?
     var name: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case iss, sub, aud, exp, iat, nonce, email, name
+        case authTime = "auth_time"
+        case atHash = "at_hash"
+        case emailVerified = "email_verified"
+        case preferredUsername = "preferred_username"
+    }
 
     /// What the granted scopes let a client know (section 5.4).
     init(user: DevelopmentIdentityProvider.User, scope: [String]) {
         sub = user.subject
         if scope.contains("email") {
             email = user.email
-            email_verified = true
+            emailVerified = true
         }
         if scope.contains("profile") {
-            preferred_username = user.username
+            preferredUsername = user.username
             name = user.name
         }
     }

@@ -56,27 +56,27 @@ struct ProviderRoutes {
     /// The discovery document (OpenID Connect Discovery 1.0 section 3, RFC 8414, RFC 9207 section 3).
     private struct Discovery: Encodable {
         var issuer: String
-        var authorization_endpoint: String
-        var token_endpoint: String
-        var revocation_endpoint: String
-        var userinfo_endpoint: String
-        var jwks_uri: String
-        var scopes_supported: [String]
-        var response_types_supported = ["code"]
-        var response_modes_supported = ["query"]
-        var grant_types_supported = ["authorization_code", "refresh_token"]
-        var subject_types_supported = ["public"]
-        var id_token_signing_alg_values_supported = ["ES256"]
-        var token_endpoint_auth_methods_supported = ["none"]
-        var revocation_endpoint_auth_methods_supported = ["none"]
-        var code_challenge_methods_supported = ["S256"]
-        var authorization_response_iss_parameter_supported = true
-        var claims_supported = [
+        var authorizationEndpoint: String
+        var tokenEndpoint: String
+        var revocationEndpoint: String
+        var userinfoEndpoint: String
+        var jwksUri: String
+        var scopesSupported: [String]
+        var responseTypesSupported = ["code"]
+        var responseModesSupported = ["query"]
+        var grantTypesSupported = ["authorization_code", "refresh_token"]
+        var subjectTypesSupported = ["public"]
+        var idTokenSigningAlgValuesSupported = ["ES256"]
+        var tokenEndpointAuthMethodsSupported = ["none"]
+        var revocationEndpointAuthMethodsSupported = ["none"]
+        var codeChallengeMethodsSupported = ["S256"]
+        var authorizationResponseIssParameterSupported = true
+        var claimsSupported = [
             "sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "email_verified",
             "preferred_username", "name",
         ]
-        var request_parameter_supported = false
-        var request_uri_parameter_supported = false
+        var requestParameterSupported = false
+        var requestUriParameterSupported = false
     }
 
     private func discovery() async throws -> Response {
@@ -84,9 +84,9 @@ struct ProviderRoutes {
         let issuer = await server.issuer
         return try json(
             Discovery(
-                issuer: issuer, authorization_endpoint: "\(issuer)/authorize", token_endpoint: "\(issuer)/token",
-                revocation_endpoint: "\(issuer)/revoke", userinfo_endpoint: "\(issuer)/userinfo",
-                jwks_uri: "\(issuer)/jwks", scopes_supported: server.options.scopes))
+                issuer: issuer, authorizationEndpoint: "\(issuer)/authorize", tokenEndpoint: "\(issuer)/token",
+                revocationEndpoint: "\(issuer)/revoke", userinfoEndpoint: "\(issuer)/userinfo",
+                jwksUri: "\(issuer)/jwks", scopesSupported: server.options.scopes))
     }
 
     private func revoke(_ request: Request) async throws -> Response {
@@ -157,9 +157,7 @@ struct ProviderRoutes {
     }
 
     private func json(_ value: some Encodable) throws -> Response {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try response(.ok, "application/json", encoder.encode(value))
+        try response(.ok, "application/json", protocolJSON(value))
     }
 
     private func response(

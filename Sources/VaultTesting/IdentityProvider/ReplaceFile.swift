@@ -1,8 +1,9 @@
 package import FoundationEssentials
+
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #elseif canImport(Musl)
-internal import Musl
+    internal import Musl
 #endif
 
 /// Replaces the file at `path`, or creates it, with mode 0600: whoever reads it sees the old contents or the new ones,

@@ -86,7 +86,8 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
             guard status < 400 else { throw refusal(status, page) }
             shown = (url, page)
         }
-        guard let form = shown.page.form(withInput: "password"), let target = URL(string: form.action, relativeTo: shown.url)
+        guard let form = shown.page.form(withInput: "password"),
+            let target = URL(string: form.action, relativeTo: shown.url)
         else {
             throw VaultTestingError(.unexpectedPage, "“\(shown.page.title)” is not a login page.")
         }
@@ -147,6 +148,7 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
     private func withClient<Result>(_ body: (HTTPClient) async throws -> Result) async throws -> Result {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
+        configuration.connectionPool.retryConnectionEstablishment = false
         let client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
         do {
             let result = try await body(client)
