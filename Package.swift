@@ -82,7 +82,9 @@ let package = Package(
             dependencies: ["KeyServiceServer", argumentParser, configuration, logging, serviceLifecycle, unixSignals]),
         .executableTarget(
             name: "vault-dev",
-            dependencies: ["VaultTesting", "KeyServiceServer", argumentParser, logging, serviceLifecycle, unixSignals]),
+            dependencies: [
+                "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
+            ]),
 
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),

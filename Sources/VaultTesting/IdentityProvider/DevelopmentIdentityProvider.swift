@@ -24,6 +24,9 @@ public final class DevelopmentIdentityProvider: Sendable {
     /// The client ID, as an app is configured with it.
     public var clientID: String { server.options.clientID }
 
+    /// Who can log in.
+    public var users: [User] { server.options.users }
+
     private let server: AuthorizationServer
     private let connections: OpenConnections
     private let services: ServiceGroup
