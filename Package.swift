@@ -8,6 +8,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
@@ -46,6 +47,8 @@ let package = Package(
         // The C libraries. Both are linked dynamically: statically together they clash.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        // Variadic functions of the C library, as Swift functions.
+        .systemLibrary(name: "CProcess"),
 
         // The libraries, lowest first. A target imports only what stands above it here.
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", crypto]),
@@ -63,7 +66,8 @@ let package = Package(
         .target(
             name: "KeyServiceServer",
             dependencies: [
-                "KeyServiceAPI", "VaultCrypto", hummingbird, grdb, logging, nioCore, nioPosix, serviceLifecycle,
+                "KeyServiceAPI", "VaultCrypto", hummingbird, hummingbirdCore, grdb, httpTypes, logging, nioCore, nioHTTP1,
+                serviceLifecycle,
             ]),
         .target(
             name: "VaultTesting",
@@ -79,7 +83,10 @@ let package = Package(
         .executableTarget(name: "vault", dependencies: ["VaultCommands"]),
         .executableTarget(
             name: "vault-key-service",
-            dependencies: ["KeyServiceServer", argumentParser, configuration, logging, serviceLifecycle, unixSignals]),
+            dependencies: [
+                "KeyServiceServer", "CProcess", argumentParser, configuration, hummingbird, logging, serviceLifecycle,
+                unixSignals,
+            ]),
         .executableTarget(
             name: "vault-dev",
             dependencies: [
@@ -93,8 +100,8 @@ let package = Package(
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
-                "KeyServiceServer", "KeyServiceAPI", "VaultCrypto",
-                .product(name: "HummingbirdTesting", package: "hummingbird"), logging,
+                "KeyServiceServer", "KeyServiceAPI", "VaultCrypto", "vault-key-service", grdb, httpTypes, hummingbird,
+                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore,
             ]),
         .testTarget(
             name: "VaultTestingTests",
