@@ -39,7 +39,9 @@ struct Browse: AsyncParsableCommand {
             return user.password
         }
         do {
-            let file = passwordFile == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: passwordFile))
+            let file =
+                passwordFile == "-"
+                ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: passwordFile))
             let text = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
             return text.hasSuffix("\n") ? String(text.dropLast()) : text
         } catch {

@@ -13,7 +13,8 @@ final class DataFolder {
     /// - Parameter path: nil for a temporary folder.
     init(path: String?) throws {
         isTemporary = path == nil
-        self.path = path ?? FileManager.default.temporaryDirectory.appending(path: "vault-dev-\(UUID().uuidString)").path()
+        self.path =
+            path ?? FileManager.default.temporaryDirectory.appending(path: "vault-dev-\(UUID().uuidString)").path()
         do {
             try FileManager.default.createDirectory(
                 atPath: self.path, withIntermediateDirectories: !isTemporary,

@@ -26,6 +26,8 @@ struct ProviderClient {
 
     let issuer: String
 
+    init(issuer: String) { self.issuer = issuer }
+
     init(_ provider: DevelopmentIdentityProvider) { issuer = provider.issuer }
 
     func authorizationURL(_ changes: [String: String?] = [:]) -> String {

@@ -112,6 +112,7 @@ enum LoginPage {
         .lead strong { color: var(--text); overflow-wrap: anywhere; }
         .alert { margin: 1rem 0; padding: .7rem .9rem; border-radius: 8px; background: var(--alert-page);
           color: var(--alert); overflow-wrap: anywhere; }
+        .alert:last-child { margin-bottom: 0; }
         label { display: block; margin-bottom: .3rem; font-weight: 600; font-size: .9rem; }
         input { width: 100%; margin-bottom: 1rem; padding: .65rem .75rem; border: 1px solid var(--line);
           border-radius: 8px; background: transparent; color: inherit; font: inherit; }
