@@ -8,6 +8,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
@@ -48,6 +49,7 @@ let package = Package(
         // The C libraries. Both are linked dynamically: statically together they clash.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        // System calls that Swift does not see.
         .systemLibrary(name: "CLinux"),
 
         // The libraries, lowest first. A target imports only what stands above it here.
@@ -66,13 +68,16 @@ let package = Package(
         .target(
             name: "KeyServiceServer",
             dependencies: [
-                "KeyServiceAPI", "VaultCrypto", hummingbird, grdb, logging, nioCore, nioPosix, serviceLifecycle,
+                "KeyServiceAPI", "VaultCrypto", hummingbird, hummingbirdCore, grdb, httpTypes, logging, nioCore,
+                nioHTTP1,
+                serviceLifecycle,
             ]),
         .target(
             name: "VaultTesting",
             dependencies: [
-                "CredentialVault", "KeyService", "VaultStorage", "VaultHTTP", "VaultCrypto", "OpenIDConnect",
-                hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes,
+                "CredentialVault", "KeyService", "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultStorage",
+                hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes, asyncHTTPClient, nioCore, nioPosix,
+                nioHTTP1,
             ]),
 
         // The programs.
@@ -82,10 +87,15 @@ let package = Package(
         .executableTarget(name: "vault", dependencies: ["VaultCommands"]),
         .executableTarget(
             name: "vault-key-service",
-            dependencies: ["KeyServiceServer", argumentParser, configuration, logging, serviceLifecycle, unixSignals]),
+            dependencies: [
+                "KeyServiceServer", "CLinux", argumentParser, configuration, hummingbird, logging, serviceLifecycle,
+                unixSignals,
+            ]),
         .executableTarget(
             name: "vault-dev",
-            dependencies: ["VaultTesting", "KeyServiceServer", argumentParser, logging, serviceLifecycle, unixSignals]),
+            dependencies: [
+                "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
+            ]),
 
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
@@ -95,8 +105,14 @@ let package = Package(
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
-                "KeyServiceServer", "KeyServiceAPI", "VaultCrypto",
-                .product(name: "HummingbirdTesting", package: "hummingbird"), logging,
+                "KeyServiceServer", "KeyServiceAPI", "VaultCrypto", "vault-key-service", grdb, httpTypes, hummingbird,
+                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore,
+            ]),
+        .testTarget(
+            name: "VaultTestingTests",
+            dependencies: [
+                "VaultTesting", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging, nioCore, nioHTTP1,
+                nioPosix,
             ]),
         .testTarget(name: "VaultStorageTests", dependencies: ["VaultStorage", "VaultTesting", "VaultCrypto"]),
         .testTarget(

@@ -10,9 +10,10 @@ static inline int linux_fallocate_keep_size(int descriptor, off_t offset, off_t 
     return (int)syscall(SYS_fallocate, descriptor, 1 /* FALLOC_FL_KEEP_SIZE */, offset, length);
 }
 
-/* Nobody but root may read this process's memory, and it leaves no core dump; 0, or -1 with errno. */
+/* Leaves no core dump, and lets nobody but root read this process's memory; 0, or -1 with errno. */
 static inline int linux_forbid_dumps(void) {
-    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    struct rlimit none = {0, 0};
+    return setrlimit(RLIMIT_CORE, &none) | prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 /* How many bytes of memory may be locked (setrlimit(2)). */

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CLinux
 internal import CredentialVault
 internal import Foundation
 
@@ -6,7 +7,10 @@ internal import Foundation
 public enum VaultProgram {
     /// Runs the command and ends the process.
     public static func run() async -> Never {
-        Hardening.apply()
+        // What this process knows must not leave it by a core dump. Where the system forbids that, so be it.
+        _ = linux_forbid_dumps()
+        // A reader that went away is noticed by the failing write.
+        signal(SIGPIPE, SIG_IGN)
         Interruption.install()
         var isJSON = CommandLine.arguments.contains("--json")
         do {

@@ -1,1 +1,74 @@
-@main struct Main { static func main() {} }
+internal import ArgumentParser
+internal import UnixSignals
+internal import VaultTesting
+
+@main struct VaultDev: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vault-dev",
+        abstract: "Run an OpenID provider and a key service on this machine, to try things out.",
+        discussion: """
+            Prints the environment to export on stdout, and runs until Ctrl-C. The users are alice (alice-password) and \
+            bob (bob-password). Never use it for anything real: its passwords are public.
+            """,
+        subcommands: [Browse.self])
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep accounts and addresses here across restarts. Without it, a temporary folder is used and removed.",
+            valueName: "dir"))
+    var data: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the identity provider listens; port 0 picks a free one. (default: what --data holds, or 127.0.0.1:0)",
+            valueName: "host:port"))
+    var listen: LoopbackAddress?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the key service listens, likewise.", valueName: "host:port"))
+    var keyServiceListen: LoopbackAddress?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the environment to this file, too, once both are up. It is removed at the end.", valueName: "path"))
+    var envFile: String?
+
+    @Option(help: ArgumentHelp("How long an access token is valid.", valueName: "seconds"))
+    var accessTokenLifetime = 300
+
+    func validate() throws {
+        guard (1...366 * 86400).contains(accessTokenLifetime) else {
+            throw ValidationError("The access token lifetime must be 1 second to 366 days.")
+        }
+    }
+
+    func run() async throws {
+        ignoreBrokenPipes()
+        // Trapped before anything is made, so that Ctrl-C always cleans up.
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
+        let folder = try DataFolder(path: data)
+        var servers: Servers?
+        var environmentFile: EnvironmentFile?
+        do {
+            let addresses = folder.addresses(provider: listen, keyService: keyServiceListen)
+            let running = try await Servers.start(
+                addresses, folder: folder.path, accessTokenLifetime: accessTokenLifetime)
+            servers = running
+            try folder.remember(running.addresses)
+            let environment = Environment(servers: running)
+            environmentFile = try envFile.map { try EnvironmentFile(path: $0, environment) }
+            writeToStandardOutput(environment.text)
+            writeToStandardError(running.explanation(folder: folder, environmentFile: envFile))
+            try await running.wait(for: signals)
+        } catch {
+            environmentFile?.remove()
+            await servers?.stop()
+            folder.close()
+            throw error
+        }
+        environmentFile?.remove()
+        await servers?.stop()
+        folder.close()
+    }
+}

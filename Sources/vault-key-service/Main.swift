@@ -1,1 +1,25 @@
-@main struct Main { static func main() {} }
+internal import ArgumentParser
+internal import CLinux
+
+@main
+enum Main {
+    static func main() async {
+        _ = linux_forbid_dumps()
+        await VaultKeyService.main()
+    }
+}
+
+struct VaultKeyService: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vault-key-service",
+        abstract: "Keeps keys, and hands each out against its secret, with few guesses.",
+        discussion: """
+            Settings come from the options, then from the environment (VAULT_KEY_SERVICE_DATA, \
+            VAULT_KEY_SERVICE_LISTEN, ...), then from the JSON file of --config ({"data": ..., "listen": ..., \
+            "basePath": ..., "maxGuesses": ..., "masterKeyFile": ..., "logLevel": ...}).
+
+            Exit codes: 0 done; 64 usage; 66 no such key; 74 the database cannot be used; 75 busy, try again; \
+            78 configuration; 1 anything else.
+            """,
+        subcommands: [Serve.self, Initialize.self, Keys.self, Backup.self])
+}

@@ -1,0 +1,71 @@
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import KeyServiceAPI
+internal import NIOCore
+internal import VaultCrypto
+
+/// An answer of the service: a status and a JSON body. Nothing of it may be kept by a cache.
+struct Answer {
+    /// How long a client that came at a busy moment should wait, in seconds.
+    private static let retryAfter = "1"
+    private static let encoder = {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return encoder
+    }()
+
+    var status: HTTPResponse.Status
+    var body: [UInt8]
+    var headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
+
+    init(_ status: HTTPResponse.Status = .ok, _ body: some Encodable) throws {
+        self.status = status
+        self.body = try [UInt8](Self.encoder.encode(body))
+    }
+
+    private init(problem status: HTTPResponse.Status, _ body: KeyServiceProblem) {
+        self.status = status
+        self.body = (try? [UInt8](Self.encoder.encode(body))) ?? []
+    }
+
+    /// The answer that tells of `error`, and nothing more than the client may know.
+    init(_ error: any Error) {
+        switch error {
+        case let error as BadRequest:
+            self.init(problem: error.status, KeyServiceProblem(error: "invalid_request"))
+        case let error as KeyServiceServerError:
+            let problem = KeyServiceProblem(error: error.code.name, guessesRemaining: error.guessesRemaining)
+            switch error.code {
+            case .wrongSecret: self.init(problem: .unauthorized, problem)
+            case .keyLocked: self.init(problem: .forbidden, problem)
+            case .noSuchKey: self.init(problem: .notFound, problem)
+            case .invalidRequest: self.init(problem: .badRequest, problem)
+            case .busy: self = Self.busy
+            default: self = Self.fault
+            }
+        case let error as VaultCryptoError where error.code == .outOfMemory: self = Self.busy
+        default: self = Self.fault
+        }
+    }
+
+    static func methodNotAllowed(allowed: String) -> Answer {
+        var answer = Answer(problem: .methodNotAllowed, KeyServiceProblem(error: "invalid_request"))
+        answer.headers[.allow] = allowed
+        return answer
+    }
+
+    static let noSuchPath = Answer(problem: .notFound, KeyServiceProblem(error: "no_such_path"))
+
+    private static let busy = {
+        var answer = Answer(problem: .serviceUnavailable, KeyServiceProblem(error: "busy"))
+        answer.headers[.retryAfter] = retryAfter
+        return answer
+    }()
+
+    private static let fault = Answer(problem: .internalServerError, KeyServiceProblem(error: "internal_error"))
+
+    func response() -> Response {
+        Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+}

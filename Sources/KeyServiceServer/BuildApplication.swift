@@ -1,0 +1,74 @@
+internal import Foundation
+public import Hummingbird
+internal import HummingbirdCore
+public import Logging
+internal import NIOCore
+internal import ServiceLifecycle
+
+/// Where a running key service can be reached.
+public struct BoundAddress: Sendable {
+    /// The numeric address.
+    public let host: String
+    /// The TCP port, also when the configuration asked for 0.
+    public let port: Int
+    /// The base URL for clients, with the base path and without a trailing slash.
+    public let baseURL: String
+}
+
+/// Builds the key service. Nothing runs yet: call `run()` inside a `ServiceGroup`, or `runService()`, which ends on
+/// SIGTERM and SIGINT after the requests that are under way are answered.
+///
+/// - Parameters:
+///   - configuration: address, base path, limits.
+///   - store: where the records are.
+///   - masterKey: the key that the records of this store are wrapped with.
+///   - logger: gets a line for each request, without secrets, bodies or keys.
+///   - now: the time in seconds since 1970, for the records' dates; nil for the system's clock.
+///   - onServerRunning: called once the server accepts connections.
+/// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when a setting is out of bounds or the master key
+///   is not the store's, and `busy` or `storeUnusable` when the store cannot be written.
+public func buildApplication(
+    _ configuration: KeyServiceServerConfiguration, store: any KeyRecordStore, masterKey: MasterKey, logger: Logger,
+    now: (@Sendable () -> Int64)? = nil,
+    onServerRunning: @escaping @Sendable (BoundAddress) async -> Void = { _ in }
+) throws -> some ApplicationProtocol {
+    let configuration = try configuration.validated()
+    let commits = GroupCommit(store: store)
+    let keeper = KeyKeeper(
+        masterKey: masterKey, commits: commits,
+        stretching: StretchingPool(
+            threads: configuration.stretchingThreads, places: configuration.stretchingPlaces),
+        argon2: configuration.argon2, maxGuesses: configuration.maxGuesses,
+        now: now ?? { Int64(Date().timeIntervalSince1970) })
+    if case .checkedIn(let check)? = try store.commit([keeper.checkIn()]).first {
+        try masterKey.verify(check)
+    }
+    let basePath = configuration.basePath
+    return Application(
+        responder: KeyServiceResponder(basePath: basePath, keeper: keeper, logger: logger),
+        server: .http1(configuration: .init(idleTimeout: .seconds(60))),
+        configuration: ApplicationConfiguration(
+            address: .hostname(configuration.host, port: configuration.port),
+            availableConnectionsDelegate: MaximumAvailableConnections(configuration.maxConnections)),
+        services: [CommitService(commits: commits)],
+        onServerRunning: { channel in
+            guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else {
+                return
+            }
+            let urlHost = host.contains(":") ? "[\(host)]" : host
+            await onServerRunning(
+                BoundAddress(host: host, port: port, baseURL: "http://\(urlHost):\(port)\(basePath)"))
+        },
+        logger: logger)
+}
+
+/// Makes what was given back durable before the process ends. Services end in the reverse of their order, so the
+/// server has answered its last request by then.
+private struct CommitService: Service {
+    let commits: GroupCommit
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        await commits.flush()
+    }
+}

@@ -1,0 +1,118 @@
+internal import Dispatch
+internal import Synchronization
+
+/// The one writer of the store. Whatever waits when a transaction ends goes into the next one together, so that many
+/// requests share one fsync. Changes take effect in the order in which they were handed in.
+final class GroupCommit: Sendable {
+    private struct Waiting {
+        let change: KeyRecordChange
+        /// Nil when nobody waits for the outcome.
+        let continuation: CheckedContinuation<KeyRecordOutcome, any Error>?
+    }
+
+    private struct State {
+        var waiting: [Waiting] = []
+        /// How many of the waiting ones have somebody waiting for them.
+        var awaited = 0
+        var isWriting = false
+        var isTimerSet = false
+    }
+
+    /// How long a change that nobody awaits may wait for company.
+    private static let patience = DispatchTimeInterval.milliseconds(20)
+    /// How long until the writer tries again after the store refused.
+    private static let retryDelay = DispatchTimeInterval.seconds(1)
+    /// How many changes that nobody awaits are kept for a store that refuses.
+    private static let maxUnawaited = 10_000
+
+    private let store: any KeyRecordStore
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "credential-vault.key-service.writer", qos: .userInitiated)
+
+    init(store: any KeyRecordStore) {
+        self.store = store
+    }
+
+    /// Carries out a change and returns when it is durable. Being cancelled does not stop it.
+    func commit(_ change: KeyRecordChange) async throws -> KeyRecordOutcome {
+        try await withCheckedThrowingContinuation { continuation in
+            let mustStart = state.withLock { state in
+                state.waiting.append(Waiting(change: change, continuation: continuation))
+                state.awaited += 1
+                defer { state.isWriting = true }
+                return !state.isWriting
+            }
+            if mustStart { queue.async { @Sendable in self.writeAwaited() } }
+        }
+    }
+
+    /// Carries out a change before any that is handed in later, but makes it durable only with the next transaction.
+    func commitSoon(_ change: KeyRecordChange) {
+        let mustSetTimer = state.withLock { state in
+            state.waiting.append(Waiting(change: change, continuation: nil))
+            defer { state.isTimerSet = true }
+            return !state.isTimerSet
+        }
+        if mustSetTimer { setTimer(Self.patience) }
+    }
+
+    /// Returns when everything that was handed in before is durable, or was refused by the store.
+    func flush() async {
+        await withCheckedContinuation { continuation in
+            queue.async { @Sendable in
+                self.writeBatch()
+                continuation.resume()
+            }
+        }
+    }
+
+    private func setTimer(_ delay: DispatchTimeInterval) {
+        queue.asyncAfter(deadline: .now() + delay) { @Sendable in
+            self.state.withLock { $0.isTimerSet = false }
+            self.writeBatch()
+        }
+    }
+
+    /// Writes until nobody waits for an outcome.
+    private func writeAwaited() {
+        while true {
+            let isIdle = state.withLock { state in
+                if state.awaited == 0 { state.isWriting = false }
+                return state.awaited == 0
+            }
+            if isIdle { return }
+            writeBatch()
+        }
+    }
+
+    private func writeBatch() {
+        let batch = state.withLock { state in
+            defer { state.waiting.removeAll(keepingCapacity: true) }
+            state.awaited = 0
+            return state.waiting
+        }
+        guard !batch.isEmpty else { return }
+        do {
+            let outcomes = try store.commit(batch.map(\.change))
+            guard outcomes.count == batch.count else {
+                throw KeyServiceServerError(.storeUnusable, "The store lost an answer.")
+            }
+            for (waiting, outcome) in zip(batch, outcomes) { waiting.continuation?.resume(returning: outcome) }
+        } catch {
+            keepUnawaited(of: batch)
+            for waiting in batch { waiting.continuation?.resume(throwing: error) }
+        }
+    }
+
+    /// A right guess must not stay charged because the store was busy for a moment.
+    private func keepUnawaited(of batch: [Waiting]) {
+        let unawaited = batch.filter { $0.continuation == nil }
+        guard !unawaited.isEmpty else { return }
+        let mustSetTimer = state.withLock { state in
+            state.waiting.insert(contentsOf: unawaited.suffix(Self.maxUnawaited), at: 0)
+            defer { state.isTimerSet = true }
+            return !state.isTimerSet
+        }
+        if mustSetTimer { setTimer(Self.retryDelay) }
+    }
+}

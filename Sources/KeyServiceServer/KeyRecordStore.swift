@@ -1,0 +1,40 @@
+/// Where the records and their guess counters are kept.
+///
+/// The service calls ``commit(_:)`` from one thread, which it may block. A conformer must not assume that nobody else
+/// changes the data (an operator unlocks and deletes keys while the service runs), so it must not answer from a cache,
+/// and it must not assume that the process ends in an orderly way.
+public protocol KeyRecordStore: Sendable {
+    /// Carries out the changes one after the other, all of them or none, and returns when they would survive a crash
+    /// of the machine.
+    ///
+    /// - Returns: one outcome for each change, in the same order.
+    /// - Throws: ``KeyServiceServerError`` with code `busy` or `storeUnusable`. None of the changes has happened then.
+    func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome]
+}
+
+/// One change of a ``KeyRecordStore``.
+public enum KeyRecordChange: Sendable {
+    /// Adds a key with no wrong guesses. Outcome: `done`.
+    case insert(KeyRecord)
+    /// Counts one more wrong guess, unless `limit` are counted already.
+    /// Outcome: `charged`, or `locked` or `noSuchKey` when nothing was counted.
+    case charge(keyID: String, limit: Int)
+    /// The guess was right: no wrong guesses are left on the key, which was used at `time` (seconds since 1970).
+    /// Outcome: `done`, also when the key was deleted meanwhile.
+    case succeed(keyID: String, time: Int64)
+    /// The charged guess was never evaluated: one wrong guess less. Outcome: `done`.
+    case giveBack(keyID: String)
+    /// Writes the time, as a proof that writing works, and keeps `masterKeyCheck` when there is none yet.
+    /// Outcome: `checkedIn` with the one that is kept.
+    case checkIn(masterKeyCheck: [UInt8], time: Int64)
+}
+
+/// What became of a ``KeyRecordChange``.
+public enum KeyRecordOutcome: Sendable {
+    case done
+    /// The guess is counted; `wrongGuesses` includes it.
+    case charged(KeyRecord, wrongGuesses: Int)
+    case locked
+    case noSuchKey
+    case checkedIn(masterKeyCheck: [UInt8])
+}

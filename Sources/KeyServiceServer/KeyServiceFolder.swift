@@ -1,0 +1,74 @@
+internal import Foundation
+
+/// The data folder of a key service: the database, and the master key unless that is kept elsewhere.
+public struct KeyServiceFolder: Sendable {
+    /// The path of the folder.
+    public let path: String
+    /// The path of the master key file.
+    public let masterKeyPath: String
+    private let masterKeyIsCredential: Bool
+
+    /// - Parameters:
+    ///   - path: the folder; it need not exist.
+    ///   - masterKeyFile: where the master key is; nil for `master.key` in the folder.
+    public init(path: String, masterKeyFile: String? = nil) {
+        self.init(path: path, masterKeyPath: masterKeyFile ?? path + "/master.key", isCredential: false)
+    }
+
+    /// The folder of a systemd service that gets its master key as the credential `master.key`.
+    ///
+    /// - Parameter credentialsDirectory: the value of `$CREDENTIALS_DIRECTORY`.
+    public init(path: String, credentialsDirectory: String) {
+        self.init(path: path, masterKeyPath: credentialsDirectory + "/master.key", isCredential: true)
+    }
+
+    private init(path: String, masterKeyPath: String, isCredential: Bool) {
+        self.path = path
+        self.masterKeyPath = masterKeyPath
+        masterKeyIsCredential = isCredential
+    }
+
+    private var databasePath: String { path + "/keys.sqlite" }
+
+    /// Makes the folder, the master key and the database. A master key file outside of the folder may exist already.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when there is a database or a master key in
+    ///   the folder: nothing is ever overwritten.
+    public func create() throws {
+        try PrivateFile.prepareFolder(path: path, mayCreate: true)
+        guard access(databasePath, F_OK) != 0 else {
+            throw KeyServiceServerError(
+                .configurationInvalid, "\(databasePath) exists already, and is not overwritten.")
+        }
+        let isElsewhere = masterKeyPath != path + "/master.key"
+        let masterKey =
+            isElsewhere && access(masterKeyPath, F_OK) == 0
+            ? try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
+            : try MasterKeyFile.create(path: masterKeyPath)
+        let store = try SQLiteKeyRecordStore(path: databasePath, mayCreate: true)
+        _ = try store.commit([.checkIn(masterKeyCheck: masterKey.makeCheck(), time: 0)])
+    }
+
+    /// Opens the folder for a server, which no other server may use then.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when something is missing or readable by
+    ///   others, `busy` when another server runs on the folder, `storeTooNew` or `storeUnusable`.
+    public func open() throws -> (store: SQLiteKeyRecordStore, masterKey: MasterKey) {
+        try PrivateFile.prepareFolder(path: path, mayCreate: false)
+        let masterKey = try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
+        let lock = try FolderLock(path: path + "/server.lock")
+        return (try SQLiteKeyRecordStore(path: databasePath, mayCreate: false, lock: lock), masterKey)
+    }
+
+    /// Opens the folder for a server, and makes it first when there is neither a database nor a master key in it.
+    public func openCreatingIfAbsent() throws -> (store: SQLiteKeyRecordStore, masterKey: MasterKey) {
+        if access(databasePath, F_OK) != 0 && access(masterKeyPath, F_OK) != 0 { try create() }
+        return try open()
+    }
+
+    /// Opens the database alone, for an operator; a server may run meanwhile.
+    public func openStore() throws -> SQLiteKeyRecordStore {
+        try PrivateFile.prepareFolder(path: path, mayCreate: false)
+        return try SQLiteKeyRecordStore(path: databasePath, mayCreate: false)
+    }
+}

@@ -1,0 +1,110 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import KeyServiceAPI
+internal import Logging
+internal import NIOHTTP1
+
+/// Finds out what a request asks for, has it done, and logs that it was done. It has a handful of fixed paths, and
+/// answers a wrong method with 405 rather than the 404 that a client would read as "no such key".
+struct KeyServiceResponder: HTTPResponder {
+    typealias Context = BasicRequestContext
+
+    private enum Route: String {
+        case createKey = "createkey"
+        case key
+        case alive = "healthz"
+        case ready = "readyz"
+
+        var method: HTTPRequest.Method {
+            self == .createKey || self == .key ? .post : .get
+        }
+    }
+
+    private let routes: [String: Route]
+    private let keeper: KeyKeeper
+    private let logger: Logger
+
+    init(basePath: String, keeper: KeyKeeper, logger: Logger) {
+        self.keeper = keeper
+        self.logger = logger
+        var routes: [String: Route] = ["/healthz": .alive, "/readyz": .ready]
+        routes[basePath + "/healthz"] = .alive
+        routes[basePath + "/readyz"] = .ready
+        routes[basePath + KeyServicePath.createKey] = .createKey
+        routes[basePath + KeyServicePath.key] = .key
+        self.routes = routes
+    }
+
+    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+        guard let route = routes[request.uri.path] else {
+            logger.info("No such path", metadata: ["status": "404"])
+            return Answer.noSuchPath.response()
+        }
+        guard request.method == route.method else {
+            return Answer.methodNotAllowed(allowed: route.method.rawValue).response()
+        }
+        switch route {
+        case .alive: return try Answer(.ok, Health(status: "alive")).response()
+        case .ready: return await ready().response()
+        case .createKey, .key: return try await serve(route, request)
+        }
+    }
+
+    private struct Health: Encodable {
+        let status: String
+    }
+
+    private func ready() async -> Answer {
+        do {
+            guard case .checkedIn(let check) = try await keeper.commits.commit(try keeper.checkIn()) else {
+                return Answer(KeyServiceServerError.busy)
+            }
+            try keeper.masterKey.verify(check)
+            return try Answer(.ok, Health(status: "ready"))
+        } catch {
+            logger.error("Not ready", metadata: ["error": "\(error)"])
+            return Answer(KeyServiceServerError.busy)
+        }
+    }
+
+    private func serve(_ route: Route, _ request: Request) async throws -> Response {
+        let start = ContinuousClock.now
+        var keyID: String?
+        var fault: (any Error)?
+        let answer: Answer
+        do {
+            let key: KeyResponse
+            if route == .createKey {
+                key = try await keeper.createKey(secret: RequestParsing.createKeyRequest(request).secret)
+            } else {
+                let (id, guess) = try await RequestParsing.keyRequest(request)
+                keyID = id
+                key = try await keeper.releaseKey(keyID: id, for: guess)
+            }
+            keyID = key.keyid
+            answer = try Answer(.ok, key)
+        } catch let error as HTTPParserError {
+            throw error  // The server answers it, and closes the connection.
+        } catch {
+            fault = error
+            answer = Answer(error)
+        }
+        log(route, answer, fault: fault, keyID: keyID, duration: ContinuousClock.now - start)
+        return answer.response()
+    }
+
+    /// Never the body, nor anything of it but the id of a key.
+    private func log(_ route: Route, _ answer: Answer, fault: (any Error)?, keyID: String?, duration: Duration) {
+        let level: Logger.Level = answer.status == .internalServerError ? .error : .info
+        guard logger.logLevel <= level else { return }
+        var metadata: Logger.Metadata = [
+            "method": .string(route.method.rawValue),
+            "route": .string(route.rawValue),
+            "status": .stringConvertible(answer.status.code),
+            "duration_us": .stringConvertible(duration / .microseconds(1)),
+        ]
+        if let keyID { metadata["keyid"] = .string(keyID) }
+        if level == .error, let fault { metadata["error"] = .string(String(describing: fault)) }
+        logger.log(level: level, "Request", metadata: metadata)
+    }
+}

@@ -1,0 +1,94 @@
+internal import Foundation
+internal import VaultCrypto
+
+/// A key and its long secret, 32 bytes each, one after the other in guarded memory.
+struct KeyPair: ~Copyable {
+    static let partSize = 32
+
+    private let bytes: SecretBytes
+
+    /// A new random pair.
+    init() throws {
+        bytes = try SecretBytes.random(count: 2 * Self.partSize)
+    }
+
+    /// The pair that is sealed in `envelope`.
+    ///
+    /// - Throws: `VaultCryptoError` with code `wrongKey` when another key sealed it.
+    init(opening envelope: [UInt8], key: borrowing SecretBytes, context: SealingContext) throws {
+        let opened = try SealedEnvelope.open(envelope, key: key, context: context)
+        guard opened.count == 2 * Self.partSize else { throw VaultCryptoError(.malformedEnvelope) }
+        bytes = opened
+    }
+
+    func sealed(under key: borrowing SecretBytes, context: SealingContext) throws -> [UInt8] {
+        try SealedEnvelope.seal(bytes, key: key, context: context)
+    }
+
+    /// The key as the protocol has it: base64 (RFC 4648 section 4). An answer needs a string, which cannot be wiped.
+    func keyText() -> String {
+        bytes.withUnsafeBytes { Data($0[..<Self.partSize]).base64EncodedString() }
+    }
+
+    /// The long secret as the protocol has it: base64url (RFC 4648 section 5) without padding.
+    func longSecretText() -> String {
+        let text = bytes.withUnsafeBytes { Data($0[Self.partSize...]).base64EncodedData() }
+        let urlSafe = text.lazy.filter { $0 != UInt8(ascii: "=") }.map { byte in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            default: byte
+            }
+        }
+        return String(decoding: Array(urlSafe), as: UTF8.self)
+    }
+}
+
+/// The keys that records are wrapped under, each from a secret of the key's owner and the master key.
+enum KeyWrapping {
+    private static let purpose = "credential-vault/key-service/v1/"
+    static let saltSize = 16
+
+    static func contextForSecret(keyID: String) -> SealingContext {
+        SealingContext(purpose: purpose + "wrapped-by-secret", issuer: "", subject: "", id: "", keyID: keyID)
+    }
+
+    static func contextForLongSecret(keyID: String) -> SealingContext {
+        SealingContext(purpose: purpose + "wrapped-by-long-secret", issuer: "", subject: "", id: "", keyID: keyID)
+    }
+
+    /// Whether a secret is `cv1.` and 43 base64url characters: 256 bits, which no stretching makes stronger.
+    static func isStrong(_ secret: String) -> Bool {
+        let prefix = "cv1."
+        guard secret.utf8.count == prefix.utf8.count + 43, secret.hasPrefix(prefix) else { return false }
+        return secret.utf8.dropFirst(prefix.utf8.count).allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+    }
+
+    /// For a `cv1.` secret. Takes microseconds.
+    static func key(strongSecret: String, salt: [UInt8], masterKey: MasterKey) throws -> SecretBytes {
+        try KeyDerivation.hkdf(
+            SecretBytes(utf8: strongSecret), masterKey.bytes, salt: salt, info: purpose + "strong-secret")
+    }
+
+    /// For the long secret, as the text that the client sends. Takes microseconds.
+    static func key(longSecret: String, salt: [UInt8], masterKey: MasterKey) throws -> SecretBytes {
+        try KeyDerivation.hkdf(
+            SecretBytes(utf8: longSecret), masterKey.bytes, salt: salt, info: purpose + "long-secret")
+    }
+
+    /// For any other secret: Argon2id with the master key as its secret input (RFC 9106 section 3.1, `K`). Blocks for
+    /// as long as the parameters ask.
+    static func key(
+        stretching secret: String, salt: [UInt8], parameters: Argon2Parameters, masterKey: MasterKey
+    ) throws -> SecretBytes {
+        try Argon2id.deriveBlocking(
+            password: SecretBytes(utf8: secret), salt: salt, secret: masterKey.bytes, parameters: parameters)
+    }
+}

@@ -1,0 +1,84 @@
+internal import Foundation
+
+/// Files and folders that nobody but their owner may read.
+enum PrivateFile {
+    /// A file descriptor that is closed when it ends.
+    struct Descriptor: ~Copyable {
+        let number: CInt
+
+        deinit { Foundation.close(number) }
+
+        consuming func close() {}
+    }
+
+    /// Makes a new empty file of mode 0600.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when it exists or cannot be made.
+    static func create(path: String) throws -> Descriptor {
+        let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        if number < 0 {
+            let reason = errno
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                reason == EEXIST
+                    ? "\(path) exists already, and is not overwritten." : "\(path) cannot be made (error \(reason)).")
+        }
+        return Descriptor(number: number)
+    }
+
+    /// Makes a folder of mode 0700, or makes sure that an existing one is closed to others.
+    static func prepareFolder(path: String, mayCreate: Bool) throws {
+        if mayCreate, mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw KeyServiceServerError(.configurationInvalid, "The folder \(path) cannot be made (error \(errno)).")
+        }
+        try requirePrivate(path: path, kind: S_IFDIR, forbidden: 0o077, advice: "chmod 700 \(path)")
+    }
+
+    /// Makes an empty database file when there is none, or makes sure that the existing one is closed to others.
+    static func prepareDatabase(path: String, mayCreate: Bool) throws {
+        if mayCreate, access(path, F_OK) != 0 { try create(path: path).close() }
+        try requirePrivate(path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)")
+    }
+
+    /// Refuses what is not of the right kind, belongs to another user, or has one of the `forbidden` permissions.
+    static func requirePrivate(path: String, kind: mode_t, forbidden: mode_t, advice: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                errno == ENOENT
+                    ? "\(path) does not exist. \"vault-key-service init\" makes a new data folder."
+                    : "\(path) cannot be read (error \(errno)).")
+        }
+        guard status.st_mode & S_IFMT == kind else {
+            throw KeyServiceServerError(
+                .configurationInvalid, "\(path) is not a \(kind == S_IFDIR ? "folder" : "file").")
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw KeyServiceServerError(.configurationInvalid, "\(path) belongs to another user.")
+        }
+        guard status.st_mode & forbidden == 0 else {
+            throw KeyServiceServerError(.configurationInvalid, "\(path) is open to other users. Close it: \(advice)")
+        }
+    }
+}
+
+/// Keeps a second server away from a data folder: guesses on one key are evaluated one at a time, which two processes
+/// could not make sure of. The lock ends with the process, however it ends.
+final class FolderLock: Sendable {
+    private let number: CInt
+
+    /// - Throws: ``KeyServiceServerError`` with code `busy` when another process has it.
+    init(path: String) throws {
+        number = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard number >= 0 else {
+            throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be opened (error \(errno)).")
+        }
+        guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+            close(number)
+            throw KeyServiceServerError(.busy, "Another key service runs on this data folder.")
+        }
+    }
+
+    deinit { close(number) }
+}

@@ -1,0 +1,187 @@
+internal import Foundation
+internal import GRDB
+internal import VaultCrypto
+
+/// The records in one SQLite database: write-ahead log, an fsync for each transaction, deleted data overwritten.
+///
+/// It keeps nothing in memory between two calls, so that a key may be unlocked or deleted by another process.
+public final class SQLiteKeyRecordStore: KeyRecordStore {
+    private let queue: DatabaseQueue
+    private let lock: FolderLock?
+
+    /// Opens a database, or makes one when `mayCreate`, readable by its owner only.
+    ///
+    /// - Parameter lock: kept until the store ends.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when the file is missing or readable by
+    ///   others, `storeTooNew`, `busy` or `storeUnusable`.
+    init(path: String, mayCreate: Bool, lock: FolderLock? = nil) throws {
+        self.lock = lock
+        try PrivateFile.prepareDatabase(path: path, mayCreate: mayCreate)
+        queue = try Self.translatingErrors {
+            let queue = try DatabaseQueue(path: path, configuration: SQLiteSchema.configuration)
+            try SQLiteSchema.prepare(queue)
+            return queue
+        }
+    }
+
+    public func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
+        try Self.translatingErrors {
+            try queue.write { db in try changes.map { try Self.apply($0, db) } }
+        }
+    }
+
+    private static func apply(_ change: KeyRecordChange, _ db: Database) throws -> KeyRecordOutcome {
+        switch change {
+        case .insert(let record): try insert(record, db)
+        case .charge(let keyID, let limit): return try charge(keyID, limit: limit, db)
+        case .succeed(let keyID, let time):
+            try db.cachedStatement(
+                sql: """
+                    UPDATE guess_counter SET wrong_guesses = 0, last_used_at = ?
+                    WHERE number = (SELECT number FROM key_record WHERE id = ?)
+                    """
+            ).execute(arguments: [time, keyID])
+        case .giveBack(let keyID):
+            try db.cachedStatement(
+                sql: """
+                    UPDATE guess_counter SET wrong_guesses = max(0, wrong_guesses - 1)
+                    WHERE number = (SELECT number FROM key_record WHERE id = ?)
+                    """
+            ).execute(arguments: [keyID])
+        case .checkIn(let check, let time):
+            try db.execute(
+                sql: """
+                    INSERT INTO service (number, master_key_check, checked_in_at) VALUES (1, ?, ?)
+                    ON CONFLICT (number) DO UPDATE SET checked_in_at = excluded.checked_in_at
+                    """, arguments: [Data(check), time])
+            let kept = try Data.fetchOne(db, sql: "SELECT master_key_check FROM service WHERE number = 1")
+            return .checkedIn(masterKeyCheck: kept.map { [UInt8]($0) } ?? check)
+        }
+        return .done
+    }
+
+    private static func insert(_ record: KeyRecord, _ db: Database) throws {
+        var parameters: Argon2Parameters?
+        if case .stretched(let chosen) = record.secretKind { parameters = chosen }
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO key_record (id, created_at, argon2_passes, argon2_memory_kib, argon2_lanes, salt,
+                    wrapped_by_secret, wrapped_by_long_secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            record.id, record.createdAt, parameters?.passes, parameters?.memoryKiB, parameters?.lanes,
+            Data(record.salt), Data(record.wrappedBySecret), Data(record.wrappedByLongSecret),
+        ])
+        try db.cachedStatement(sql: "INSERT INTO guess_counter (number, wrong_guesses) VALUES (?, 0)")
+            .execute(arguments: [db.lastInsertedRowID])
+    }
+
+    private static func charge(_ keyID: String, limit: Int, _ db: Database) throws -> KeyRecordOutcome {
+        let statement = try db.cachedStatement(
+            sql: "SELECT * FROM key_record JOIN guess_counter USING (number) WHERE id = ?")
+        guard let row = try Row.fetchOne(statement, arguments: [keyID]) else { return .noSuchKey }
+        let wrongGuesses: Int = row["wrong_guesses"]
+        guard wrongGuesses < limit else { return .locked }
+        let number: Int64 = row["number"]
+        try db.cachedStatement(sql: "UPDATE guess_counter SET wrong_guesses = wrong_guesses + 1 WHERE number = ?")
+            .execute(arguments: [number])
+        let record = KeyRecord(
+            id: row["id"], createdAt: row["created_at"], secretKind: secretKind(of: row), salt: bytes(row["salt"]),
+            wrappedBySecret: bytes(row["wrapped_by_secret"]),
+            wrappedByLongSecret: bytes(row["wrapped_by_long_secret"]))
+        return .charged(record, wrongGuesses: wrongGuesses + 1)
+    }
+
+    private static func bytes(_ data: Data) -> [UInt8] { [UInt8](data) }
+
+    private static func secretKind(of row: Row) -> KeyRecord.SecretKind {
+        guard let passes: UInt32 = row["argon2_passes"], let memoryKiB: UInt32 = row["argon2_memory_kib"],
+            let lanes: UInt32 = row["argon2_lanes"]
+        else { return .strong }
+        return .stretched(Argon2Parameters(passes: passes, memoryKiB: memoryKiB, lanes: lanes))
+    }
+
+    private static func translatingErrors<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            switch error.resultCode {
+            case .SQLITE_BUSY, .SQLITE_LOCKED: throw KeyServiceServerError.busy
+            default:
+                throw KeyServiceServerError(
+                    .storeUnusable,
+                    "The database cannot be used (SQLite: \(error.resultCode.rawValue), \(error.message ?? "no details")).",
+                    underlying: error)
+            }
+        }
+    }
+}
+
+// What an operator does, also while the service runs.
+extension SQLiteKeyRecordStore {
+    /// All keys, the oldest first.
+    public func summaries() throws -> [KeyRecordSummary] {
+        try Self.translatingErrors {
+            try queue.read { db in
+                try Row.fetchAll(db, sql: "SELECT * FROM key_record JOIN guess_counter USING (number) ORDER BY number")
+                    .map { row in
+                        KeyRecordSummary(
+                            id: row["id"], createdAt: row["created_at"], lastUsedAt: row["last_used_at"],
+                            wrongGuesses: row["wrong_guesses"], secretKind: Self.secretKind(of: row))
+                    }
+            }
+        }
+    }
+
+    /// Gives a key all its guesses back.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `noSuchKey`, `busy` or `storeUnusable`.
+    public func unlock(keyID: String) throws {
+        try change(
+            "UPDATE guess_counter SET wrong_guesses = 0 WHERE number = (SELECT number FROM key_record WHERE id = ?)",
+            keyID: keyID)
+    }
+
+    /// Deletes a key for good: what it protects cannot be opened with it any more.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `noSuchKey`, `busy` or `storeUnusable`.
+    public func delete(keyID: String) throws {
+        try change("DELETE FROM key_record WHERE id = ?", keyID: keyID)
+        // Until then the write-ahead log has the old pages. A busy server does it at its next checkpoint.
+        try? queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    }
+
+    private func change(_ sql: String, keyID: String) throws {
+        let count = try Self.translatingErrors {
+            try queue.write { db in
+                try db.execute(sql: sql, arguments: [keyID])
+                return db.changesCount
+            }
+        }
+        guard count > 0 else { throw KeyServiceServerError.noSuchKey }
+    }
+
+    /// Copies the database, consistent as of one moment, into a new file that only its owner can read.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when the file exists, `busy` or
+    ///   `storeUnusable`. No file is left behind then.
+    public func backUp(to path: String) throws {
+        try PrivateFile.create(path: path).close()
+        do {
+            try Self.translatingErrors {
+                var configuration = Configuration()
+                configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+                let target = try DatabaseQueue(path: path, configuration: configuration)
+                try queue.backup(to: target)
+                let verdict = try target.read { try String.fetchOne($0, sql: "PRAGMA quick_check") }
+                try target.close()
+                guard verdict == "ok" else {
+                    throw KeyServiceServerError(.storeUnusable, "The database is damaged: \(verdict ?? "no details").")
+                }
+            }
+        } catch {
+            unlink(path)
+            throw error
+        }
+    }
+}

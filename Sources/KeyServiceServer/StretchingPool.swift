@@ -1,0 +1,38 @@
+internal import Foundation
+internal import Synchronization
+
+/// The threads that Argon2 runs on: few, as each fills a lot of memory and a whole core, and with a bounded queue.
+final class StretchingPool: Sendable {
+    private let places: Int
+    private let used = Mutex(0)
+    private let queue: OperationQueue
+
+    /// - Parameters:
+    ///   - threads: how many computations run at the same time.
+    ///   - places: how many may run or wait.
+    init(threads: Int, places: Int) {
+        self.places = places
+        queue = OperationQueue()
+        queue.name = "credential-vault.key-service.argon2"
+        queue.maxConcurrentOperationCount = max(1, threads)
+    }
+
+    /// Keeps a place in the queue while `body` runs, so that work that is begun can also be ended.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `busy` when there is no place, or what `body` throws.
+    func withPlace<R: Sendable>(_ body: () async throws -> R) async throws -> R {
+        try used.withLock { used in
+            guard used < places else { throw KeyServiceServerError.busy }
+            used += 1
+        }
+        defer { used.withLock { $0 -= 1 } }
+        return try await body()
+    }
+
+    /// Runs blocking work on one of the threads; only inside ``withPlace(_:)``. Cancellation does not stop it.
+    func run<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.addOperation { @Sendable in continuation.resume(with: Result(catching: work)) }
+        }
+    }
+}

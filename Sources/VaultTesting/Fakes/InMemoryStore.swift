@@ -1,0 +1,130 @@
+internal import Synchronization
+public import VaultStorage
+
+/// A store in memory, for an app's own tests.
+public final class InMemoryStore: SecureStore {
+    private struct Content {
+        var account: Account
+        var staged: Keyslot?
+        var items: [ItemName: [UInt8]] = [:]
+    }
+
+    private struct State {
+        var order: [AccountID] = []
+        var contents: [AccountID: Content] = [:]
+        var writeFailure: StoreError?
+        var locked: Set<AccountID> = []
+        var waiters: [AccountID: [CheckedContinuation<Void, Never>]] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    /// Makes every write fail with this error, as a full disk would, until it is set to nil.
+    public var writeFailure: StoreError? {
+        get { state.withLock { $0.writeFailure } }
+        set { state.withLock { $0.writeFailure = newValue } }
+    }
+
+    public func accounts() async throws -> [Account] {
+        state.withLock { state in state.order.compactMap { state.contents[$0]?.account } }
+    }
+
+    public func accounts(named name: String) async throws -> [Account] {
+        try await accounts().filter {
+            $0.id.subject == name || $0.alias == name || $0.email == name || $0.preferredUsername == name
+        }
+    }
+
+    public func account(_ id: AccountID) async throws -> Account? {
+        state.withLock { $0.contents[id]?.account }
+    }
+
+    public func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? {
+        state.withLock { $0.contents[id]?.items[name] }
+    }
+
+    public func itemNames(of id: AccountID) async throws -> [ItemName] {
+        state.withLock { ($0.contents[id]?.items.keys).map { $0.sorted { $0.rawValue < $1.rawValue } } ?? [] }
+    }
+
+    public func stagedKeyslot(of id: AccountID) async throws -> Keyslot? {
+        state.withLock { $0.contents[id]?.staged }
+    }
+
+    public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
+        try state.withLock { state in
+            if let failure = state.writeFailure { throw failure }
+            var content = state.contents[id]
+            for change in changes { try Self.make(change, &content, id) }
+            if let alias = content?.account.alias,
+                state.contents.contains(where: { $0.key != id && $0.value.account.alias == alias })
+            {
+                throw StoreError(.aliasTaken, "Another account has the alias \(alias) already.")
+            }
+            if content != nil && state.contents[id] == nil { state.order.append(id) }
+            if content == nil { state.order.removeAll { $0 == id } }
+            state.contents[id] = content
+        }
+    }
+
+    private static func make(_ change: StoreChange, _ content: inout Content?, _ id: AccountID) throws {
+        if case .putAccount(var account) = change {
+            account.keyslots = content?.account.keyslots ?? []
+            account.refreshStartedAt = content?.account.refreshStartedAt
+            content = Content(account: account, staged: content?.staged, items: content?.items ?? [:])
+            return
+        }
+        guard var new = content else { throw StoreError(.noSuchAccount, "There is no account \(id) any more.") }
+        switch change {
+        case .putAccount: break  // done above
+        case .removeAccount:
+            content = nil
+            return
+        case .putKeyslot(let slot): new.account.keyslots.append(slot)
+        case .stageKeyslot(let slot): new.staged = slot
+        case .activateKeyslot(let slot):
+            guard let staged = new.staged, staged.id == slot else {
+                throw StoreError(.noSuchAccount, "The keyslot is not staged.")
+            }
+            new.account.keyslots.append(staged)
+            new.staged = nil
+        case .removeKeyslot(let slot):
+            new.account.keyslots.removeAll { $0.id == slot }
+            if new.staged?.id == slot { new.staged = nil }
+        case .putItem(let name, let sealed): new.items[name] = sealed
+        case .removeItem(let name): new.items[name] = nil
+        case .removeAllItems: new.items = [:]
+        case .beginRefresh(let date): new.account.refreshStartedAt = date
+        case .endRefresh: new.account.refreshStartedAt = nil
+        }
+        content = new
+    }
+
+    public func withLock<R: Sendable>(
+        on id: AccountID, _ body: @Sendable () async throws -> R
+    ) async throws -> R {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.locked.insert(id).inserted { return true }
+                state.waiters[id, default: []].append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+        defer {
+            let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                if let waiters = state.waiters[id], !waiters.isEmpty { return state.waiters[id]?.removeFirst() }
+                state.locked.remove(id)
+                return nil
+            }
+            next?.resume()
+        }
+        return try await body()
+    }
+
+    public func checkWritable() async throws {
+        if let failure = writeFailure { throw failure }
+    }
+}

@@ -1,0 +1,20 @@
+public import Foundation
+public import OpenIDConnect
+internal import Synchronization
+
+/// A clock that stands still until it is moved.
+public final class ManualClock: WallClock {
+    private let time: Mutex<Date>
+
+    /// - Parameter now: what it shows at first.
+    public init(_ now: Date = Date(timeIntervalSince1970: 1_800_000_000)) {
+        time = Mutex(now)
+    }
+
+    public var now: Date { time.withLock { $0 } }
+
+    /// Moves the clock forward.
+    public func advance(by seconds: TimeInterval) {
+        time.withLock { $0 += seconds }
+    }
+}

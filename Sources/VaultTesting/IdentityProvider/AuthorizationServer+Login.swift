@@ -1,0 +1,114 @@
+internal import FoundationEssentials
+
+/// From the authorization request to the code (RFC 6749 section 4.1, OpenID Connect Core section 3.1.2).
+extension AuthorizationServer {
+    /// What the browser is shown, or where it is sent.
+    enum LoginStep {
+        /// The login form, with what was wrong the last time.
+        case form(request: String, PendingAuthorization, problem: String?)
+        /// Back to the client.
+        case redirect(String)
+        /// A page that ends here: whoever sent the browser cannot be trusted with an answer.
+        case refuse(String)
+    }
+
+    /// A request arrives at the authorization endpoint.
+    func authorize(_ parameters: FormParameters?) -> LoginStep {
+        guard let parameters else {
+            log(.init(.authorization, .init(rawValue: "invalid_request")))
+            return .refuse("The address is damaged: it has an escape that cannot be read.")
+        }
+        guard parameters["client_id"] == options.clientID else {
+            log(.init(.authorization, .init(rawValue: "invalid_client")))
+            return .refuse("The client “\(parameters["client_id"] ?? "")” is not known here.")
+        }
+        guard let redirectURI = parameters["redirect_uri"],
+            RedirectURI.isAllowed(redirectURI, besides: options.redirectURIs)
+        else {
+            log(.init(.authorization, .init(rawValue: "invalid_redirect_uri")))
+            return .refuse("The redirect URI “\(parameters["redirect_uri"] ?? "")” is not allowed for this client.")
+        }
+        forgetExpired()
+        do {
+            let authorization = try pendingAuthorization(parameters, redirectURI: redirectURI)
+            let identifier = randomIdentifier()
+            pending[identifier] = authorization
+            log(.init(.authorization, .ok))
+            return .form(request: identifier, authorization, problem: nil)
+        } catch {
+            log(.init(.authorization, error.outcome))
+            let answer = [("error", error.code), ("error_description", error.detail)]
+            return .redirect(callback(redirectURI, state: parameters["state"], answer))
+        }
+    }
+
+    private func pendingAuthorization(
+        _ parameters: FormParameters, redirectURI: String
+    ) throws(OAuthError) -> PendingAuthorization {
+        if let name = parameters.repeated { throw .invalidRequest("\(printable(name)) is given more than once.") }
+        guard parameters["response_type"] == "code" else {
+            throw OAuthError("unsupported_response_type", "Only response_type=code is supported.")
+        }
+        guard parameters["request"] == nil else { throw OAuthError("request_not_supported", "No request objects.") }
+        guard parameters["request_uri"] == nil else {
+            throw OAuthError("request_uri_not_supported", "No request objects.")
+        }
+        guard parameters["response_mode"] ?? "query" == "query" else {
+            throw .invalidRequest("Only response_mode=query is supported.")
+        }
+        guard let challenge = parameters["code_challenge"], parameters["code_challenge_method"] == "S256",
+            base64URLDecoded(challenge)?.count == 32
+        else {
+            throw .invalidRequest("PKCE with code_challenge_method=S256 is required.")
+        }
+        guard parameters["prompt"] != "none" else {
+            throw OAuthError("login_required", "Nobody stays logged in here.")
+        }
+        let asked = (parameters["scope"] ?? "").split(separator: " ").map(String.init)
+        guard asked.contains("openid") else { throw OAuthError("invalid_scope", "The scope openid is missing.") }
+        return PendingAuthorization(
+            redirectURI: redirectURI, state: parameters["state"], nonce: parameters["nonce"], challenge: challenge,
+            scope: options.scopes.filter(asked.contains), loginHint: parameters["login_hint"],
+            expiresAt: options.now().addingTimeInterval(600))
+    }
+
+    /// The login page was answered.
+    func login(_ form: FormParameters?) -> LoginStep {
+        forgetExpired()
+        guard let identifier = form?["request"], let authorization = pending[identifier] else {
+            log(.init(.login, .init(rawValue: "unknown_request")))
+            return .refuse("This login page was used already, or has expired. Start again from the app.")
+        }
+        if form?["action"] == "deny" {
+            pending[identifier] = nil
+            log(.init(.login, .denied))
+            let answer = [("error", "access_denied"), ("error_description", "The person denied access.")]
+            return .redirect(callback(authorization.redirectURI, state: authorization.state, answer))
+        }
+        guard let user = form?["username"].flatMap(options.user(named:)), form?["password"] == user.password else {
+            log(.init(.login, .wrongPassword))
+            return .form(request: identifier, authorization, problem: "The username or the password is wrong.")
+        }
+        pending[identifier] = nil
+        let code = randomIdentifier()
+        let now = options.now()
+        codes[code] = Code(
+            authorization: authorization, username: user.username, authenticatedAt: now,
+            expiresAt: now.addingTimeInterval(60))
+        log(.init(.login, .ok, username: user.username))
+        return .redirect(callback(authorization.redirectURI, state: authorization.state, [("code", code)]))
+    }
+
+    /// The redirect back to the client, with `state` and with `iss` (RFC 9207).
+    private func callback(_ redirectURI: String, state: String?, _ answer: [(String, String)]) -> String {
+        let parameters = answer + (state.map { [("state", $0)] } ?? []) + [("iss", issuer)]
+        return redirectURI + (redirectURI.contains("?") ? "&" : "?") + FormParameters.encoded(parameters)
+    }
+
+    /// Error descriptions are plain ASCII (RFC 6749 section 4.1.2.1).
+    private func printable(_ text: String) -> String {
+        String(
+            text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.properties.isAlphabetic || $0 == "_" }.map(
+                Character.init))
+    }
+}

@@ -1,0 +1,124 @@
+internal import Crypto
+internal import FoundationEssentials
+internal import JWTKit
+
+/// What the provider knows and decides, without HTTP. What changes together changes without an `await` in between.
+actor AuthorizationServer {
+    /// A login page that was shown and not yet answered.
+    struct PendingAuthorization {
+        var redirectURI: String
+        var state: String?
+        var nonce: String?
+        var challenge: String
+        var scope: [String]
+        var loginHint: String?
+        var expiresAt: Date
+    }
+
+    /// An authorization code (RFC 6749 section 4.1.2).
+    struct Code {
+        var authorization: PendingAuthorization
+        var username: String
+        var authenticatedAt: Date
+        var expiresAt: Date
+        /// The code was used; if it gave tokens, this is their family.
+        var used = false
+        var family: UUID?
+    }
+
+    let options: DevelopmentIdentityProvider.Options
+    /// `http://HOST:PORT`; known once the port is.
+    private(set) var issuer = ""
+    private(set) var requests: [ProviderRequest] = []
+    var pending: [String: PendingAuthorization] = [:]
+    var codes: [String: Code] = [:]
+    var state: ProviderState
+    /// Hashes of the access tokens that were revoked one by one.
+    var revokedAccessTokens: Set<SHA256.Digest> = []
+    let faults = FaultInjector()
+
+    private let file: ProviderStateFile?
+    private var revision = 0
+    private var signer: IDTokenSigner
+
+    init(options: DevelopmentIdentityProvider.Options) async throws {
+        self.options = options
+        file = options.stateFile.map(ProviderStateFile.init(path:))
+        let stored = try await file?.load()
+        state = stored ?? ProviderState()
+        signer = try await IDTokenSigner(state.signingKeys[0])
+        if stored == nil { try await save() }
+    }
+
+    func setIssuer(_ issuer: String) { self.issuer = issuer }
+
+    func log(_ request: ProviderRequest) { requests.append(request) }
+
+    func clearLog() { requests = [] }
+
+    var tokenKey: SymmetricKey { SymmetricKey(data: state.tokenKey) }
+
+    /// Stores the state as it is now, before anybody learns of it.
+    func save() async throws {
+        guard let file else { return }
+        revision += 1
+        try await file.store(JSONEncoder().encode(state), revision: revision)
+    }
+
+    /// Forgets logins and codes whose time is over. Codes are kept longer than they are valid: a replay must be noticed.
+    func forgetExpired() {
+        let now = options.now()
+        pending = pending.filter { $0.value.expiresAt > now }
+        codes = codes.filter { $0.value.expiresAt.addingTimeInterval(3600) > now }
+    }
+
+    // MARK: Keys
+
+    /// The public keys (RFC 7517).
+    func keySet() throws -> KeySet { try KeySet(state.signingKeys) }
+
+    func sign(_ claims: IDTokenClaims) async throws -> String { try await signer.sign(claims) }
+
+    func rotateSigningKey(keepingOld: Bool) async throws {
+        let key = ProviderState.SigningKey()
+        let signer = try await IDTokenSigner(key)
+        state.signingKeys = [key] + (keepingOld ? state.signingKeys : [])
+        self.signer = signer
+        try await save()
+    }
+
+    // MARK: Revocation
+
+    func revokeAllRefreshTokens() async throws {
+        state.families = [:]
+        try await save()
+    }
+
+    /// Revokes a token (RFC 7009): a refresh token with all that came from the same login. Unknown ones are no error.
+    func revoke(_ form: FormParameters) async throws -> ProviderRequest {
+        guard form["client_id"] == options.clientID else { throw OAuthError.invalidClient }
+        guard let text = form["token"] else { throw OAuthError.invalidRequest("token is missing.") }
+        var entry = ProviderRequest(.revocation, .ok)
+        guard let token = ProviderToken(text, under: tokenKey) else { return entry }
+        entry.username = state.families[token.family]?.username
+        switch token.kind {
+        case .access: revokedAccessTokens.insert(SHA256.hash(data: Data(text.utf8)))
+        case .refresh:
+            entry.presentedGeneration = Int(token.number)
+            if state.families.removeValue(forKey: token.family) != nil { try await save() }
+        }
+        return entry
+    }
+
+    // MARK: UserInfo
+
+    /// Whose access token this is, and what it may see; nil when it is not valid (any more).
+    func access(_ text: String) -> (user: DevelopmentIdentityProvider.User, scope: [String])? {
+        guard let token = ProviderToken(text, under: tokenKey), token.kind == .access,
+            Double(token.number) > options.now().timeIntervalSince1970,
+            !revokedAccessTokens.contains(SHA256.hash(data: Data(text.utf8))),
+            let family = state.families[token.family], let user = options.user(named: family.username)
+        else { return nil }
+        return (user, family.scope)
+    }
+}

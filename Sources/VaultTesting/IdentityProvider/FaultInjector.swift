@@ -1,0 +1,54 @@
+/// Decides which fault the next request at the token endpoint gets, and holds requests back until they are released.
+actor FaultInjector {
+    private var fault: ProviderFault?
+    private var remaining: Int?
+    private var held: [CheckedContinuation<Void, Never>] = []
+    private var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    private var isClosed = false
+
+    func set(_ fault: ProviderFault?, count: Int?) {
+        self.fault = fault
+        remaining = count
+    }
+
+    /// The fault for a request that has just arrived. It returns late when that fault is a delay.
+    func begin() async -> ProviderFault? {
+        guard let fault else { return nil }
+        if let count = remaining {
+            remaining = count - 1
+            if count <= 1 { self.fault = nil }
+        }
+        if fault.kind == .delay { await hold() }
+        return fault
+    }
+
+    /// Returns when the requests that are held back are released.
+    func hold() async {
+        guard !isClosed else { return }
+        await withCheckedContinuation { continuation in
+            held.append(continuation)
+            let ready = waiting.filter { $0.count <= held.count }
+            waiting.removeAll { $0.count <= held.count }
+            for waiter in ready { waiter.continuation.resume() }
+        }
+    }
+
+    func release() {
+        for continuation in held { continuation.resume() }
+        held = []
+    }
+
+    /// Returns when `count` requests are held back, or the provider is stopped.
+    func waitUntilHeld(_ count: Int) async {
+        guard !isClosed, held.count < count else { return }
+        await withCheckedContinuation { waiting.append((count, $0)) }
+    }
+
+    /// Lets everybody go on, now and from now on.
+    func close() {
+        isClosed = true
+        release()
+        for waiter in waiting { waiter.continuation.resume() }
+        waiting = []
+    }
+}

@@ -1,0 +1,24 @@
+/// An error answer of the protocol (RFC 6749 sections 4.1.2.1 and 5.2).
+struct OAuthError: Error {
+    var code: String
+    /// For the developer who reads the answer; never holds a secret.
+    var detail: String
+    var status = 400
+    /// What the request log says, where it knows more than the client is told.
+    var outcome: ProviderRequest.Outcome
+
+    init(_ code: String, _ detail: String, status: Int = 400, outcome: ProviderRequest.Outcome? = nil) {
+        self.code = code
+        self.detail = detail
+        self.status = status
+        self.outcome = outcome ?? .init(rawValue: code)
+    }
+
+    static func invalidRequest(_ detail: String) -> OAuthError { .init("invalid_request", detail) }
+
+    static func invalidGrant(_ detail: String, outcome: ProviderRequest.Outcome = .invalidGrant) -> OAuthError {
+        .init("invalid_grant", detail, outcome: outcome)
+    }
+
+    static let invalidClient = OAuthError("invalid_client", "This client is not known here.", status: 401)
+}

@@ -1,0 +1,39 @@
+internal import Crypto
+internal import FoundationEssentials
+
+/// What a provider must remember to recognise its own tokens after a restart.
+struct ProviderState: Codable {
+    /// All refresh tokens that came from one login. Only the newest generation is valid.
+    struct Family: Codable {
+        var username: String
+        var scope: [String]
+        /// When the person logged in, in seconds since 1970.
+        var authenticatedAt: Int
+        var generation: UInt64
+    }
+
+    struct SigningKey: Codable {
+        var keyID: String
+        var privateKey: Data
+    }
+
+    var version = 1
+    /// What tokens are authenticated with.
+    var tokenKey: Data
+    /// Newest first; the first one signs, the others still verify.
+    var signingKeys: [SigningKey]
+    /// Those that are not revoked.
+    var families: [UUID: Family] = [:]
+
+    init() {
+        tokenKey = Data(randomBytes(32))
+        signingKeys = [SigningKey()]
+    }
+}
+
+extension ProviderState.SigningKey {
+    init() {
+        keyID = base64URL(randomBytes(8))
+        privateKey = P256.Signing.PrivateKey().rawRepresentation
+    }
+}

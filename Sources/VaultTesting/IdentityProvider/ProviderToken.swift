@@ -1,0 +1,87 @@
+internal import Crypto
+internal import FoundationEssentials
+
+/// What a token says to the provider, and to nobody else: clients see 88 random-looking characters.
+///
+/// The provider keeps no list of tokens. A token names its family (all tokens that came from one login) and carries a
+/// code (HMAC-SHA256) under the provider's own key, so old generations stay recognisable, however many there were.
+struct ProviderToken {
+    enum Kind: UInt8 {
+        case access = 1
+        case refresh = 2
+    }
+
+    let kind: Kind
+    let family: UUID
+    /// The generation of a refresh token, or the expiry of an access token in seconds since 1970.
+    let number: UInt64
+
+    private static let salt = 9
+    private static let payload = 1 + 16 + 8 + salt
+
+    /// The token as text. Two calls give two different texts.
+    func encoded(under key: SymmetricKey) -> String {
+        var bytes = Data([kind.rawValue])
+        withUnsafeBytes(of: family.uuid) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: randomBytes(Self.salt))
+        bytes.append(contentsOf: HMAC<SHA256>.authenticationCode(for: bytes, using: key))
+        return base64URL(bytes)
+    }
+
+    init(kind: Kind, family: UUID, number: UInt64) {
+        self.kind = kind
+        self.family = family
+        self.number = number
+    }
+
+    /// Reads a token that this provider made; nil for anything else.
+    init?(_ text: String, under key: SymmetricKey) {
+        guard let bytes = base64URLDecoded(text), bytes.count == Self.payload + SHA256.byteCount,
+            HMAC<SHA256>.isValidAuthenticationCode(
+                bytes.suffix(SHA256.byteCount), authenticating: bytes.prefix(Self.payload), using: key),
+            let kind = Kind(rawValue: bytes[0])
+        else { return nil }
+        self.kind = kind
+        family = bytes[1..<17].withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+        number = bytes[17..<25].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+/// The claim `sub` of a user: a UUID made from a hash of the username (RFC 9562 section 5.8).
+func subjectIdentifier(username: String) -> String {
+    var bytes = Array(SHA256.hash(data: Data("credential-vault/development-subject/\(username)".utf8)).prefix(16))
+    bytes[6] = bytes[6] & 0x0f | 0x80
+    bytes[8] = bytes[8] & 0x3f | 0x80
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }.uuidString.lowercased()
+}
+
+/// Random bytes of the operating system.
+func randomBytes(_ count: Int) -> [UInt8] {
+    SymmetricKey(size: .init(bitCount: count * 8)).withUnsafeBytes { Array($0) }
+}
+
+/// An unguessable name for a login that is under way, a code or a nonce: 256 bits.
+func randomIdentifier() -> String { base64URL(Data(randomBytes(32))) }
+
+/// Base64url without padding (RFC 4648 section 5).
+func base64URL(_ bytes: some DataProtocol) -> String {
+    String(
+        Data(bytes).base64EncodedString().compactMap { character -> Character? in
+            switch character {
+            case "+": "-"
+            case "/": "_"
+            case "=": nil
+            default: character
+            }
+        })
+}
+
+/// The bytes of base64url text without padding; nil when it is none.
+func base64URLDecoded(_ text: String) -> Data? {
+    guard text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "=") }) else {
+        return nil
+    }
+    let standard = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+    return Data(base64Encoded: standard + String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4))
+}

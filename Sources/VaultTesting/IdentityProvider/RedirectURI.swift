@@ -1,0 +1,34 @@
+/// Which redirect URIs a native app may use (RFC 8252 section 7.3: any port on loopback).
+enum RedirectURI {
+    static func isAllowed(_ uri: String, besides exact: [String]) -> Bool {
+        if exact.contains(uri) { return true }
+        return path(of: uri, host: "http://127.0.0.1") == "/callback"
+            || path(of: uri, host: "http://[::1]") == "/callback"
+            || path(of: uri, host: "http://localhost").map(isPlainPath) ?? false
+    }
+
+    /// The scheme and authority, as a content security policy names them. A private scheme stands alone.
+    static func origin(of uri: String) -> String {
+        guard let schemeEnd = uri.firstIndex(of: ":") else { return "" }
+        let afterScheme = uri[schemeEnd...].dropFirst()
+        guard uri.hasPrefix("http"), afterScheme.hasPrefix("//") else { return "\(uri[..<schemeEnd]):" }
+        let authority = afterScheme.dropFirst(2).prefix { !"/?#".contains($0) }
+        return "\(uri[..<schemeEnd])://\(authority)"
+    }
+
+    /// What follows `host` and a port; nil when the URI is of another host.
+    private static func path(of uri: String, host: String) -> Substring? {
+        guard uri.hasPrefix(host) else { return nil }
+        var rest = uri.dropFirst(host.count)
+        if rest.first == ":" {
+            let port = rest.dropFirst().prefix { $0.isASCII && $0.isNumber }
+            guard let number = Int(port), (1...65535).contains(number) else { return nil }
+            rest = rest.dropFirst(1 + port.count)
+        }
+        return rest
+    }
+
+    private static func isPlainPath(_ path: Substring) -> Bool {
+        path.first == "/" && path.utf8.allSatisfy { (0x21...0x7e).contains($0) && !##""#<>\^`{|}?"##.utf8.contains($0) }
+    }
+}

@@ -1,0 +1,44 @@
+package import FoundationEssentials
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+/// Replaces the file at `path`, or creates it, with mode 0600: whoever reads it sees the old contents or the new ones,
+/// never a part. It blocks, so it belongs on a thread of its own.
+package func replaceFile(_ path: String, with contents: Data) throws {
+    let temporary = "\(path).\(UUID().uuidString).tmp"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw FileReplacementError(number: errno) }
+    do {
+        defer { close(descriptor) }
+        var rest = contents[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw FileReplacementError(number: errno) }
+            rest = rest.dropFirst(count)
+        }
+        guard rename(temporary, path) == 0 else { throw FileReplacementError(number: errno) }
+    } catch {
+        unlink(temporary)
+        throw error
+    }
+}
+
+/// The error number of the system call that failed.
+package struct FileReplacementError: Error, CustomStringConvertible {
+    /// As in `errno`.
+    package let number: Int32
+
+    package var description: String {
+        switch number {
+        case EACCES, EPERM, EROFS: "permission denied"
+        case ENOENT, ENOTDIR: "no such folder"
+        case ENOSPC, EDQUOT: "no space left"
+        default: "system error \(number)"
+        }
+    }
+}

@@ -1,0 +1,3 @@
+public import VaultAuth
+
+extension ScriptedBrowser: UserAgent {}

@@ -1,0 +1,162 @@
+internal import AsyncHTTPClient
+internal import FoundationEssentials
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Plays the person in front of a browser: opens an authorization URL, fills in the login page, and follows the redirect
+/// to the app's loopback callback.
+///
+/// It knows no scripts, cookies or TLS exceptions, and finds its way on pages as simple as those of
+/// ``DevelopmentIdentityProvider``.
+public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// What the person does on the login page.
+    public struct Choice: Hashable, Sendable {
+        let button: String
+        /// Fills in username and password, and logs in.
+        public static let logIn = Choice(button: "login")
+        /// Presses "Deny".
+        public static let deny = Choice(button: "deny")
+    }
+
+    /// The page that the app's callback showed in the end.
+    public struct Page: Sendable {
+        /// The HTTP status.
+        public var status: Int
+        /// The HTML text.
+        public var body: String
+        /// The text of the `title` element; empty when there is none.
+        public var title: String { HTMLPage(body).title }
+    }
+
+    private let username: String
+    private let password: String
+    private let choice: Choice
+
+    /// Creates a person who knows this username and password.
+    public init(username: String, password: String, choice: Choice = .logIn) {
+        self.username = username
+        self.password = password
+        self.choice = choice
+    }
+
+    public var description: String { "ScriptedBrowser(\(username), \(choice.button))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["username": username, "choice": choice.button]) }
+
+    /// Does as ``visit(_:)``, and returns when the callback page was read.
+    /// - Throws: As ``visit(_:)``, and ``VaultTestingError`` with `unexpectedPage` if the callback's status is 400 or more.
+    public func open(_ url: String) async throws {
+        let page = try await visit(url)
+        guard page.status < 400 else {
+            throw VaultTestingError(.unexpectedPage, "The callback page says \(page.status) “\(page.title)”.")
+        }
+    }
+
+    /// Logs in, or denies, at the authorization URL `url`, and returns the page that the app's callback shows.
+    /// - Throws: ``VaultTestingError``: `unexpectedPage` if the provider refuses (a wrong password, an unknown client),
+    ///   `notReachable` if the provider or the callback does not answer.
+    public func visit(_ url: String) async throws -> Page {
+        try await withClient { client in
+            let callback = try await logIn(at: url, client)
+            guard callback.scheme == "http", ["127.0.0.1", "localhost", "[::1]", "::1"].contains(callback.host()) else {
+                throw VaultTestingError(.unexpectedPage, "The login ends at an address that is not on loopback.")
+            }
+            let (status, _, body) = try await fetch(HTTPClientRequest(url: callback.absoluteString), client)
+            return Page(status: status, body: body)
+        }
+    }
+
+    /// Logs in, or denies, at the authorization URL `url`, and returns the redirect URI with its parameters, uncalled:
+    /// for an app that is handed it in another way than by HTTP.
+    /// - Throws: As ``visit(_:)``.
+    public func redirect(from url: String) async throws -> String {
+        try await withClient { try await logIn(at: url, $0).absoluteString }
+    }
+
+    // MARK: Steps
+
+    private func logIn(at text: String, _ client: HTTPClient) async throws -> URL {
+        guard let start = URL(string: text) else {
+            throw VaultTestingError(.unexpectedPage, "The authorization URL is not a URL.")
+        }
+        let shown: (url: URL, page: HTMLPage)
+        switch try await follow(HTTPClientRequest(url: text), at: start, client) {
+        case .left(let callback): return callback  // an error that the provider tells the app
+        case .page(let status, let url, let page):
+            guard status < 400 else { throw refusal(status, page) }
+            shown = (url, page)
+        }
+        guard let form = shown.page.form(withInput: "password"),
+            let target = URL(string: form.action, relativeTo: shown.url)
+        else {
+            throw VaultTestingError(.unexpectedPage, "“\(shown.page.title)” is not a login page.")
+        }
+        var request = HTTPClientRequest(url: target.absoluteString)
+        request.method = .POST
+        request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
+        var fields = form.hiddenInputs + [("action", choice.button)]
+        if choice == .logIn { fields += [("username", username), ("password", password)] }
+        request.body = .bytes(ByteBuffer(string: FormParameters.encoded(fields)))
+        switch try await follow(request, at: target, client) {
+        case .left(let callback): return callback
+        case .page(let status, _, let page): throw refusal(status, page)
+        }
+    }
+
+    private enum Arrival {
+        case page(status: Int, url: URL, HTMLPage)
+        /// A redirect to another origin: not followed.
+        case left(URL)
+    }
+
+    private func follow(_ first: HTTPClientRequest, at start: URL, _ client: HTTPClient) async throws -> Arrival {
+        var request = first
+        var url = start
+        for _ in 0..<5 {
+            let (status, location, body) = try await fetch(request, client)
+            guard (300..<400).contains(status), let location, let next = URL(string: location, relativeTo: url) else {
+                return .page(status: status, url: url, HTMLPage(body))
+            }
+            guard (next.scheme, next.host(), next.port) == (start.scheme, start.host(), start.port) else {
+                return .left(next.absoluteURL)
+            }
+            url = next.absoluteURL
+            request = HTTPClientRequest(url: url.absoluteString)
+        }
+        throw VaultTestingError(.unexpectedPage, "The provider redirects too often.")
+    }
+
+    private func fetch(
+        _ request: HTTPClientRequest, _ client: HTTPClient
+    ) async throws -> (status: Int, location: String?, body: String) {
+        do {
+            let response = try await client.execute(request, timeout: .seconds(30))
+            let body = try await response.body.collect(upTo: 1 << 20)
+            return (Int(response.status.code), response.headers.first(name: "Location"), String(buffer: body))
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            let host = URL(string: request.url)?.host() ?? "the server"
+            throw VaultTestingError(.notReachable, "No answer from \(host).", underlying: error)
+        }
+    }
+
+    private func refusal(_ status: Int, _ page: HTMLPage) -> VaultTestingError {
+        VaultTestingError(.unexpectedPage, "The provider says \(status) “\(page.title)”: \(page.alert)")
+    }
+
+    private func withClient<Result>(_ body: (HTTPClient) async throws -> Result) async throws -> Result {
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        configuration.connectionPool.retryConnectionEstablishment = false
+        let client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
+        do {
+            let result = try await body(client)
+            try? await client.shutdown()
+            return result
+        } catch {
+            try? await client.shutdown()
+            throw error
+        }
+    }
+}

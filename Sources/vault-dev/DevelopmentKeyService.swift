@@ -1,0 +1,81 @@
+internal import Hummingbird
+internal import KeyServiceServer
+internal import Logging
+internal import ServiceLifecycle
+
+/// The key service of this package, on loopback.
+final class DevelopmentKeyService: Sendable {
+    /// As clients are configured with it.
+    let baseURL: String
+    let port: Int
+    private let services: ServiceGroup
+    private let running: Task<Void, any Error>
+
+    private init(baseURL: String, port: Int, services: ServiceGroup, running: Task<Void, any Error>) {
+        self.baseURL = baseURL
+        self.port = port
+        self.services = services
+        self.running = running
+    }
+
+    /// Starts it; it answers when this returns.
+    /// - Parameter folder: Holds its master key and its database; made where it is missing.
+    static func start(_ address: LoopbackAddress, folder: String) async throws -> DevelopmentKeyService {
+        let (addresses, started) = AsyncThrowingStream.makeStream(of: BoundAddress.self)
+        let logger = Logger(label: "key-service") { _ in SwiftLogNoOpLogHandler() }
+        let (store, masterKey) = try KeyServiceFolder(path: folder).openCreatingIfAbsent()
+        var configuration = KeyServiceServerConfiguration()
+        configuration.host = address.host
+        configuration.port = address.port
+        let application = try buildApplication(
+            configuration, store: store, masterKey: masterKey, logger: logger,
+            onServerRunning: { started.yield($0) })
+        let services = ServiceGroup(configuration: .init(services: [application], logger: logger))
+        let running = Task {
+            do {
+                try await services.run()
+                started.finish()
+            } catch {
+                started.finish(throwing: error)
+                throw error
+            }
+        }
+        do {
+            for try await bound in addresses {
+                return DevelopmentKeyService(
+                    baseURL: bound.baseURL, port: bound.port, services: services, running: running)
+            }
+            throw CancellationError()
+        } catch {
+            running.cancel()
+            _ = await running.result
+            throw VaultDevError(
+                """
+                The key service did not start: cannot listen on \(address): something else does, or it is not allowed. \
+                Name another address with --key-service-listen.
+                """)
+        }
+    }
+
+    /// Returns when it does not run any more.
+    func waitUntilEnded() async { _ = await running.result }
+
+    /// Stops it, and returns within a second: requests under way get half of that, then their connections are dropped.
+    func stop() async {
+        await services.triggerGracefulShutdown()
+        let (ends, ended) = AsyncStream.makeStream(of: Void.self)
+        let waiting = Task {
+            _ = await running.result
+            ended.finish()
+        }
+        let limit = Task {
+            try? await Task.sleep(for: .milliseconds(500))
+            running.cancel()
+            try? await Task.sleep(for: .milliseconds(200))
+            ended.finish()
+        }
+        for await _ in ends {}
+        limit.cancel()
+        waiting.cancel()
+    }
+}

@@ -1,0 +1,40 @@
+internal import Foundation
+internal import VaultTesting
+
+/// The environment that makes `vault` use the two servers.
+struct Environment {
+    /// Lines for a POSIX shell.
+    let text: String
+
+    init(servers: Servers) {
+        let variables = [
+            ("CREDENTIAL_VAULT_ISSUER", servers.provider.issuer),
+            ("CREDENTIAL_VAULT_CLIENT_ID", servers.provider.clientID),
+            ("CREDENTIAL_VAULT_KEY_SERVICE", servers.keyService.baseURL),
+        ]
+        text = variables.map { "export \($0)='\($1.replacing("'", with: #"'\''"#))'\n" }.joined()
+    }
+}
+
+/// A file with the environment, which exists while the servers run.
+struct EnvironmentFile {
+    private let path: String
+    private let contents: Data
+
+    /// Writes it as a whole: whoever waits for the file to appear finds it complete.
+    init(path: String, _ environment: Environment) throws {
+        self.path = path
+        contents = Data(environment.text.utf8)
+        do {
+            try replaceFile(path, with: contents)
+        } catch {
+            throw VaultDevError("The environment cannot be written to \(path): \(error)")
+        }
+    }
+
+    /// Removes it, unless somebody else has replaced it.
+    func remove() {
+        guard (try? Data(contentsOf: URL(filePath: path))) == contents else { return }
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}

@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import Foundation
+internal import KeyServiceServer
+
+/// How the program tells that it failed: one line on standard error, and an exit code of `sysexits.h`.
+struct Failure: Error {
+    let message: String
+    let exitCode: Int32
+
+    static func configuration(_ message: String) -> Failure {
+        Failure(message: message, exitCode: 78)
+    }
+
+    private init(message: String, exitCode: Int32) {
+        self.message = message
+        self.exitCode = exitCode
+    }
+
+    private init(_ error: any Error) {
+        switch error {
+        case let error as Failure: self = error
+        case let error as KeyServiceServerError:
+            let exitCode: Int32 =
+                switch error.code {
+                case .configurationInvalid, .storeTooNew: 78
+                case .noSuchKey: 66
+                case .busy: 75
+                case .storeUnusable: 74
+                default: 1
+                }
+            self.init(message: error.description, exitCode: exitCode)
+        default: self.init(message: String(describing: error), exitCode: 1)
+        }
+    }
+
+    /// Runs a subcommand, and turns what it throws into a message and an exit code.
+    static func reporting(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as ExitCode {
+            throw error
+        } catch {
+            let failure = Failure(error)
+            Output.error(failure.message)
+            throw ExitCode(failure.exitCode)
+        }
+    }
+}
+
+/// Results go to standard output, everything else to standard error.
+enum Output {
+    static func result(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+
+    static func error(_ line: String) {
+        FileHandle.standardError.write(Data(("vault-key-service: " + line + "\n").utf8))
+    }
+}

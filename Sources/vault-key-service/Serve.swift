@@ -1,0 +1,81 @@
+internal import ArgumentParser
+internal import Configuration
+internal import Hummingbird
+internal import KeyServiceServer
+internal import Logging
+internal import ServiceLifecycle
+internal import UnixSignals
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the service.",
+        discussion: """
+            It speaks plain HTTP, for clients on the same machine. For others, a reverse proxy on this machine ends \
+            TLS and passes the requests on.
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Where to listen; port 0 picks a free one. (default: 127.0.0.1:8787)", valueName: "host:port"))
+    var listen: String?
+
+    @Option(help: ArgumentHelp("What stands before /keyservice/v1 in the URLs.", valueName: "path"))
+    var basePath: String?
+
+    @Option(help: ArgumentHelp("How many wrong guesses in a row lock a key. (default: 3)", valueName: "number"))
+    var maxGuesses: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "trace, debug, info, notice, warning, error or critical. (default: info)", valueName: "level"))
+    var logLevel: String?
+
+    @Flag(name: .customLong("insecure-allow-remote-http"), help: "Listen on other addresses than this machine's own.")
+    var insecureAllowRemoteHTTP = false
+
+    func run() async throws {
+        try await Failure.reporting {
+            let settings = try await Settings(common)
+            let logger = try makeLogger(settings)
+            var configuration = KeyServiceServerConfiguration()
+            let address = try ListenAddress(settings.string(listen, "listen") ?? "127.0.0.1:8787")
+            guard try address.isLoopback || settings.flag(insecureAllowRemoteHTTP, "insecureAllowRemoteHttp") else {
+                throw Failure.configuration(
+                    """
+                    \(address.host) is not an address of this machine alone, and plain HTTP would show secrets to the \
+                    network. Listen on 127.0.0.1 and let a reverse proxy on this machine end TLS, or say \
+                    --insecure-allow-remote-http.
+                    """)
+            }
+            configuration.host = address.host
+            configuration.port = address.port
+            configuration.basePath = settings.string(basePath, "basePath") ?? ""
+            configuration.maxGuesses = try settings.number(maxGuesses, "maxGuesses", default: 3)
+            let (store, masterKey) = try settings.folder().open()
+            let application = try buildApplication(
+                configuration, store: store, masterKey: masterKey, logger: logger,
+                onServerRunning: { Output.result("Listening on \($0.baseURL)") })
+            var group = ServiceGroupConfiguration(
+                services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            // A client that never finishes its request must not keep the service from ending.
+            group.maximumGracefulShutdownDuration = .seconds(30)
+            do {
+                try await ServiceGroup(configuration: group).run()
+            } catch {
+                throw Failure.configuration("The service cannot run on \(address.host):\(address.port): \(error)")
+            }
+        }
+    }
+
+    private func makeLogger(_ settings: Settings) throws -> Logger {
+        let name = settings.string(logLevel, "logLevel") ?? "info"
+        guard let level = Logger.Level(rawValue: name) else {
+            throw Failure.configuration("There is no log level \"\(name)\".")
+        }
+        var logger = Logger(label: "vault-key-service") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = level
+        return logger
+    }
+}
