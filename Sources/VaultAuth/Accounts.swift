@@ -96,17 +96,23 @@ public struct Accounts: Sendable {
     public func replaceRefreshToken(
         _ token: RefreshToken, existingPassword: borrowing SecretBytes, alias: String?
     ) async throws -> VaultKey {
-        guard var account = try await store.account(token.account) else {
-            throw VaultError(.accountNotFound, "The account \(token.account) is not registered here.")
+        let id = token.account
+        guard let account = try await store.account(id) else {
+            throw VaultError(.accountNotFound, "The account \(id) is not registered here.")
         }
         let vaultKey = try await open(account, password: existingPassword)
-        account.alias = alias ?? account.alias
-        account.email = token.identity.email
-        account.preferredUsername = token.identity.preferredUsername
-        account.clientID = token.clientID
-        let changes = [.putAccount(account)] + (try sealed(token, vaultKey))
-        let id = account.id
-        try await store.withLock(on: id) { try await store.apply(changes, to: id) }
+        let tokens = try sealed(token, vaultKey)
+        try await store.withLock(on: id) {
+            // The password took its time: the account may be another one by now, with another vault key.
+            guard var current = try await store.account(id), current.deviceSecret == account.deviceSecret else {
+                throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
+            }
+            current.alias = alias ?? current.alias
+            current.email = token.identity.email
+            current.preferredUsername = token.identity.preferredUsername
+            current.clientID = token.clientID
+            try await store.apply([.putAccount(current)] + tokens, to: id)
+        }
         return vaultKey
     }
 
@@ -126,7 +132,7 @@ public struct Accounts: Sendable {
     }
 
     /// The refresh token as it is stored, with what is known of the person.
-    func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
+    package func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
         let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
         guard let account = try await store.account(id), let stored = try await items.refreshToken() else {
             throw VaultError(

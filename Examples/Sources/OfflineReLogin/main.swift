@@ -57,7 +57,9 @@ func login(_ vault: Vault) async throws {
     // One call to the key service, which counts wrong passwords, and one to the provider, for a fresh token.
     try await vault.auth.login(userID: userID, password: try readPassword())
     let accessToken = try await vault.auth.accessToken()
-    print("\nLogged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt as Any).")
+    print(
+        "\nLogged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt as Any)."
+    )
     try await vault.auth.logout()
     print("Logged out: is anybody logged in? \(await vault.auth.isLoggedIn)")
 }
