@@ -66,8 +66,8 @@ let package = Package(
         .target(
             name: "KeyServiceServer",
             dependencies: [
-                "KeyServiceAPI", "VaultCrypto", hummingbird, hummingbirdCore, grdb, httpTypes, logging, nioCore, nioHTTP1,
-                serviceLifecycle,
+                "KeyServiceAPI", "VaultCrypto", hummingbird, hummingbirdCore, grdb, httpTypes, logging, nioCore,
+                nioHTTP1, serviceLifecycle,
             ]),
         .target(
             name: "VaultTesting",
@@ -100,6 +100,7 @@ let package = Package(
             dependencies: [
                 "KeyServiceServer", "KeyServiceAPI", "VaultCrypto", "vault-key-service", grdb, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore,
+                serviceLifecycle,
             ]),
         .testTarget(name: "VaultStorageTests", dependencies: ["VaultStorage", "VaultTesting", "VaultCrypto"]),
         .testTarget(
