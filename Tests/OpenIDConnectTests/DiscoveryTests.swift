@@ -22,10 +22,18 @@ struct DiscoveryTests {
     @Test("100 callers share one request, and later ones ask no more")
     func singleFlight() async throws {
         let provider = TestProvider()
+        // The answer is held back until all have asked: afterwards the document is simply there.
+        let crowd = Crowd(100)
+        provider.set { $0.gate = { await crowd.wait() } }
         let transport = provider.transport()
         let client = provider.client(transport)
         try await withThrowingTaskGroup { group in
-            for _ in 0..<100 { group.addTask { _ = try await client.metadata() } }
+            for _ in 0..<100 {
+                group.addTask {
+                    crowd.come()
+                    _ = try await client.metadata()
+                }
+            }
             try await group.waitForAll()
         }
         _ = try await client.metadata()

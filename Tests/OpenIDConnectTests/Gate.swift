@@ -23,3 +23,23 @@ final class Gate: Sendable {
         }
     }
 }
+
+/// Holds tasks back until so many others have come.
+final class Crowd: Sendable {
+    private let gate = Gate()
+    private let missing: Mutex<Int>
+
+    init(_ count: Int) {
+        missing = Mutex(count)
+    }
+
+    func come() {
+        let isComplete = missing.withLock { missing in
+            missing -= 1
+            return missing == 0
+        }
+        if isComplete { gate.open() }
+    }
+
+    func wait() async { await gate.wait() }
+}

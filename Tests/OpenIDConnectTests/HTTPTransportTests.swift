@@ -97,13 +97,20 @@ struct HTTPTransportTests {
         await server.stop()
     }
 
-    @Test("a TLS handshake that nobody answers ends with the connect limit")
+    @Test("a TLS handshake that nobody answers ends with the connect limit, not with that of the exchange")
     func connectLimit() async throws {
         let server = try await RawServer(.hang)
         var limits = HTTPLimits()
         limits.connect = .milliseconds(200)
+        limits.exchange = .seconds(5)
         let tls = HTTPRequest(method: .get, scheme: "https", authority: "127.0.0.1:\(server.port)", path: "/")
-        #expect(await code(tls, limits: limits) == .notConnected)
+        do {
+            _ = try await transport.send(tls, body: [], limits: limits)
+            Issue.record("was answered")
+        } catch let error as HTTPError {
+            #expect(error.code == .notConnected)
+            #expect("\(error.underlying as Any)".contains("connectTimeout"))
+        }
         await server.stop()
     }
 

@@ -215,6 +215,16 @@ struct KeyRotationTests {
         let transport = provider.transport()
         let client = provider.client(transport)
         try provider.answer(idToken: provider.key.token(provider.claims()))
+        _ = try await client.metadata()
+        let crowd = Crowd(50)
+        provider.set { state in
+            let answer = state.token
+            state.gate = { await crowd.wait() }
+            state.token = { request in
+                crowd.come()
+                return try await answer(request)
+            }
+        }
         try await withThrowingTaskGroup { group in
             for _ in 0..<50 {
                 group.addTask { _ = try await client.refresh("R", subject: "alice") }
