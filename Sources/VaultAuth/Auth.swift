@@ -111,7 +111,7 @@ public actor Auth {
         do {
             // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
             let provider = provider(issuer: account.id.issuer, clientID: account.clientID)
-            Task { _ = try? await provider.metadata() }
+            Task { await provider.warmUp() }
             let vaultKey = try await accounts.open(account, password: password)
             return await open(account.id, clientID: account.clientID, vaultKey: vaultKey)
         } catch {

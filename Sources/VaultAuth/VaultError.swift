@@ -121,7 +121,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         let code: Code =
             switch error.code {
             case .unavailable: .identityProviderUnavailable
-            case .denied: .cancelled
+            case .denied, .cancelled: .cancelled
             case .invalidGrant: .refreshTokenExpired
             case .configurationInvalid, .unsupported, .refused: .configurationInvalid
             default: .tokenInvalid
