@@ -69,6 +69,7 @@ import VaultTesting
         try await withTemporaryFolder { folder in
             let end = await (try VaultDevProcess(arguments, temporary: folder)).end()
             #expect(end.status == 64)
+            #expect(end.errors.contains(arguments[1]) || end.errors.contains("must be"))
             #expect(end.output.isEmpty)
             #expect(try FileManager.default.subpathsOfDirectory(atPath: folder) == [])
         }
