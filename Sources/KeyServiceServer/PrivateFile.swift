@@ -27,6 +27,14 @@ enum PrivateFile {
         return Descriptor(number: number)
     }
 
+    /// Makes the name of a new file durable, too.
+    static func syncFolder(of path: String) -> Bool {
+        let number = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { return false }
+        defer { close(number) }
+        return fsync(number) == 0
+    }
+
     /// Makes a folder of mode 0700, or makes sure that an existing one is closed to others.
     static func prepareFolder(path: String, mayCreate: Bool) throws {
         if mayCreate, mkdir(path, 0o700) != 0, errno != EEXIST {
