@@ -99,7 +99,7 @@ import Testing
 
     @Test(arguments: ["demo", "/a b", "/a?b", "/ä"]) func badBasePathIsRefused(path: String) async throws {
         await #expect(throws: KeyServiceServerError.self) {
-            try await withService(configure: { $0.basePath = path }) { _ in }
+            try await withService(basePath: path) { _ in }
         }
     }
 }

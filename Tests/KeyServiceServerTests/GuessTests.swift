@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func numberOfGuessesCanBeChosen() async throws {
-        try await withService(configure: { $0.maxGuesses = 1 }) { client async throws in
+        try await withService(maxGuesses: 1) { client async throws in
             let made = try await client.createKey(strongSecret)
             #expect(try await client.key(made.keyid, secret: "wrong").problem?.guessesRemaining == 0)
             #expect(try await client.key(made.keyid, secret: strongSecret).status == 403)
@@ -116,7 +116,7 @@ import Testing
         let store = InMemoryKeyRecordStore()
         let masterKey = try MasterKey.random()
         let made = try await withService(store: store, masterKey: masterKey) { try await $0.createKey("1234") }
-        try await withService(store: store, masterKey: masterKey, configure: { $0.stretchingPlaces = 0 }) {
+        try await withService(store: store, masterKey: masterKey, stretchingPlaces: 0) {
             client async throws in
             for secret in ["1234", "wrong", "wrong", "wrong"] {
                 let reply = try await client.key(made.keyid, secret: secret)

@@ -93,7 +93,7 @@ final class Program: @unchecked Sendable {
 
         /// Sends the program a signal, and returns its exit code, or minus the signal that ended it.
         func stop(_ signal: Int32 = SIGTERM) async -> Int32 {
-            kill(program.process.processIdentifier, signal)
+            if program.process.isRunning { kill(program.process.processIdentifier, signal) }
             return await program.waitForEnd()
         }
 

@@ -19,12 +19,14 @@ let otherStrongSecret = "cv1." + String(repeating: "Cd4_-y8", count: 6) + "Z"
 func withService<R: Sendable>(
     store: any KeyRecordStore = InMemoryKeyRecordStore(), masterKey: MasterKey? = nil,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, setup: TestingSetup = .router,
-    configure: (inout KeyServiceServerConfiguration) -> Void = { _ in },
+    basePath: String = "", maxGuesses: Int = 3, stretchingPlaces: Int = 64,
     _ body: @escaping @Sendable (Client) async throws -> R
 ) async throws -> R {
     var configuration = KeyServiceServerConfiguration()
     configuration.argon2 = .insecureForTests
-    configure(&configuration)
+    configuration.basePath = basePath
+    configuration.maxGuesses = maxGuesses
+    configuration.stretchingPlaces = stretchingPlaces
     let application = try buildApplication(
         configuration, store: store, masterKey: masterKey ?? .random(), logger: logger)
     return try await application.test(setup) { client in

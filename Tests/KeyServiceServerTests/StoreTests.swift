@@ -20,6 +20,7 @@ import VaultCrypto
         _ body: @escaping @Sendable (Client) async throws -> R
     ) async throws -> R {
         let (store, masterKey) = try folder.openCreatingIfAbsent()
+        defer { store.close() }
         return try await withService(store: store, masterKey: masterKey, body)
     }
 
@@ -156,7 +157,8 @@ import VaultCrypto
         let (store, _) = try folder.openCreatingIfAbsent()
         let error = #expect(throws: KeyServiceServerError.self) { try folder.open() }
         #expect(error?.code == .busy)
-        withExtendedLifetime(store) {}
+        store.close()
+        try folder.open().store.close()
     }
 
     @Test func damagedOrSwappedRecordNeverReleasesAKey() async throws {

@@ -46,7 +46,7 @@ import Testing
 
     @Test(arguments: ["/auth/realms/demo", "/auth/realms/demo/"])
     func basePathComesFirst(path: String) async throws {
-        try await withService(configure: { $0.basePath = path }) { client async throws in
+        try await withService(basePath: path) { client async throws in
             let body = Array(#"{"secret":"1234"}"#.utf8)
             #expect(try await client.post("/auth/realms/demo" + KeyServicePath.createKey, body).status == 200)
             #expect(try await client.post(KeyServicePath.createKey, body).status == 404)
