@@ -42,13 +42,15 @@ public struct Accounts: Sendable {
     public func find(_ userID: String, issuer: String? = nil) async throws -> Account {
         let matches = try await store.accounts(named: userID).filter { issuer == nil || $0.id.issuer == issuer }
         guard let first = matches.first else {
-            throw VaultError(.accountNotFound, "There is no account \"\(userID)\" here. Register it first.")
+            throw VaultError(
+                .accountNotFound,
+                "There is no account \"\(userID)\" \(issuer.map { "of \($0) " } ?? "")here. Register it first.")
         }
         guard matches.count == 1 else {
             let list = matches.map { "  \($0.id)" }.joined(separator: "\n")
             throw VaultError(
                 .accountAmbiguous,
-                "More than one account matches \"\(userID)\". Say which by subject and issuer:\n\(list)",
+                "More than one account matches \"\(userID)\". Name the issuer as well:\n\(list)",
                 accounts: matches.map(\.id))
         }
         return first
