@@ -16,6 +16,8 @@ extension SQLiteStore {
         defer { close(descriptor) }
         let database = try DatabaseQueue(path: draft)
         try Schema.migrator.migrate(database)
+        // Kept in the database's header. GRDB's own setting for it would also lower `synchronous` at each opening.
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         try database.close()
         guard fsync(descriptor) == 0 else {
             throw StoreError(.unreadable, "The new store cannot be written: \(StoreFolder.message(errno)).")
@@ -29,12 +31,15 @@ extension SQLiteStore {
 
     static func open(_ folder: StoreFolder) throws -> DatabaseQueue {
         var configuration = Configuration()
-        configuration.journalMode = .wal
         configuration.busyMode = .timeout(10)
         configuration.foreignKeysEnabled = true
         configuration.label = "credential-vault.store"
         configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF")
+            try db.execute(
+                sql: """
+                    PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;
+                    PRAGMA wal_autocheckpoint = 100
+                    """)
         }
         guard try folder.databaseSize() > 0 else {
             throw StoreError(
