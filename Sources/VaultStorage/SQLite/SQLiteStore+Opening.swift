@@ -67,6 +67,10 @@ extension SQLiteStore {
     }
 
     private static func translated(_ error: any Error) -> any Error {
+        if error is RowDecodingError {
+            // It is not kept as the underlying error: it prints the row, device secret and all.
+            return StoreError(.corrupt, "The store is damaged: a value in it is not of its kind.")
+        }
         guard let error = error as? DatabaseError else { return error }
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH:
