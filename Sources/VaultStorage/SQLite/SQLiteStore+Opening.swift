@@ -16,6 +16,8 @@ extension SQLiteStore {
         defer { close(descriptor) }
         let database = try DatabaseQueue(path: draft)
         try Schema.migrator.migrate(database)
+        // Kept in the file's header, so that opening it later need not write.
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         try database.close()
         guard fsync(descriptor) == 0 else {
             throw StoreError(.unreadable, "The new store cannot be written: \(StoreFolder.message(errno)).")
@@ -29,7 +31,7 @@ extension SQLiteStore {
 
     static func open(_ folder: StoreFolder) throws -> DatabaseQueue {
         var configuration = Configuration()
-        configuration.journalMode = .wal
+        // GRDB's own journalMode = .wal would write to the file at once, whoever's it is, and lower synchronous to NORMAL.
         configuration.busyMode = .timeout(10)
         configuration.foreignKeysEnabled = true
         configuration.label = "credential-vault.store"
@@ -54,6 +56,7 @@ extension SQLiteStore {
                 "\(folder.database) was made by a newer version of this program, which is needed to use it.")
         }
         if !isComplete { try Schema.migrator.migrate(database) }
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         return database
     }
 
