@@ -33,6 +33,8 @@ public actor Auth {
 
     private var state = State.loggedOut
     private var providers: [[String]: OpenIDProvider] = [:]
+    /// Sealed tokens that the provider renewed and a session could not store: the account's next session does.
+    private var uncommitted: [AccountID: RefreshTransaction.Uncommitted] = [:]
     private var redirects: AsyncStream<String>.Continuation?
     private let settings: Settings?
     private let accounts: Accounts
@@ -122,9 +124,10 @@ public actor Auth {
 
     /// Makes an account whose vault key is at hand the one that is logged in.
     package func open(_ id: AccountID, clientID: String, vaultKey: VaultKey) async -> Session {
-        let session = Session(
-            id: id, vaultKey: vaultKey, accounts: accounts, provider: provider(issuer: id.issuer, clientID: clientID))
         await close()
+        let session = Session(
+            id: id, vaultKey: vaultKey, accounts: accounts, provider: provider(issuer: id.issuer, clientID: clientID),
+            uncommitted: uncommitted.removeValue(forKey: id))
         state = .open(session)
         return session
     }
@@ -231,7 +234,10 @@ public actor Auth {
     }
 
     private func close() async {
-        if case .open(let session) = state { await session.lock() }
+        if case .open(let session) = state {
+            await session.lock()
+            if let rest = await session.takeUncommitted() { uncommitted[session.id] = rest }
+        }
         state = .loggedOut
     }
 
