@@ -120,7 +120,7 @@ let package = Package(
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
-                "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
+                "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer", httpTypes,
             ]),
     ],
     swiftLanguageModes: [.v6]
