@@ -16,7 +16,7 @@ extension SQLiteStore {
         defer { close(descriptor) }
         let database = try DatabaseQueue(path: draft)
         try Schema.migrator.migrate(database)
-        // Kept in the database's header. GRDB's own setting for it would also lower `synchronous` at each opening.
+        // Kept in the file's header, so that opening it later need not write.
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         try database.close()
         guard fsync(descriptor) == 0 else {
@@ -31,6 +31,7 @@ extension SQLiteStore {
 
     static func open(_ folder: StoreFolder) throws -> DatabaseQueue {
         var configuration = Configuration()
+        // GRDB's own journalMode = .wal would write to the file at once, whoever's it is, and lower synchronous to NORMAL.
         configuration.busyMode = .timeout(10)
         configuration.foreignKeysEnabled = true
         configuration.label = "credential-vault.store"
@@ -59,6 +60,7 @@ extension SQLiteStore {
                 "\(folder.database) was made by a newer version of this program, which is needed to use it.")
         }
         if !isComplete { try Schema.migrator.migrate(database) }
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         return database
     }
 
@@ -72,6 +74,10 @@ extension SQLiteStore {
     }
 
     private static func translated(_ error: any Error) -> any Error {
+        if error is RowDecodingError {
+            // It is not kept as the underlying error: it prints the row, device secret and all.
+            return StoreError(.corrupt, "The store is damaged: a value in it is not of its kind.")
+        }
         guard let error = error as? DatabaseError else { return error }
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH:
