@@ -26,9 +26,8 @@ class Person:
         return self.home / "vault.sqlite"
 
     def environment(self, **more):
-        return clean_environment(
-            CREDENTIAL_VAULT_HOME=self.home, XDG_CONFIG_HOME=self.config_home,
-            **{**self.settings, **more})
+        folders = {"CREDENTIAL_VAULT_HOME": self.home, "XDG_CONFIG_HOME": self.config_home}
+        return clean_environment(**{**folders, **self.settings, **more})
 
     def password_file(self, password=PASSWORD, name="password"):
         path = self.folder / name
@@ -50,7 +49,7 @@ class Person:
     def terminal(self, *arguments, env=None, shell=None):
         """Runs `vault` at a terminal; `shell` is a command line with redirections instead of `arguments`."""
         command = [VAULT, *arguments] if shell is None else ["/bin/sh", "-c", shell]
-        return self.keep(Terminal(command, self.environment(TERM="xterm", VAULT=VAULT, **(env or {}))))
+        return self.keep(Terminal(command, self.environment(**{"TERM": "xterm", "VAULT": VAULT, **(env or {})})))
 
     def keep(self, child):
         self.children.append(child)
