@@ -114,7 +114,9 @@ let package = Package(
                 "VaultTesting", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging, nioCore, nioHTTP1,
                 nioPosix,
             ]),
-        .testTarget(name: "VaultStorageTests", dependencies: ["VaultStorage", "VaultTesting", "VaultCrypto"]),
+        .testTarget(
+            name: "VaultStorageTests",
+            dependencies: ["VaultStorage", "VaultTesting", "VaultAuth", "VaultCrypto", "KeyService", grdb]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [

@@ -13,12 +13,19 @@ public enum KeyDerivation {
     public static func hkdf(
         _ secret: borrowing SecretBytes, salt: [UInt8] = [], info: String, count: Int = 32
     ) throws -> SecretBytes {
+        try hkdf(secret, salt: salt, info: Array(info.utf8), count: count)
+    }
+
+    /// With any bytes as info, as the published vectors have them.
+    static func hkdf(
+        _ secret: borrowing SecretBytes, salt: [UInt8], info: [UInt8], count: Int
+    ) throws -> SecretBytes {
         guard (1...255 * SHA512.byteCount).contains(count) else {
             throw VaultCryptoError(.invalidInput, "HKDF-SHA512 gives 1 to 16,320 bytes.")
         }
         let key = secret.withUnsafeBytes { SymmetricKey(data: $0) }
         let derived = HKDF<SHA512>.deriveKey(
-            inputKeyMaterial: key, salt: salt, info: Array(info.utf8), outputByteCount: count)
+            inputKeyMaterial: key, salt: salt, info: info, outputByteCount: count)
         return try derived.withUnsafeBytes { try SecretBox(SecretBytes(copying: $0)) }.take()
     }
 

@@ -132,7 +132,7 @@ public enum SealedEnvelope {
         guard key.count == 32 else { throw VaultCryptoError(.invalidInput, "a sealing key has 32 bytes") }
     }
 
-    private static func encrypt(
+    static func encrypt(
         _ algorithm: Algorithm, into output: UnsafeMutablePointer<UInt8>, plaintext: UnsafeRawBufferPointer,
         data: [UInt8], nonce: [UInt8], key: UnsafeRawBufferPointer
     ) -> Int32 {
@@ -142,7 +142,7 @@ public enum SealedEnvelope {
             output, nil, plaintext.bytes, UInt64(plaintext.count), data, UInt64(data.count), nil, nonce, key.bytes)
     }
 
-    private static func decrypt(
+    static func decrypt(
         _ algorithm: Algorithm, into output: UnsafeMutableRawBufferPointer, ciphertext: UnsafeRawBufferPointer,
         data: [UInt8], nonce: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
     ) -> Int32 {

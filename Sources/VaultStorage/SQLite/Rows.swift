@@ -4,6 +4,15 @@ internal import VaultCrypto
 
 /// Accounts and keyslots as rows. What goes into a key derivation is under a checksum, so that damage is noticed before
 /// it looks like a wrong password and costs guesses.
+///
+/// Values are taken with `decode`, never with a subscript: that one traps, and prints the row, when damage has put a NULL
+/// or a value of another kind in its place.
+extension AccountID {
+    init(row: Row) throws {
+        try self.init(issuer: row.decode(forColumn: "issuer"), subject: row.decode(forColumn: "subject"))
+    }
+}
+
 extension Account {
     static let columns = """
         id, issuer, subject, alias, email, preferred_username, client_id, key_service_url, device_secret, created_at,
@@ -11,14 +20,14 @@ extension Account {
         """
 
     init(row: Row, keyslots: [Keyslot]) throws {
-        self.init(
-            id: AccountID(issuer: row["issuer"], subject: row["subject"]), alias: row["alias"], email: row["email"],
-            preferredUsername: row["preferred_username"], clientID: row["client_id"],
-            keyServiceURL: row["key_service_url"], deviceSecret: Array(row["device_secret"] as Data),
-            createdAt: Date(timeIntervalSince1970: row["created_at"]),
-            refreshStartedAt: (row["refresh_started_at"] as Double?).map { Date(timeIntervalSince1970: $0) },
-            keyslots: keyslots)
-        guard Array(row["checksum"] as Data) == checksum else {
+        let refreshStartedAt: Double? = try row.decode(forColumn: "refresh_started_at")
+        try self.init(
+            id: AccountID(row: row), alias: row.decode(forColumn: "alias"), email: row.decode(forColumn: "email"),
+            preferredUsername: row.decode(forColumn: "preferred_username"),
+            clientID: row.decode(forColumn: "client_id"), keyServiceURL: row.decode(forColumn: "key_service_url"),
+            deviceSecret: row.bytes("device_secret"), createdAt: row.date("created_at"),
+            refreshStartedAt: refreshStartedAt.map { Date(timeIntervalSince1970: $0) }, keyslots: keyslots)
+        guard try row.bytes("checksum") == checksum else {
             throw StoreError(.corrupt, "The stored account \(id) is damaged.")
         }
     }
@@ -33,15 +42,15 @@ extension Account {
 
 extension Keyslot {
     init(row: Row, of id: AccountID) throws {
-        guard let passes = UInt32(exactly: row["argon2_passes"] as Int64),
-            let memory = UInt32(exactly: row["argon2_memory_kib"] as Int64),
-            let lanes = UInt32(exactly: row["argon2_lanes"] as Int64)
+        guard let passes = UInt32(exactly: try row.decode(Int64.self, forColumn: "argon2_passes")),
+            let memory = UInt32(exactly: try row.decode(Int64.self, forColumn: "argon2_memory_kib")),
+            let lanes = UInt32(exactly: try row.decode(Int64.self, forColumn: "argon2_lanes"))
         else { throw StoreError(.corrupt, "A stored keyslot of \(id) is damaged.") }
-        self.init(
-            id: row["id"], kind: Kind(rawValue: row["kind"]), salt: Array(row["salt"] as Data),
-            argon2: Argon2Parameters(passes: passes, memoryKiB: memory, lanes: lanes), keyID: row["key_id"],
-            wrapped: Array(row["wrapped"] as Data), createdAt: Date(timeIntervalSince1970: row["created_at"]))
-        guard Array(row["checksum"] as Data) == checksum(of: id) else {
+        try self.init(
+            id: row.decode(forColumn: "id"), kind: Kind(rawValue: row.decode(forColumn: "kind")),
+            salt: row.bytes("salt"), argon2: Argon2Parameters(passes: passes, memoryKiB: memory, lanes: lanes),
+            keyID: row.decode(forColumn: "key_id"), wrapped: row.bytes("wrapped"), createdAt: row.date("created_at"))
+        guard try row.bytes("checksum") == checksum(of: id) else {
             throw StoreError(.corrupt, "A stored keyslot of \(id) is damaged, or belongs to another account.")
         }
     }
@@ -51,5 +60,15 @@ extension Keyslot {
             Array(id.issuer.utf8), Array(id.subject.utf8), Array(self.id.utf8), Array(kind.rawValue.utf8), salt,
             Array("\(argon2.passes) \(argon2.memoryKiB) \(argon2.lanes)".utf8), Array(keyID.utf8), wrapped,
         ])
+    }
+}
+
+extension Row {
+    fileprivate func bytes(_ column: String) throws -> [UInt8] {
+        Array(try decode(Data.self, forColumn: column))
+    }
+
+    fileprivate func date(_ column: String) throws -> Date {
+        Date(timeIntervalSince1970: try decode(Double.self, forColumn: column))
     }
 }

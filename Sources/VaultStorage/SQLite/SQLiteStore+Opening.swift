@@ -16,6 +16,8 @@ extension SQLiteStore {
         defer { close(descriptor) }
         let database = try DatabaseQueue(path: draft)
         try Schema.migrator.migrate(database)
+        // Kept in the file's header, so that opening it later need not write.
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         try database.close()
         guard fsync(descriptor) == 0 else {
             throw StoreError(.unreadable, "The new store cannot be written: \(StoreFolder.message(errno)).")
@@ -29,7 +31,7 @@ extension SQLiteStore {
 
     static func open(_ folder: StoreFolder) throws -> DatabaseQueue {
         var configuration = Configuration()
-        configuration.journalMode = .wal
+        // GRDB's own journalMode = .wal would write to the file at once, whoever's it is, and lower synchronous to NORMAL.
         configuration.busyMode = .timeout(10)
         configuration.foreignKeysEnabled = true
         configuration.label = "credential-vault.store"
@@ -54,6 +56,7 @@ extension SQLiteStore {
                 "\(folder.database) was made by a newer version of this program, which is needed to use it.")
         }
         if !isComplete { try Schema.migrator.migrate(database) }
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         return database
     }
 
@@ -67,6 +70,10 @@ extension SQLiteStore {
     }
 
     private static func translated(_ error: any Error) -> any Error {
+        if error is RowDecodingError {
+            // It is not kept as the underlying error: it prints the row, device secret and all.
+            return StoreError(.corrupt, "The store is damaged: a value in it is not of its kind.")
+        }
         guard let error = error as? DatabaseError else { return error }
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH:

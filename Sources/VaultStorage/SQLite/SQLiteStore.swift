@@ -27,13 +27,14 @@ public final class SQLiteStore: SecureStore {
 
     public func accounts() async throws -> [Account] {
         try await read { db in
-            let slots = Dictionary(
-                grouping: try Row.fetchAll(db, sql: "SELECT * FROM keyslot WHERE staged = 0 ORDER BY created_at"),
-                by: { $0["account_id"] as Int64 })
+            let slots = try Dictionary(
+                grouping: Row.fetchAll(db, sql: "SELECT * FROM keyslot WHERE staged = 0 ORDER BY created_at"),
+                by: { try $0.decode(Int64.self, forColumn: "account_id") })
             return try Row.fetchAll(db, sql: "SELECT \(Account.columns) FROM account ORDER BY created_at, id").map {
                 row in
-                let id = AccountID(issuer: row["issuer"], subject: row["subject"])
-                return try Account(row: row, keyslots: (slots[row["id"]] ?? []).map { try Keyslot(row: $0, of: id) })
+                let id = try AccountID(row: row)
+                let own = slots[try row.decode(forColumn: "id")] ?? []
+                return try Account(row: row, keyslots: own.map { try Keyslot(row: $0, of: id) })
             }
         }
     }
@@ -100,10 +101,10 @@ public final class SQLiteStore: SecureStore {
     }
 
     private static func account(_ db: Database, row: Row) throws -> Account {
-        let id = AccountID(issuer: row["issuer"], subject: row["subject"])
+        let id = try AccountID(row: row)
         let slots = try Row.fetchAll(
             db, sql: "SELECT * FROM keyslot WHERE account_id = ? AND staged = 0 ORDER BY created_at",
-            arguments: [row["id"] as Int64])
+            arguments: [row.decode(Int64.self, forColumn: "id")])
         return try Account(row: row, keyslots: slots.map { try Keyslot(row: $0, of: id) })
     }
 

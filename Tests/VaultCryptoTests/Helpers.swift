@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+@testable import VaultCrypto
+
+/// The bytes that hexadecimal text stands for.
+func hex(_ text: String) -> [UInt8] {
+    let digits = text.compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+}
+
+extension SecretBytes {
+    /// What a test may see of a secret.
+    borrowing func reveal() -> [UInt8] { withUnsafeBytes { Array($0) } }
+}
+
+/// The code of the error that `body` throws; nil when it throws none, or another one.
+func code(_ body: () async throws -> Void) async -> VaultCryptoError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? VaultCryptoError)?.code
+    }
+}
+
+/// Test vectors of Project Wycheproof, kept beside the package. The tests have a few vectors of their own, so that
+/// they prove something without the folder too.
+enum Wycheproof {
+    struct Case {
+        let id: Int
+        let isValid: Bool
+        private let fields: [String: Any]
+
+        init?(_ fields: [String: Any]) {
+            guard let id = fields["tcId"] as? Int, let result = fields["result"] as? String else { return nil }
+            self.id = id
+            isValid = result == "valid"
+            self.fields = fields
+        }
+
+        func bytes(_ name: String) throws -> [UInt8] { hex(try #require(fields[name] as? String)) }
+        func number(_ name: String) throws -> Int { try #require(fields[name] as? Int) }
+    }
+
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../shared/vectors/wycheproof").standardizedFileURL
+
+    /// The cases of a file; none when the folder is not there.
+    static func cases(_ file: String) throws -> [Case] {
+        let url = folder.appending(path: file)
+        guard FileManager.default.fileExists(atPath: url.path()) else { return [] }
+        let json = try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [String: Any]
+        let groups = try #require(json?["testGroups"] as? [[String: Any]])
+        let cases = groups.flatMap { $0["tests"] as? [[String: Any]] ?? [] }.compactMap(Case.init)
+        #expect(cases.count > 50, "\(file) has too few cases to be the right file")
+        return cases
+    }
+}

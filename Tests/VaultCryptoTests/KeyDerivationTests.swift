@@ -1,0 +1,42 @@
+import Testing
+
+@testable import VaultCrypto
+
+@Suite struct KeyDerivationTests {
+    /// The inputs of RFC 5869 appendix A.1, which the RFC has for SHA-256 only, with the output of an independent
+    /// HKDF-SHA512.
+    @Test func `it is HKDF-SHA512`() throws {
+        let okm = try KeyDerivation.hkdf(
+            SecretBytes(copying: [UInt8](repeating: 0x0b, count: 22)), salt: hex("000102030405060708090a0b0c"),
+            info: hex("f0f1f2f3f4f5f6f7f8f9"), count: 42)
+        #expect(
+            okm.reveal()
+                == hex("832390086cda71fb47625bb5ceb168e4c8e26a1a16ed34d9fc7fe92c1481579338da362cb8d9f925d7cb"))
+    }
+
+    @Test func `it agrees with Wycheproof`() throws {
+        for test in try Wycheproof.cases("hkdf_sha512_test.json") {
+            let result = try? KeyDerivation.hkdf(
+                SecretBytes(copying: test.bytes("ikm")), salt: test.bytes("salt"), info: test.bytes("info"),
+                count: test.number("size")
+            ).reveal()
+            #expect(try result == (test.isValid ? test.bytes("okm") : nil), "case \(test.id)")
+        }
+    }
+
+    @Test func `two secrets give what the one after the other gives`() throws {
+        let (first, second) = (hex("00112233"), hex("445566778899"))
+        let both = try KeyDerivation.hkdf(SecretBytes(copying: first), SecretBytes(copying: second), info: "x")
+        let joined = try KeyDerivation.hkdf(SecretBytes(copying: first + second), info: "x")
+        let swapped = try KeyDerivation.hkdf(SecretBytes(copying: second), SecretBytes(copying: first), info: "x")
+        #expect(both.reveal() == joined.reveal())
+        #expect(both.reveal() != swapped.reveal())
+    }
+
+    @Test(arguments: [-1, 0, 16_321, Int.max])
+    func `an impossible size is refused`(count: Int) async throws {
+        #expect(
+            await code { _ = try KeyDerivation.hkdf(SecretBytes(copying: [1]), info: "x", count: count) }
+                == .invalidInput)
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+@testable import VaultCrypto
+
+@Suite struct SecretBytesTests {
+    @Test func `there may be no bytes at all`() throws {
+        let empty = try SecretBytes(copying: [])
+        #expect(empty.count == 0)
+        #expect(empty.reveal().isEmpty)
+        #expect(empty.utf8String() == "")
+        let others = try (
+            empty.isEqual(to: empty.copy()), empty.isEqual(to: SecretBytes(utf8: "")),
+            empty.isEqual(to: SecretBytes(copying: [0])), SecretBytes.random(count: 0).count
+        )
+        #expect(others == (true, true, false, 0))
+    }
+
+    @Test func `only the same bytes are equal`() throws {
+        let secret = try SecretBytes(copying: [1, 2, 3])
+        let results = try [[1, 2, 3], [1, 2, 4], [1, 2], [1, 2, 3, 0]].map {
+            try secret.isEqual(to: SecretBytes(copying: $0))
+        }
+        #expect(results == [true, false, false, false])
+    }
+
+    @Test func `a copy lives on without the original`() throws {
+        var original: SecretBytes? = try SecretBytes(copying: [1, 2, 3])
+        let address = original!.withUnsafeBytes { $0.baseAddress }
+        let copy = try original!.copy()
+        #expect(copy.withUnsafeBytes { $0.baseAddress } != address)
+        original = nil
+        #expect(copy.reveal() == [1, 2, 3])
+    }
+
+    @Test func `a size that cannot be had is an error`() async throws {
+        #expect(await code { _ = try SecretBytes(count: -1) { _ in } } == .outOfMemory)
+        #expect(await code { _ = try SecretBytes(count: Int.max) { _ in } } == .outOfMemory)
+    }
+
+    @Test func `bytes that are not UTF-8 are no text`() throws {
+        #expect(try SecretBytes(copying: [0xC3, 0x28]).utf8String() == nil)
+        #expect(try SecretBytes(utf8: "Grüße\0").utf8String() == "Grüße\0")
+    }
+
+    @Test func `a box gives its secret away once`() async throws {
+        let box = SecretBox(try SecretBytes(copying: [1]))
+        #expect(try box.take().reveal() == [1])
+        #expect(await code { _ = try box.take() } == .invalidInput)
+    }
+
+    @Test func `a box shows nothing of its secret`() throws {
+        let box = SecretBox(try SecretBytes(utf8: "hunter2-hunter2"))
+        var dumped = ""
+        dump(box, to: &dumped)
+        for text in [dumped, "\(box)", String(reflecting: box)] {
+            #expect(!text.contains("hunter2"))
+            #expect(!text.contains("104"))  // the first byte, as a number
+        }
+        #expect(try box.take().count == 15)
+    }
+
+    /// Looks through all of this process's memory for bytes that only a `SecretBytes` ever held.
+    @Test func `nothing is left in memory when the value ends`() throws {
+        let marker = try MemoryMarker()
+        let secret = try SecretBytes(count: marker.count) { marker.write(into: $0) }
+        let copy = try secret.copy()
+        // The control: while they live, they are found.
+        #expect(try marker.occurrences() == 2)
+        _ = consume copy
+        #expect(try marker.occurrences() == 1)
+        let box = SecretBox(secret)
+        _ = consume box
+        #expect(try marker.occurrences() == 0)
+    }
+
+    @Test func `a failing initializer leaves nothing either`() throws {
+        struct Failure: Error {}
+        let marker = try MemoryMarker()
+        #expect(throws: Failure.self) {
+            _ = try SecretBytes(count: marker.count) {
+                marker.write(into: $0)
+                throw Failure()
+            }
+        }
+        #expect(try marker.occurrences() == 0)
+    }
+
+    @Test func `a password leaves nothing behind when it was stretched and sealed`() async throws {
+        let marker = try MemoryMarker()
+        do {
+            let password = try SecretBytes(count: marker.count) { marker.write(into: $0) }
+            let stretched = try await StretchedPassword(
+                password: password, salt: [UInt8](0..<16), deviceSecret: SecretBytes.random(count: 32),
+                parameters: .insecureForTests)
+            #expect(try stretched.authSecret().count == 47)
+            let context = SealingContext(purpose: "p", issuer: "", subject: "", id: "")
+            let key = try SecretBytes.random(count: 32)
+            let sealed = try SealedEnvelope.seal(password, key: key, context: context)
+            let isSame = try SealedEnvelope.open(sealed, key: key, context: context).isEqual(to: password)
+            #expect(isSame)
+            #expect(try SecretBase64.encode(password, .urlSafe).count > 0)
+        }
+        #expect(try marker.occurrences() == 0)
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import VaultStorage
+
+@Suite struct ConcurrentUseTests {
+    /// A refresh token that the provider rotated must outlive a power cut: FULL is 2, NORMAL would be 1.
+    @Test func `what is committed is durable, and what is deleted is overwritten`() async throws {
+        try await withTemporaryFolder { folder in
+            for _ in 0..<2 {
+                let store = try SQLiteStore(folder: folder)
+                let settings = try await store.database.read { db in
+                    try ["journal_mode", "synchronous", "secure_delete", "foreign_keys"].map {
+                        try String.fetchOne(db, sql: "PRAGMA \($0)")
+                    }
+                }
+                #expect(settings == ["wal", "2", "1", "1"])
+            }
+        }
+    }
+
+    @Test func `opening and reading writes nothing`() async throws {
+        try await withTemporaryFolder { folder in
+            let account = Account.example("alice")
+            try await SQLiteStore(folder: folder).apply([.putAccount(account)], to: account.id)
+            let file = URL(filePath: folder + "/vault.sqlite")
+            let before = try Data(contentsOf: file)
+            let store = try SQLiteStore(folder: folder)
+            #expect(try await store.accounts() == [account])
+            #expect(try Data(contentsOf: file) == before)
+            // The log is there from the start: space is set aside in it before a refresh.
+            #expect(FileManager.default.fileExists(atPath: file.path() + "-wal"))
+        }
+    }
+
+    @Test func `two stores on one folder see each other's changes`() async throws {
+        try await withTemporaryFolder { folder in
+            let (first, second) = try (SQLiteStore(folder: folder), SQLiteStore(folder: folder))
+            let account = Account.example("alice")
+            try await first.apply([.putAccount(account)], to: account.id)
+            #expect(try await second.account(account.id) == account)
+            try await second.apply([.putItem(.refreshToken, [1])], to: account.id)
+            #expect(try await first.item(.refreshToken, of: account.id) == [1])
+            try await second.apply([.removeAccount], to: account.id)
+            #expect(try await first.accounts() == [])
+        }
+    }
+
+    @Test func `many who make the store at the same time share one`() async throws {
+        try await withTemporaryFolder { parent in
+            let folder = parent + "/store"
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<16 {
+                    group.addTask {
+                        let store = try await Self.open(folder)
+                        let account = Account.example("\(number)")
+                        try await store.apply([.putAccount(account)], to: account.id)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await SQLiteStore(folder: folder).accounts().count == 16)
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(!files.contains { $0.hasPrefix(".new") })
+        }
+    }
+
+    @Test func `processes that make the store at the same time share one`() async throws {
+        try await withTemporaryFolder { parent in
+            let folder = parent + "/store"
+            async let first: Void = makeInAnotherProcess(folder, "1")
+            async let second: Void = makeInAnotherProcess(folder, "2")
+            async let third: Void = makeInAnotherProcess(folder, "3")
+            _ = await (first, second, third)
+            let accounts = try await SQLiteStore(folder: folder).accounts()
+            #expect(accounts.map(\.id.subject).sorted() == ["1", "2", "3"])
+        }
+    }
+
+    private func makeInAnotherProcess(_ folder: String, _ name: String) async {
+        await #expect(processExitsWith: .success) { [folder = folder as String, name = name as String] in
+            let store = try SQLiteStore(folder: folder)
+            let account = Account.example(name)
+            try await store.apply([.putAccount(account)], to: account.id)
+        }
+    }
+
+    @Test func `what a killed process was making does not disturb the next`() async throws {
+        try await withTemporaryFolder { folder in
+            await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
+                // Everything that creating does before the new database is put in its place.
+                let database = try DatabaseQueue(path: folder + "/.new-1234.sqlite")
+                try Schema.migrator.migrate(database)
+                kill(getpid(), SIGKILL)
+            }
+            let store = try SQLiteStore(folder: folder)
+            let account = Account.example("alice")
+            try await store.apply([.putAccount(account)], to: account.id)
+            #expect(try await store.accounts() == [account])
+        }
+    }
+
+    /// Opening blocks, so it does not belong on the cooperative pool.
+    private static func open(_ folder: String) async throws -> SQLiteStore {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { @Sendable in
+                continuation.resume(with: Result { try SQLiteStore(folder: folder) })
+            }
+        }
+    }
+}

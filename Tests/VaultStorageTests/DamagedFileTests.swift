@@ -1,0 +1,132 @@
+import Foundation
+import GRDB
+import Testing
+import VaultStorage
+
+/// A file that is not what it was: said clearly, and left as it is for whoever can mend it.
+@Suite struct DamagedFileTests {
+    /// Fills a store, damages the file, and returns what opening and listing throws. The file must stay as damaged.
+    private func failure(after damage: (_ path: String, _ bytes: Data) throws -> Void) async throws -> StoreError? {
+        try await withTemporaryFolder { folder in
+            try await fill(folder)
+            let path = folder + "/vault.sqlite"
+            try damage(path, try Data(contentsOf: URL(filePath: path)))
+            let damaged = try Data(contentsOf: URL(filePath: path))
+            var failure: StoreError?
+            do {
+                _ = try await SQLiteStore(folder: folder).accounts()
+            } catch {
+                failure = try #require(error as? StoreError)
+            }
+            #expect(try Data(contentsOf: URL(filePath: path)) == damaged)
+            return failure
+        }
+    }
+
+    /// Makes a store of some pages, and closes it.
+    private func fill(_ folder: String) async throws {
+        let store = try SQLiteStore(folder: folder)
+        for number in 0..<20 {
+            let account = Account.example("\(number)", alias: "alias \(number)", email: "\(number)@example.com")
+            try await store.apply(
+                [
+                    .putAccount(account), .putKeyslot(.example("slot \(number)")),
+                    .putItem(.refreshToken, [UInt8](repeating: 1, count: 500)),
+                ], to: account.id)
+        }
+    }
+
+    @Test func `an empty file was cut off, and is no new store`() async throws {
+        let error = try await failure { path, _ in try Data().write(to: URL(filePath: path)) }
+        #expect(error?.code == .corrupt)
+        #expect(error?.description.contains("empty") == true)
+    }
+
+    @Test(arguments: [0.1, 0.5, 0.9])
+    func `a truncated file is damaged`(part: Double) async throws {
+        let error = try await failure { path, bytes in
+            try bytes.prefix(Int(Double(bytes.count) * part)).write(to: URL(filePath: path))
+        }
+        #expect(error?.code == .corrupt)
+    }
+
+    @Test func `a garbled header is damage`() async throws {
+        let error = try await failure { path, bytes in
+            try (Data(repeating: 0xA5, count: 100) + bytes.dropFirst(100)).write(to: URL(filePath: path))
+        }
+        #expect(error?.code == .corrupt)
+    }
+
+    @Test func `a file of something else is refused and left alone`() async throws {
+        let text = try await failure { path, _ in
+            try Data(String(repeating: "dear diary\n", count: 1000).utf8).write(to: URL(filePath: path))
+        }
+        #expect(text?.code == .corrupt)
+        let other = try await failure { path, _ in
+            try FileManager.default.removeItem(atPath: path)
+            let database = try DatabaseQueue(path: path)
+            try database.write { try $0.execute(sql: "CREATE TABLE recipe (name TEXT)") }
+            try database.close()
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        }
+        #expect(other?.code == .corrupt)
+        #expect(other?.description.contains("not a store") == true)
+    }
+
+    @Test func `a table that is missing is damage`() async throws {
+        let error = try await failure { path, _ in
+            let database = try DatabaseQueue(path: path)
+            try database.write { try $0.execute(sql: "DROP TABLE keyslot") }
+            try database.close()
+        }
+        #expect(error?.code == .corrupt)
+    }
+
+    @Test func `a newer version's store is refused and left alone`() async throws {
+        let error = try await failure { path, _ in
+            let database = try DatabaseQueue(path: path)
+            try database.write { db in
+                try db.execute(
+                    sql:
+                        "INSERT INTO grdb_migrations VALUES ('2030-future'); ALTER TABLE account ADD COLUMN future TEXT"
+                )
+            }
+            try database.close()
+        }
+        #expect(error?.code == .newerVersion)
+        #expect(error?.description.contains("newer version") == true)
+    }
+
+    /// Byte for byte, one after the other: whatever comes of it, it is an error of the store or no error, and the
+    /// process lives.
+    @Test func `a changed byte anywhere in the file crashes nothing`() async throws {
+        try await withTemporaryFolder { folder in
+            try await fill(folder)
+            let path = folder + "/vault.sqlite"
+            let intact = try Data(contentsOf: URL(filePath: path))
+            var refused = 0
+            // The header and the schema closely, the rest in steps that meet all parts of a page in time.
+            for offset in Array(0..<100) + Array(stride(from: 100, to: intact.count, by: 7)) {
+                let handle = try #require(FileHandle(forUpdatingAtPath: path))
+                try handle.truncate(atOffset: 0)
+                try handle.write(contentsOf: intact)
+                try handle.seek(toOffset: UInt64(offset))
+                try handle.write(contentsOf: [intact[offset] ^ 0xFF])
+                try handle.close()
+                do {
+                    let store = try SQLiteStore(folder: folder)
+                    for account in try await store.accounts() {
+                        _ = try await store.stagedKeyslot(of: account.id)
+                        for name in try await store.itemNames(of: account.id) {
+                            _ = try await store.item(name, of: account.id)
+                        }
+                    }
+                } catch {
+                    #expect(error is StoreError, "byte \(offset)")
+                    refused += 1
+                }
+            }
+            #expect(refused > 100)
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import GRDB
+import Testing
+import VaultAuth
+import VaultCrypto
+import VaultStorage
+import VaultTesting
+
+/// Damage in the database: it is called damage, costs no guess, and nothing is thrown away.
+@Suite struct DamagedRowTests {
+    /// Every stored value that opening an account rests on.
+    static let columns: [(table: String, name: String)] =
+        ["issuer", "subject", "client_id", "key_service_url", "device_secret", "checksum"].map { ("account", $0) }
+        + [
+            "id", "kind", "salt", "argon2_passes", "argon2_memory_kib", "argon2_lanes", "key_id", "wrapped", "checksum",
+        ].map { ("keyslot", $0) }
+
+    @Test(arguments: columns)
+    func `a flipped bit in what opens an account is damage, not a wrong password`(
+        column: (table: String, name: String)
+    ) async throws {
+        try await withDatabase { folder, registry in
+            try await registry.register("alice")
+            let calls = registry.keyService.calls
+            let original = try Raw.value(folder, column.table, column.name)
+            for bit in Raw.bitsToFlip(of: original) {
+                try Raw.set(folder, column.table, column.name, Raw.flipping(bit, of: original))
+                let damaged = try Raw.everything(folder)
+                // Not only once: a person tries again.
+                for _ in 0..<4 {
+                    let error = await #expect(throws: StoreError.self) { _ = try await registry.open("alice") }
+                    #expect(error?.code == .corrupt, "bit \(bit)")
+                    #expect(error.map { VaultError.converting($0) as? VaultError }??.code == .storeCorrupt)
+                }
+                #expect(try Raw.everything(folder) == damaged)
+            }
+            #expect(registry.keyService.calls == calls)
+            try Raw.set(folder, column.table, column.name, original)
+            _ = try await registry.open("alice")
+        }
+    }
+
+    @Test func `a value that is missing or of another kind is damage, not a crash`() async throws {
+        try await withDatabase { folder, registry in
+            try await registry.register("alice")
+            let calls = registry.keyService.calls
+            try Raw.dropRules(folder)
+            let others = [DatabaseValue.null, "text".databaseValue, 2.5.databaseValue, Data([0xFF]).databaseValue]
+            for column in Self.columns + [("account", "created_at"), ("keyslot", "created_at")] {
+                let original = try Raw.value(folder, column.table, column.name)
+                for value in column.name == "created_at" ? [.null] : others {
+                    try Raw.set(folder, column.table, column.name, value)
+                    let reads: [(SQLiteStore) async throws -> [Account]] = [
+                        { try await $0.accounts() }, { try await $0.accounts(named: "alias-alice") },
+                    ]
+                    for read in reads {
+                        let error = await #expect(throws: StoreError.self, "\(column) \(value)") {
+                            _ = try await read(SQLiteStore(folder: folder))
+                        }
+                        #expect(error?.code == .corrupt)
+                        // An error of the decoder would print the row, device secret and all.
+                        #expect(error?.underlying == nil)
+                    }
+                }
+                try Raw.set(folder, column.table, column.name, original)
+            }
+            try Raw.set(folder, "keyslot", "account_id", .null)
+            #expect(await storeCode { _ = try await SQLiteStore(folder: folder).accounts() } == .corrupt)
+            try Raw.set(folder, "keyslot", "account_id", 1.databaseValue)
+            #expect(registry.keyService.calls == calls)
+            _ = try await registry.open("alice")
+        }
+    }
+
+    @Test(arguments: [ItemName.refreshToken, .accessToken, .idTokenClaims, ItemName(rawValue: "note")])
+    func `a flipped bit in a sealed item is damage`(name: ItemName) async throws {
+        try await withDatabase { folder, registry in
+            let key = try await registry.register("alice")
+            let id = AccountID(issuer: issuer, subject: "alice")
+            let store = registry.accounts.store
+            try await store.apply([.putItem(name, key.seal([1, 2, 3], as: name, of: id))], to: id)
+            let sealed = try #require(try await store.item(name, of: id))
+            #expect(try key.open(sealed, as: name, of: id) == [1, 2, 3])
+            for bit in 0..<sealed.count * 8 {
+                var changed = sealed
+                changed[bit / 8] ^= 1 << (bit % 8)
+                #expect(await storeCode { _ = try key.open(changed, as: name, of: id) } == .corrupt)
+            }
+            #expect(await storeCode { _ = try key.open([], as: name, of: id) } == .corrupt)
+        }
+    }
+
+    @Test func `keyslots swapped between two accounts are damage`() async throws {
+        try await withDatabase { folder, registry in
+            try await registry.register("alice")
+            try await registry.register("bob")
+            let calls = registry.keyService.calls
+            try Raw.execute(folder, "UPDATE keyslot SET account_id = 3 - account_id")
+            for name in ["alice", "bob"] {
+                #expect(await storeCode { _ = try await registry.open(name) } == .corrupt)
+            }
+            #expect(registry.keyService.calls == calls)
+            try Raw.execute(folder, "UPDATE keyslot SET account_id = 3 - account_id")
+            for name in ["alice", "bob"] { _ = try await registry.open(name) }
+        }
+    }
+
+    /// A forger also mends the checksums, which need no key. What the key service and the seals say decides then.
+    @Test func `a keyslot that was moved together with its checksum does not open`() async throws {
+        try await withDatabase { folder, registry in
+            try await registry.register("alice")
+            try await registry.register("bob")
+            let alice = try #require(try await registry.accounts.store.account(.init(issuer: issuer, subject: "alice")))
+            let bob = try #require(try await registry.accounts.store.account(.init(issuer: issuer, subject: "bob")))
+            var forged = bob
+            forged.keyslots = alice.keyslots
+            // Alice's password opens her own slot, but not one that says it is Bob's.
+            await #expect(throws: (any Error).self) {
+                _ = try await registry.accounts.open(forged, password: SecretBytes(utf8: "alice's password"))
+            }
+            let slot = try #require(alice.keyslots.first)
+            let other = try #require(bob.keyslots.first)
+            var mixed = alice
+            mixed.keyslots = [
+                Keyslot(
+                    id: slot.id, kind: slot.kind, salt: slot.salt, argon2: slot.argon2, keyID: slot.keyID,
+                    wrapped: other.wrapped, createdAt: slot.createdAt)
+            ]
+            #expect(
+                await storeCode {
+                    _ = try await registry.accounts.open(mixed, password: SecretBytes(utf8: "alice's password"))
+                } == .corrupt)
+        }
+    }
+
+    @Test func `items swapped between accounts or names are damage`() async throws {
+        try await withDatabase { folder, registry in
+            let keys = [try await registry.register("alice"), try await registry.register("bob")]
+            let ids = ["alice", "bob"].map { AccountID(issuer: issuer, subject: $0) }
+            let swaps = [
+                "UPDATE item SET account_id = -account_id; UPDATE item SET account_id = 3 + account_id",
+                """
+                UPDATE item SET name = 'x' WHERE name = 'vault/refresh-token';
+                UPDATE item SET name = 'vault/refresh-token' WHERE name = 'vault/access-token';
+                UPDATE item SET name = 'vault/access-token' WHERE name = 'x'
+                """,
+            ]
+            for swap in swaps {
+                try Raw.execute(folder, swap)
+                for (id, key) in zip(ids, keys) {
+                    for name in [ItemName.refreshToken, .accessToken] {
+                        let sealed = try #require(try await registry.accounts.store.item(name, of: id))
+                        #expect(await storeCode { _ = try key.open(sealed, as: name, of: id) } == .corrupt)
+                    }
+                }
+                try Raw.execute(folder, swap)
+            }
+            let sealed = try #require(try await registry.accounts.store.item(.refreshToken, of: ids[0]))
+            #expect(try !keys[0].open(sealed, as: .refreshToken, of: ids[0]).isEmpty)
+        }
+    }
+
+    private func withDatabase(_ body: (String, Registry) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            try await body(folder, Registry(store: SQLiteStore(folder: folder)))
+        }
+    }
+}
+
+/// The database as somebody sees it who does not know the rules.
+enum Raw {
+    static func execute(_ folder: String, _ sql: String, _ arguments: StatementArguments = []) throws {
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        configuration.busyMode = .timeout(5)
+        let database = try DatabaseQueue(path: folder + "/vault.sqlite", configuration: configuration)
+        try database.write { try $0.execute(sql: sql, arguments: arguments) }
+        try database.close()
+    }
+
+    private static func read<T>(_ folder: String, _ body: (Database) throws -> T) throws -> T {
+        let database = try DatabaseQueue(path: folder + "/vault.sqlite")
+        defer { try? database.close() }
+        return try database.read(body)
+    }
+
+    static func value(_ folder: String, _ table: String, _ column: String) throws -> DatabaseValue {
+        try read(folder) { try DatabaseValue.fetchOne($0, sql: "SELECT \(column) FROM \(table)") } ?? .null
+    }
+
+    static func set(_ folder: String, _ table: String, _ column: String, _ value: DatabaseValue) throws {
+        try execute(folder, "UPDATE \(table) SET \(column) = ?", [value])
+    }
+
+    /// Lets every column hold anything, as damage on the disk may make it.
+    static func dropRules(_ folder: String) throws {
+        let database = try DatabaseQueue(path: folder + "/vault.sqlite")
+        try database.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    PRAGMA writable_schema = ON;
+                    UPDATE sqlite_schema SET sql = replace(replace(sql, 'NOT NULL', ''), ') STRICT', ')')
+                        WHERE name IN ('account', 'keyslot');
+                    PRAGMA writable_schema = RESET
+                    """)
+        }
+        try database.close()
+    }
+
+    /// All rows of all tables.
+    static func everything(_ folder: String) throws -> [[String]] {
+        try read(folder) { db in
+            try ["account", "keyslot", "item", "grdb_migrations"].map { table in
+                try Row.fetchAll(db, sql: "SELECT * FROM \(table)").map(\.description)
+            }
+        }
+    }
+
+    /// The first, the last and some bits between; all of a small number.
+    static func bitsToFlip(of value: DatabaseValue) -> [Int] {
+        if case .int64 = value.storage { return [0, 1, 7, 20, 33, 62, 63] }
+        let count = bytes(of: value).count * 8
+        // The highest bit of a byte of text would leave UTF-8.
+        return [0, 3, count / 2, count - 4, count - 2]
+    }
+
+    static func flipping(_ bit: Int, of value: DatabaseValue) -> DatabaseValue {
+        if case .int64(let number) = value.storage { return (number ^ (1 << bit)).databaseValue }
+        var bytes = bytes(of: value)
+        bytes[bit / 8] ^= 1 << (bit % 8)
+        if case .string = value.storage { return String(decoding: bytes, as: UTF8.self).databaseValue }
+        return bytes.databaseValue
+    }
+
+    private static func bytes(of value: DatabaseValue) -> Data {
+        switch value.storage {
+        case .string(let text): Data(text.utf8)
+        case .blob(let data): data
+        default: Data()
+        }
+    }
+}

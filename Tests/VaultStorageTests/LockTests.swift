@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+import VaultStorage
+
+/// The lock of an account across stores and processes.
+@Suite struct LockTests {
+    private let alice = AccountID(issuer: issuer, subject: "alice")
+
+    private func lockFiles(_ folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".lock") }
+    }
+
+    @Test func `it keeps two stores on one folder apart`() async throws {
+        try await withTemporaryFolder { folder in
+            let stores = try [SQLiteStore(folder: folder), SQLiteStore(folder: folder)]
+            try await stores[0].apply([.putAccount(.example("alice")), .putItem(.accessToken, [0])], to: alice)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<20 {
+                    group.addTask { [alice] in
+                        let store = stores[number % 2]
+                        try await store.withLock(on: alice) {
+                            let count = try await store.item(.accessToken, of: alice)?.first ?? 0
+                            await Task.yield()
+                            try await store.apply([.putItem(.accessToken, [count + 1])], to: alice)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await stores[1].item(.accessToken, of: alice) == [20])
+        }
+    }
+
+    @Test func `another process that holds it makes the account busy, until it is killed`() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try SQLiteStore(folder: folder, clock: ImpatientClock())
+            try await store.apply([.putAccount(.example("alice"))], to: alice)
+            try await store.withLock(on: alice) {}
+            let file = folder + "/" + (try #require(try lockFiles(folder).first))
+            let holder = try LockHolder(file)
+            defer { holder.kill() }
+            #expect(await storeCode { try await store.withLock(on: alice) {} } == .busy)
+            // Reading needs no lock, and neither does another account.
+            #expect(try await store.account(alice) != nil)
+            try await store.withLock(on: AccountID(issuer: issuer, subject: "bob")) {}
+            holder.kill()
+            #expect(try await store.withLock(on: alice) { true })
+        }
+    }
+
+    @Test func `waiting for it can be cancelled`() async throws {
+        try await withTemporaryFolder { folder in
+            let (first, second) = try (SQLiteStore(folder: folder), SQLiteStore(folder: folder))
+            try await first.apply([.putAccount(.example("alice"))], to: alice)
+            try await first.withLock(on: alice) {
+                let waiter = Task { [alice] in try await second.withLock(on: alice) {} }
+                waiter.cancel()
+                await #expect(throws: CancellationError.self) { try await waiter.value }
+            }
+        }
+    }
+
+    @Test func `its file goes with the account, and waiters go on with a new one`() async throws {
+        try await withTemporaryFolder { folder in
+            let (first, second) = try (SQLiteStore(folder: folder), SQLiteStore(folder: folder))
+            try await first.apply([.putAccount(.example("alice"))], to: alice)
+            let waiters = try await first.withLock(on: alice) {
+                let waiters = (0..<5).map { _ in
+                    Task { [alice] in
+                        try await second.withLock(on: alice) {
+                            try await second.apply([.putAccount(.example("alice"))], to: alice)
+                            try await second.apply([.removeAccount], to: alice)
+                        }
+                    }
+                }
+                await Task.yield()
+                try await first.apply([.removeAccount], to: alice)
+                return waiters
+            }
+            for waiter in waiters { try await waiter.value }
+            #expect(try lockFiles(folder).isEmpty)
+        }
+    }
+}
+
+/// Lets no time pass: every wait is over at once.
+private struct ImpatientClock: Clock {
+    var now: ContinuousClock.Instant { ContinuousClock.now }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        try Task.checkCancellation()
+        await Task.yield()
+    }
+}
+
+/// Another process that holds a file's lock, by flock(1) of util-linux.
+private final class LockHolder {
+    private let process = Process()
+
+    /// Returns when the lock is held.
+    init(_ path: String) throws {
+        let (input, output) = (Pipe(), Pipe())
+        process.executableURL = URL(filePath: "/usr/bin/flock")
+        // Without a fork in between, so that the process that is killed is the one that holds it.
+        process.arguments = ["--no-fork", path, "cat"]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data("ready\n".utf8))
+        try #require(try output.fileHandleForReading.read(upToCount: 6) == Data("ready\n".utf8))
+    }
+
+    func kill() {
+        guard process.isRunning else { return }
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+}

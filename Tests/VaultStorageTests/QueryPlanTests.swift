@@ -1,0 +1,68 @@
+import Foundation
+import GRDB
+import Synchronization
+import Testing
+
+@testable import VaultStorage
+
+@Suite struct QueryPlanTests {
+    /// What a login reads and writes must not cost more because the machine has many accounts. The statements are
+    /// those that the store really runs.
+    @Test func `with 10,000 accounts every lookup goes by an index`() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try SQLiteStore(folder: folder)
+            let account = Account.example(
+                "alice", alias: "home", email: "alice@example.com", preferredUsername: "al")
+            let id = account.id
+            try await store.apply(
+                [.putAccount(account), .putKeyslot(.example("old")), .putItem(.refreshToken, [1])], to: id)
+            try await store.database.write { db in
+                try db.execute(
+                    sql: """
+                        WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+                        INSERT INTO account SELECT i, issuer, 's' || i, 'a' || i, i || '@example.com', 'p' || i,
+                            client_id, key_service_url, device_secret, created_at, NULL, checksum FROM n, account;
+                        INSERT INTO keyslot SELECT 'slot' || account.id, account.id, kind, salt, argon2_passes,
+                            argon2_memory_kib, argon2_lanes, key_id, wrapped, keyslot.created_at, 0, keyslot.checksum
+                            FROM account, keyslot WHERE account.id > 1;
+                        INSERT INTO item SELECT account.id, name, sealed FROM account, item WHERE account.id > 1
+                        """)
+            }
+            let statements = Mutex<Set<String>>([])
+            try await store.database.write { db in
+                db.trace { event in
+                    if case .statement(let statement) = event { statements.withLock { _ = $0.insert(statement.sql) } }
+                }
+            }
+            for name in ["alice", "home", "alice@example.com", "al"] {
+                #expect(try await store.accounts(named: name).map(\.id) == [id])
+            }
+            #expect(try await store.account(id)?.keyslots.count == 1)
+            #expect(try await store.item(.refreshToken, of: id) == [1])
+            #expect(try await store.itemNames(of: id) == [.refreshToken])
+            try await store.apply([.stageKeyslot(.example("new"))], to: id)
+            #expect(try await store.stagedKeyslot(of: id) != nil)
+            try await store.apply(
+                [
+                    .removeKeyslot(id: "old"), .activateKeyslot(id: "new"), .putItem(.accessToken, [2]),
+                    .removeItem(.accessToken), .beginRefresh(Date()), .endRefresh, .putAccount(account),
+                    .removeAllItems, .removeAccount,
+                ], to: id)
+
+            let run = statements.withLock { $0 }.filter { $0.firstMatch(of: /\b(account|keyslot|item)\b/) != nil }
+            #expect(run.count > 15)
+            for sql in run {
+                let plan = try await store.database.read { db in
+                    try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: Self.anything(for: sql))
+                        .map { $0["detail"] as String? ?? "" }
+                }
+                #expect(!plan.contains { $0.contains("SCAN") }, "\(sql)\n\(plan)")
+            }
+        }
+    }
+
+    private static func anything(for sql: String) -> StatementArguments {
+        if sql.contains(":name") { return ["name": ""] }
+        return StatementArguments(Array(repeating: 1, count: sql.count { $0 == "?" }))
+    }
+}

@@ -1,0 +1,248 @@
+import Foundation
+import Testing
+import VaultStorage
+import VaultTesting
+
+/// What ``SecureStore`` promises, held against every store.
+@Suite struct StoreContractTests {
+    private let alice = AccountID(issuer: issuer, subject: "alice")
+
+    @Test(arguments: StoreKind.allCases)
+    func `an account comes back as it was put`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            var account = Account.example(
+                "it's \"alice\"; --", alias: "Ålice 猫", email: "a@example.com", preferredUsername: "al")
+            let slots = [Keyslot.example("1", createdAt: 1), .example("2", createdAt: 2)]
+            try await store.apply([.putAccount(account)] + slots.map { .putKeyslot($0) }, to: account.id)
+            account.keyslots = slots
+            #expect(try await store.account(account.id) == account)
+            #expect(try await store.accounts() == [account])
+            #expect(try await store.accounts(named: "Ålice 猫") == [account])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `what is missing is nil or empty`(kind: StoreKind) async throws {
+        try await kind.withStore { (store) async throws in
+            #expect(try await store.accounts() == [])
+            #expect(try await store.accounts(named: "alice") == [])
+            #expect(try await store.account(alice) == nil)
+            #expect(try await store.item(.refreshToken, of: alice) == nil)
+            #expect(try await store.itemNames(of: alice) == [])
+            #expect(try await store.stagedKeyslot(of: alice) == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an account is found by each of its names, and only by a whole one`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let people = [
+                Account.example("1", alias: "home", email: "a@example.com", preferredUsername: "alice", createdAt: 1),
+                .example("2", email: "b@example.com", preferredUsername: "bob", createdAt: 2),
+                // The same subject at another issuer, and names that are somebody else's.
+                .example("1", issuer: "https://other.example", email: "home", preferredUsername: "2", createdAt: 3),
+            ]
+            for person in people { try await store.apply([.putAccount(person)], to: person.id) }
+            let expected = [
+                "1": [0, 2], "2": [1, 2], "home": [0, 2], "a@example.com": [0], "alice": [0], "bob": [1],
+                "b@example.com": [1], "ali": [], "ALICE": [], "": [], "%": [], "alice ": [], "' OR 1=1 --": [],
+            ]
+            for (name, indices) in expected {
+                #expect(try await store.accounts(named: name) == indices.map { people[$0] }, "\(name)")
+            }
+            #expect(try await store.accounts() == people)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an alias belongs to one account`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            var first = Account.example("1", alias: "me")
+            var second = Account.example("2", alias: "me")
+            try await store.apply([.putAccount(first)], to: first.id)
+            #expect(await storeCode { try await store.apply([.putAccount(second)], to: second.id) } == .aliasTaken)
+            #expect(try await store.account(second.id) == nil)
+            // Keeping one's own is fine, and a free one can be had.
+            first.email = "new@example.com"
+            try await store.apply([.putAccount(first)], to: first.id)
+            second.alias = nil
+            try await store.apply([.putAccount(second)], to: second.id)
+            second.alias = "me"
+            #expect(await storeCode { try await store.apply([.putAccount(second)], to: second.id) } == .aliasTaken)
+            try await store.apply([.removeAccount], to: first.id)
+            try await store.apply([.putAccount(second)], to: second.id)
+            #expect(try await store.accounts(named: "me").map(\.id) == [second.id])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `putting an account again keeps its keyslots, items and mark`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let account = Account.example("alice", alias: "me")
+            let mark = Date(timeIntervalSince1970: 1_800_000_001)
+            try await store.apply(
+                [
+                    .putAccount(account), .putKeyslot(.example("1")), .stageKeyslot(.example("2")),
+                    .putItem(.refreshToken, [1]), .beginRefresh(mark),
+                ], to: alice)
+            let changed = Account.example("alice", email: "new@example.com", clientID: "other")
+            try await store.apply([.putAccount(changed)], to: alice)
+            let stored = try #require(try await store.account(alice))
+            #expect(stored.alias == nil && stored.email == "new@example.com" && stored.clientID == "other")
+            #expect(stored.keyslots == [.example("1")])
+            #expect(stored.refreshStartedAt == mark)
+            #expect(try await store.stagedKeyslot(of: alice) == .example("2"))
+            #expect(try await store.item(.refreshToken, of: alice) == [1])
+            try await store.apply([.endRefresh], to: alice)
+            #expect(try await store.account(alice)?.refreshStartedAt == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `changes are made together or not at all`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let account = Account.example("alice")
+            let impossible = StoreChange.activateKeyslot(id: "never staged")
+            #expect(
+                await storeCode {
+                    try await store.apply(
+                        [.putAccount(account), .putKeyslot(.example("1")), .putItem(.refreshToken, [1]), impossible],
+                        to: alice)
+                } == .noSuchAccount)
+            #expect(try await store.accounts() == [])
+
+            try await store.apply(
+                [.putAccount(account), .putKeyslot(.example("1")), .putItem(.refreshToken, [1])], to: alice)
+            let before = try await store.account(alice)
+            await #expect(throws: StoreError.self) {
+                try await store.apply(
+                    [
+                        .removeKeyslot(id: "1"), .putItem(.refreshToken, [2]), .putItem(.accessToken, [3]),
+                        .beginRefresh(Date()), .stageKeyslot(.example("2")), impossible,
+                    ], to: alice)
+            }
+            await #expect(throws: StoreError.self) {
+                try await store.apply([.removeAccount, .putItem(.refreshToken, [2])], to: alice)
+            }
+            #expect(try await store.account(alice) == before)
+            #expect(try await store.stagedKeyslot(of: alice) == nil)
+            #expect(try await store.itemNames(of: alice) == [.refreshToken])
+            #expect(try await store.item(.refreshToken, of: alice) == [1])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `nothing can be changed of an account that is not there`(kind: StoreKind) async throws {
+        try await kind.withStore { (store) async throws in
+            let changes: [StoreChange] = [
+                .removeAccount, .putKeyslot(.example("1")), .stageKeyslot(.example("1")), .activateKeyslot(id: "1"),
+                .removeKeyslot(id: "1"), .putItem(.accessToken, []), .removeItem(.accessToken), .removeAllItems,
+                .beginRefresh(Date()), .endRefresh,
+            ]
+            for change in changes {
+                #expect(await storeCode { try await store.apply([change], to: alice) } == .noSuchAccount)
+            }
+            #expect(try await store.accounts() == [])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a staged keyslot does not count until it is activated`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.apply([.putAccount(.example("alice")), .putKeyslot(.example("old"))], to: alice)
+            try await store.apply([.stageKeyslot(.example("first"))], to: alice)
+            try await store.apply([.stageKeyslot(.example("second"))], to: alice)
+            #expect(try await store.stagedKeyslot(of: alice) == .example("second"))
+            for account in try await [
+                store.account(alice), store.accounts().first, store.accounts(named: "alice").first,
+            ] {
+                #expect(account?.keyslots == [.example("old")])
+            }
+            // The first was replaced: it cannot come to count any more.
+            #expect(
+                await storeCode { try await store.apply([.activateKeyslot(id: "first")], to: alice) } == .noSuchAccount)
+            try await store.apply([.removeKeyslot(id: "old"), .activateKeyslot(id: "second")], to: alice)
+            #expect(try await store.account(alice)?.keyslots == [.example("second")])
+            #expect(try await store.stagedKeyslot(of: alice) == nil)
+            try await store.apply([.stageKeyslot(.example("third")), .removeKeyslot(id: "third")], to: alice)
+            #expect(try await store.stagedKeyslot(of: alice) == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a removed account leaves nothing that a new one would inherit`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let bob = Account.example("bob")
+            try await store.apply([.putAccount(bob), .putItem(.refreshToken, [9])], to: bob.id)
+            try await store.apply(
+                [
+                    .putAccount(.example("alice")), .putKeyslot(.example("1")), .stageKeyslot(.example("2")),
+                    .putItem(.refreshToken, [1]), .beginRefresh(Date()),
+                ], to: alice)
+            try await store.apply([.removeAccount], to: alice)
+            #expect(try await store.account(alice) == nil)
+            #expect(try await store.item(.refreshToken, of: alice) == nil)
+            try await store.apply([.putAccount(.example("alice"))], to: alice)
+            #expect(try await store.account(alice) == .example("alice"))
+            #expect(try await store.stagedKeyslot(of: alice) == nil)
+            #expect(try await store.itemNames(of: alice) == [])
+            #expect(try await store.item(.refreshToken, of: bob.id) == [9])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `items are kept by name`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let large = [UInt8](repeating: 0xA5, count: 1 << 20)
+            let note = ItemName(rawValue: "notes/größe")
+            try await store.apply([.putAccount(.example("alice")), .putItem(note, [1])], to: alice)
+            try await store.apply([.putItem(note, large), .putItem(ItemName(rawValue: "a"), [])], to: alice)
+            #expect(try await store.item(note, of: alice) == large)
+            #expect(try await store.item(ItemName(rawValue: "a"), of: alice) == [])
+            #expect(try await store.itemNames(of: alice).map(\.rawValue) == ["a", "notes/größe"])
+            try await store.apply([.removeItem(note), .removeItem(.accessToken)], to: alice)
+            #expect(try await store.item(note, of: alice) == nil)
+            try await store.apply([.removeAllItems], to: alice)
+            #expect(try await store.itemNames(of: alice) == [])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `one at a time holds an account's lock`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.apply([.putAccount(.example("alice")), .putItem(.accessToken, [0])], to: alice)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        try await store.withLock(on: alice) {
+                            let count = try await store.item(.accessToken, of: alice)?.first ?? 0
+                            await Task.yield()
+                            try await store.apply([.putItem(.accessToken, [count + 1])], to: alice)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await store.item(.accessToken, of: alice) == [20])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a lock is free after an error, and another account's is free anyway`(kind: StoreKind) async throws {
+        struct Failure: Error {}
+        try await kind.withStore { store in
+            let bob = AccountID(issuer: issuer, subject: "bob")
+            await #expect(throws: Failure.self) { try await store.withLock(on: alice) { throw Failure() } }
+            let both = try await store.withLock(on: alice) { try await store.withLock(on: bob) { true } }
+            #expect(both)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `trying whether it can be written changes nothing`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.checkWritable()
+            #expect(try await store.accounts() == [])
+        }
+    }
+}
