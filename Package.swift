@@ -69,8 +69,7 @@ let package = Package(
             name: "KeyServiceServer",
             dependencies: [
                 "KeyServiceAPI", "VaultCrypto", hummingbird, hummingbirdCore, grdb, httpTypes, logging, nioCore,
-                nioHTTP1,
-                serviceLifecycle,
+                nioHTTP1, serviceLifecycle,
             ]),
         .target(
             name: "VaultTesting",
@@ -107,6 +106,7 @@ let package = Package(
             dependencies: [
                 "KeyServiceServer", "KeyServiceAPI", "VaultCrypto", "vault-key-service", grdb, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore,
+                serviceLifecycle,
             ]),
         .testTarget(
             name: "VaultTestingTests",

@@ -84,7 +84,13 @@ public struct Storage: Sendable {
     /// - Throws: ``VaultError``: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
     ///   `refreshTokenExpired` when none is stored.
     public func storedRefreshToken(userID: String, password: borrowing SecretBytes) async throws -> RefreshToken {
-        try await auth.unlock(userID: userID, password: password).refreshToken()
+        do {
+            let account = try await accounts.find(userID, issuer: issuer)
+            let vaultKey = try await accounts.open(account, password: password)
+            return try await accounts.refreshToken(of: account.id, vaultKey: vaultKey)
+        } catch {
+            throw VaultError.converting(error)
+        }
     }
 
     /// Gives an account a new password. After a crash at any point exactly one of the two works.

@@ -67,7 +67,9 @@ final class GroupCommit: Sendable {
     }
 
     private func setTimer(_ delay: DispatchTimeInterval) {
-        queue.asyncAfter(deadline: .now() + delay) { @Sendable in
+        // Weak, so that a store that refuses for good does not outlive its application.
+        queue.asyncAfter(deadline: .now() + delay) { @Sendable [weak self] in
+            guard let self else { return }
             self.state.withLock { $0.isTimerSet = false }
             self.writeBatch()
         }

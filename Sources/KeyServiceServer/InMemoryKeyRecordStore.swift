@@ -14,6 +14,7 @@ public final class InMemoryKeyRecordStore: KeyRecordStore {
 
     private let content = Mutex(Content())
 
+    /// An empty store.
     public init() {}
 
     public func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {

@@ -23,6 +23,7 @@ public struct KeyRecord: Sendable, Hashable {
     /// The key and its long secret, sealed under the long secret and the master key.
     public var wrappedByLongSecret: [UInt8]
 
+    /// A record as it was stored.
     public init(
         id: String, createdAt: Int64, secretKind: SecretKind, salt: [UInt8], wrappedBySecret: [UInt8],
         wrappedByLongSecret: [UInt8]
@@ -38,12 +39,14 @@ public struct KeyRecord: Sendable, Hashable {
 
 /// What an operator sees of a key.
 public struct KeyRecordSummary: Sendable, Hashable {
+    /// The id, as clients send it.
     public var id: String
-    /// In seconds since 1970.
+    /// When the key was made, in seconds since 1970.
     public var createdAt: Int64
     /// When the key was last handed out, in seconds since 1970; nil when it never was.
     public var lastUsedAt: Int64?
     /// The wrong guesses since the last right one.
     public var wrongGuesses: Int
+    /// Whether the secret is a `cv1.` one.
     public var secretKind: KeyRecord.SecretKind
 }

@@ -31,10 +31,14 @@ public enum KeyRecordChange: Sendable {
 
 /// What became of a ``KeyRecordChange``.
 public enum KeyRecordOutcome: Sendable {
+    /// It was done.
     case done
     /// The guess is counted; `wrongGuesses` includes it.
     case charged(KeyRecord, wrongGuesses: Int)
+    /// As many wrong guesses are counted as are allowed; nothing was counted.
     case locked
+    /// There is no key of that id.
     case noSuchKey
+    /// The store can be written, and belongs to the master key that opens this.
     case checkedIn(masterKeyCheck: [UInt8])
 }

@@ -36,11 +36,13 @@ struct KeyServiceResponder: HTTPResponder {
     }
 
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+        // The path as it was sent is not logged: a confused client may have put a secret there.
         guard let route = routes[request.uri.path] else {
             logger.info("No such path", metadata: ["status": "404"])
             return Answer.noSuchPath.response()
         }
         guard request.method == route.method else {
+            logger.info("Wrong method", metadata: ["route": .string(route.rawValue), "status": "405"])
             return Answer.methodNotAllowed(allowed: route.method.rawValue).response()
         }
         switch route {

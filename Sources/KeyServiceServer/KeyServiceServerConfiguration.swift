@@ -21,6 +21,7 @@ public struct KeyServiceServerConfiguration: Sendable {
     /// How many connections are served at the same time; further ones wait in the system's queue.
     public var maxConnections = 512
 
+    /// The defaults: a free port of the loopback interface, 3 guesses.
     public init() {}
 
     /// The largest request body, in bytes.

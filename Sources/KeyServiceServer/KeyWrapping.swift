@@ -73,14 +73,24 @@ enum KeyWrapping {
 
     /// For a `cv1.` secret. Takes microseconds.
     static func key(strongSecret: String, salt: [UInt8], masterKey: MasterKey) throws -> SecretBytes {
-        try KeyDerivation.hkdf(
-            SecretBytes(utf8: strongSecret), masterKey.bytes, salt: salt, info: purpose + "strong-secret")
+        try KeyDerivation.hkdf(joined(strongSecret, masterKey), salt: salt, info: purpose + "strong-secret")
     }
 
     /// For the long secret, as the text that the client sends. Takes microseconds.
     static func key(longSecret: String, salt: [UInt8], masterKey: MasterKey) throws -> SecretBytes {
-        try KeyDerivation.hkdf(
-            SecretBytes(utf8: longSecret), masterKey.bytes, salt: salt, info: purpose + "long-secret")
+        try KeyDerivation.hkdf(joined(longSecret, masterKey), salt: salt, info: purpose + "long-secret")
+    }
+
+    /// The text and the master key in one piece of guarded memory, as each piece costs several system calls. The
+    /// master key has a fixed size, so that no two pairs give the same bytes.
+    private static func joined(_ secret: String, _ masterKey: MasterKey) throws -> SecretBytes {
+        let size = secret.utf8.count
+        return try SecretBytes(count: size + masterKey.bytes.count) { target in
+            target.copyBytes(from: secret.utf8)
+            masterKey.bytes.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: target[size...]).copyMemory(from: $0)
+            }
+        }
     }
 
     /// For any other secret: Argon2id with the master key as its secret input (RFC 9106 section 3.1, `K`). Blocks for

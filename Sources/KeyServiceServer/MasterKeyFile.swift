@@ -42,6 +42,7 @@ enum MasterKeyFile {
         let file = try PrivateFile.create(path: path)
         let isWritten = masterKey.bytes.withUnsafeBytes { bytes in
             write(file.number, bytes.baseAddress, bytes.count) == bytes.count && fsync(file.number) == 0
+                && PrivateFile.syncFolder(of: path)
         }
         guard isWritten else {
             unlink(path)

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// Files and folders that nobody but their owner may read.
 enum PrivateFile {
@@ -24,6 +25,14 @@ enum PrivateFile {
                     ? "\(path) exists already, and is not overwritten." : "\(path) cannot be made (error \(reason)).")
         }
         return Descriptor(number: number)
+    }
+
+    /// Makes the name of a new file durable, too.
+    static func syncFolder(of path: String) -> Bool {
+        let number = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { return false }
+        defer { close(number) }
+        return fsync(number) == 0
     }
 
     /// Makes a folder of mode 0700, or makes sure that an existing one is closed to others.
@@ -66,11 +75,11 @@ enum PrivateFile {
 /// Keeps a second server away from a data folder: guesses on one key are evaluated one at a time, which two processes
 /// could not make sure of. The lock ends with the process, however it ends.
 final class FolderLock: Sendable {
-    private let number: CInt
+    private let number: Mutex<CInt>
 
     /// - Throws: ``KeyServiceServerError`` with code `busy` when another process has it.
     init(path: String) throws {
-        number = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let number = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard number >= 0 else {
             throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be opened (error \(errno)).")
         }
@@ -78,7 +87,18 @@ final class FolderLock: Sendable {
             close(number)
             throw KeyServiceServerError(.busy, "Another key service runs on this data folder.")
         }
+        self.number = Mutex(number)
     }
 
-    deinit { close(number) }
+    func release() {
+        number.withLock { number in
+            guard number >= 0 else { return }
+            // Closing is not enough while a process that was just forked has a copy of the descriptor.
+            flock(number, LOCK_UN)
+            close(number)
+            number = -1
+        }
+    }
+
+    deinit { release() }
 }

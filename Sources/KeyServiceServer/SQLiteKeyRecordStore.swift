@@ -24,6 +24,14 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         }
     }
 
+    /// Closes the database and lets another server have the folder. Every later call fails.
+    ///
+    /// Only needed where the process goes on; call it after the application has ended.
+    public func close() {
+        try? queue.close()
+        lock?.release()
+    }
+
     public func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
         try Self.translatingErrors {
             try queue.write { db in try changes.map { try Self.apply($0, db) } }

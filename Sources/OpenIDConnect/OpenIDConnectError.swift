@@ -62,6 +62,7 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
         return error
     }
 
+    /// One sentence for a person.
     public var description: String {
         let start =
             switch code {

@@ -42,13 +42,15 @@ public struct Accounts: Sendable {
     public func find(_ userID: String, issuer: String? = nil) async throws -> Account {
         let matches = try await store.accounts(named: userID).filter { issuer == nil || $0.id.issuer == issuer }
         guard let first = matches.first else {
-            throw VaultError(.accountNotFound, "There is no account \"\(userID)\" here. Register it first.")
+            throw VaultError(
+                .accountNotFound,
+                "There is no account \"\(userID)\" \(issuer.map { "of \($0) " } ?? "")here. Register it first.")
         }
         guard matches.count == 1 else {
             let list = matches.map { "  \($0.id)" }.joined(separator: "\n")
             throw VaultError(
                 .accountAmbiguous,
-                "More than one account matches \"\(userID)\". Say which by subject and issuer:\n\(list)",
+                "More than one account matches \"\(userID)\". Name the issuer as well:\n\(list)",
                 accounts: matches.map(\.id))
         }
         return first
@@ -96,17 +98,23 @@ public struct Accounts: Sendable {
     public func replaceRefreshToken(
         _ token: RefreshToken, existingPassword: borrowing SecretBytes, alias: String?
     ) async throws -> VaultKey {
-        guard var account = try await store.account(token.account) else {
-            throw VaultError(.accountNotFound, "The account \(token.account) is not registered here.")
+        let id = token.account
+        guard let account = try await store.account(id) else {
+            throw VaultError(.accountNotFound, "The account \(id) is not registered here.")
         }
         let vaultKey = try await open(account, password: existingPassword)
-        account.alias = alias ?? account.alias
-        account.email = token.identity.email
-        account.preferredUsername = token.identity.preferredUsername
-        account.clientID = token.clientID
-        let changes = [.putAccount(account)] + (try sealed(token, vaultKey))
-        let id = account.id
-        try await store.withLock(on: id) { try await store.apply(changes, to: id) }
+        let tokens = try sealed(token, vaultKey)
+        try await store.withLock(on: id) {
+            // The password took its time: the account may be another one by now, with another vault key.
+            guard var current = try await store.account(id), current.deviceSecret == account.deviceSecret else {
+                throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
+            }
+            current.alias = alias ?? current.alias
+            current.email = token.identity.email
+            current.preferredUsername = token.identity.preferredUsername
+            current.clientID = token.clientID
+            try await store.apply([.putAccount(current)] + tokens, to: id)
+        }
         return vaultKey
     }
 
@@ -126,7 +134,7 @@ public struct Accounts: Sendable {
     }
 
     /// The refresh token as it is stored, with what is known of the person.
-    func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
+    package func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
         let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
         guard let account = try await store.account(id), let stored = try await items.refreshToken() else {
             throw VaultError(

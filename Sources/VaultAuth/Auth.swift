@@ -66,8 +66,7 @@ public actor Auth {
             clientID: settings.clientID, scopes: settings.scopes, redirectURI: settings.redirectURI,
             clock: accounts.clock)
         let token = try await converting { try await login.run(using: userAgent, redirects: stream) }
-        await close()
-        state = .unstored(token)
+        await change(to: .unstored(token))
         return token
     }
 
@@ -112,7 +111,7 @@ public actor Auth {
         do {
             // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
             let provider = provider(issuer: account.id.issuer, clientID: account.clientID)
-            Task { _ = try? await provider.metadata() }
+            Task { await provider.warmUp() }
             let vaultKey = try await accounts.open(account, password: password)
             return await open(account.id, clientID: account.clientID, vaultKey: vaultKey)
         } catch {
@@ -124,8 +123,7 @@ public actor Auth {
     package func open(_ id: AccountID, clientID: String, vaultKey: VaultKey) async -> Session {
         let session = Session(
             id: id, vaultKey: vaultKey, accounts: accounts, provider: provider(issuer: id.issuer, clientID: clientID))
-        await close()
-        state = .open(session)
+        await change(to: .open(session))
         return session
     }
 
@@ -184,7 +182,7 @@ public actor Auth {
             state = .loggedOut
             return
         }
-        await close()
+        await change(to: .loggedOut)
         try await removeAccessToken(of: session.id)
     }
 
@@ -230,9 +228,10 @@ public actor Auth {
         }
     }
 
-    private func close() async {
-        if case .open(let session) = state { await session.lock() }
-        state = .loggedOut
+    private func change(to new: State) async {
+        let old = state
+        state = new
+        if case .open(let session) = old { await session.lock() }
     }
 
     private func provider(issuer: String, clientID: String) -> OpenIDProvider {

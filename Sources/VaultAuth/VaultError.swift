@@ -1,6 +1,7 @@
 internal import KeyService
 internal import OpenIDConnect
 internal import VaultCrypto
+internal import VaultHTTP
 public import VaultStorage
 
 /// Why the vault could not do what it was asked. The code tells what to do next; the text is for a person, and neither
@@ -76,6 +77,8 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         case let error as StoreError: VaultError(error)
         case let error as OpenIDConnectError: VaultError(error)
         case let error as VaultCryptoError: VaultError(error)
+        case let error as LoopbackListenerError where error.code == .timedOut:
+            VaultError(.cancelled, "The browser did not come back within five minutes. Start again.", underlying: error)
         case is CancellationError: VaultError(.cancelled, "Cancelled.")
         default: error
         }
@@ -118,7 +121,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         let code: Code =
             switch error.code {
             case .unavailable: .identityProviderUnavailable
-            case .denied: .cancelled
+            case .denied, .cancelled: .cancelled
             case .invalidGrant: .refreshTokenExpired
             case .configurationInvalid, .unsupported, .refused: .configurationInvalid
             default: .tokenInvalid

@@ -6,12 +6,22 @@ enum SecretSource {
     case terminal
     case file(String)
     case descriptor(Int32)
+    /// It was read already.
+    case held(HeldSecret)
+
+    /// Reads what need not be asked for, so that what is wrong with it is found before anything else is done.
+    func readAhead() async throws -> SecretSource {
+        if case .terminal = self { return self }
+        return try await .held(HeldSecret(password("", ControllingTerminal())))
+    }
 
     /// The password, from the terminal with `prompt`.
     func password(_ prompt: String, _ terminal: any Terminal) async throws -> SecretBytes {
         switch self {
         case .terminal:
             return try await terminal.askSecret(prompt)
+        case .held(let secret):
+            return try secret.bytes.copy()
         case .file("-"):
             return try Self.read(STDIN_FILENO, from: "standard input")
         case .file(let path):
@@ -60,5 +70,14 @@ enum SecretSource {
             throw VaultError(.passwordUnusable, "There is no password in \(name).")
         }
         return try secret.take()
+    }
+}
+
+/// A secret that may be asked for more than once.
+final class HeldSecret: Sendable {
+    let bytes: SecretBytes
+
+    init(_ bytes: consuming SecretBytes) {
+        self.bytes = bytes
     }
 }

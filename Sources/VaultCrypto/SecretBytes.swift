@@ -20,14 +20,11 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
     ///   - fill: writes the content. When it throws, the memory is wiped and freed.
     /// - Throws: ``VaultCryptoError`` with code `outOfMemory`, or what `fill` throws.
     public init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
-        guard Sodium.isReady, count >= 0, let base = sodium_malloc(max(count, 1)) else {
-            throw VaultCryptoError(.outOfMemory)
-        }
-        sodium_memzero(base, max(count, 1))
+        guard count >= 0, let base = GuardedMemory.allocate(count) else { throw VaultCryptoError(.outOfMemory) }
         do {
             try fill(UnsafeMutableRawBufferPointer(start: base, count: count))
         } catch {
-            sodium_free(base)
+            GuardedMemory.free(base, count)
             throw error
         }
         self.base = base
@@ -58,7 +55,7 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
     }
 
     deinit {
-        sodium_free(base)
+        GuardedMemory.free(base, count)
     }
 
     /// The only way to read: the pointer is valid inside `body` and must not leave it.
@@ -102,14 +99,6 @@ package final class SecretBox: @unchecked Sendable {
         }
         return content
     }
-}
-
-/// libsodium has to be started once before anything else is called.
-enum Sodium {
-    static let isReady = sodium_init() >= 0
-
-    /// A valid address for a range of no bytes.
-    nonisolated(unsafe) static let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
 }
 
 extension UnsafeRawBufferPointer {

@@ -39,6 +39,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
         if case .running(let client) = last { try? await client.shutdown() }
     }
 
+    /// Sends one request; see ``HTTPTransport``. The connect limit is at most 60 seconds.
     public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
         // Without what stands before an "@": it could be a password.
         let authority = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? ""

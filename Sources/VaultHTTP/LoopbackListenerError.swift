@@ -13,9 +13,11 @@ public struct LoopbackListenerError: Error, Sendable, CustomStringConvertible {
         public static let stopped = Code(name: "stopped")
     }
 
+    /// What happened.
     public let code: Code
     /// The port on 127.0.0.1 that is meant; 0 when none was chosen yet.
     public let port: Int
+    /// The system's error, where there was one.
     public let underlying: (any Error)?
 
     init(_ code: Code, port: Int, underlying: (any Error)? = nil) {
@@ -24,6 +26,7 @@ public struct LoopbackListenerError: Error, Sendable, CustomStringConvertible {
         self.underlying = underlying
     }
 
+    /// One sentence for a person.
     public var description: String {
         switch code {
         case .portInUse: "Another program is listening on 127.0.0.1:\(port)."

@@ -52,7 +52,10 @@ final class DataFolder {
 
     /// Gives the folder free, and removes it if it is temporary.
     func close() {
-        if isTemporary { try? FileManager.default.removeItem(atPath: path) }
+        // SQLite removes files of its own while the key service's store closes: a removal that met this is repeated.
+        for _ in 0..<10 where isTemporary && FileManager.default.fileExists(atPath: path) {
+            try? FileManager.default.removeItem(atPath: path)
+        }
         Foundation.close(lock)
     }
 }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
 /// `HOST:PORT`, where the host is this machine and nothing else.
-struct LoopbackAddress: ExpressibleByArgument, Codable, Sendable, CustomStringConvertible {
+struct LoopbackAddress: Codable, Sendable, CustomStringConvertible {
     /// Without brackets.
     var host = "127.0.0.1"
     /// 0 picks a free one.
@@ -9,16 +9,19 @@ struct LoopbackAddress: ExpressibleByArgument, Codable, Sendable, CustomStringCo
 
     init() {}
 
-    init?(argument: String) {
-        guard let colon = argument.lastIndex(of: ":") else { return nil }
-        let port = argument[colon...].dropFirst()
-        guard port.allSatisfy({ $0.isASCII && $0.isNumber }), let number = UInt16(port) else { return nil }
-        switch argument[..<colon] {
-        case "127.0.0.1", "localhost": host = String(argument[..<colon])
-        case "[::1]": host = "::1"
-        default: return nil
+    /// - Throws: `ValidationError` for what is not an address, or is one of other machines, too.
+    init(_ text: String) throws {
+        let colon = text.lastIndex(of: ":") ?? text.startIndex
+        let digits = text[colon...].dropFirst()
+        guard ["127.0.0.1", "localhost", "[::1]"].contains(text[..<colon]),
+            digits.allSatisfy({ $0.isASCII && $0.isNumber }), let port = UInt16(digits)
+        else {
+            throw ValidationError(
+                "“\(text)” is not an address of this machine alone: it is 127.0.0.1:PORT, [::1]:PORT or localhost:PORT."
+            )
         }
-        self.port = Int(number)
+        host = text[..<colon] == "[::1]" ? "::1" : String(text[..<colon])
+        self.port = Int(port)
     }
 
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }

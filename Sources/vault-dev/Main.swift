@@ -21,12 +21,14 @@ internal import VaultTesting
     @Option(
         help: ArgumentHelp(
             "Where the identity provider listens; port 0 picks a free one. (default: what --data holds, or 127.0.0.1:0)",
-            valueName: "host:port"))
+            valueName: "host:port"),
+        transform: { try LoopbackAddress($0) })
     var listen: LoopbackAddress?
 
     @Option(
         help: ArgumentHelp(
-            "Where the key service listens, likewise.", valueName: "host:port"))
+            "Where the key service listens, likewise.", valueName: "host:port"),
+        transform: { try LoopbackAddress($0) })
     var keyServiceListen: LoopbackAddress?
 
     @Option(

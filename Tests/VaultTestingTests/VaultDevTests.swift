@@ -40,7 +40,7 @@ import VaultTesting
             #expect(end.status == 0)
             #expect(end.errors.contains("alice"))
             #expect(!end.errors.contains("Error"))
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+            #expect(try FileManager.default.subpathsOfDirectory(atPath: folder) == [])
             for channel in open { try await channel.closeFuture.get() }
         }
     }
@@ -56,7 +56,7 @@ import VaultTesting
                 #expect(end.output.isEmpty)
                 #expect(end.errors.contains("127.0.0.1:\(occupant.port)"))
                 #expect(end.errors.contains(option))
-                #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+                #expect(try FileManager.default.subpathsOfDirectory(atPath: folder) == [])
             }
         }
     }
@@ -69,8 +69,9 @@ import VaultTesting
         try await withTemporaryFolder { folder in
             let end = await (try VaultDevProcess(arguments, temporary: folder)).end()
             #expect(end.status == 64)
+            #expect(end.errors.contains(arguments[1]) || end.errors.contains("must be"))
             #expect(end.output.isEmpty)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+            #expect(try FileManager.default.subpathsOfDirectory(atPath: folder) == [])
         }
     }
 

@@ -9,8 +9,9 @@ struct ConfigCommand: AsyncParsableCommand {
         subcommands: [Get.self, Set.self, Path.self])
 
     struct Get: AsyncParsableCommand, JSONCommand {
+        // The names would otherwise be worked out at run time, at each start of the program.
         static let configuration = CommandConfiguration(
-            abstract: "Print a setting that is in force, or all of them.")
+            commandName: "get", abstract: "Print a setting that is in force, or all of them.")
         @Argument(help: "The setting.") var name: Settings.Name?
         @OptionGroup var global: GlobalOptions
 
@@ -33,7 +34,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Write a setting to the file; an empty value removes it.")
+            commandName: "set", abstract: "Write a setting to the file; an empty value removes it.")
         @Argument(help: "The setting.") var name: Settings.Name
         @Argument(help: "Its value.") var value: String
         @OptionGroup var global: GlobalOptions
@@ -45,7 +46,8 @@ struct ConfigCommand: AsyncParsableCommand {
     }
 
     struct Path: AsyncParsableCommand, JSONCommand {
-        static let configuration = CommandConfiguration(abstract: "Print where the file is.")
+        static let configuration = CommandConfiguration(
+            commandName: "path", abstract: "Print where the file is.")
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {

@@ -44,12 +44,18 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 "There is no terminal to ask for a password. Use --password-file PATH or --password-fd N.")
         }
         // Everything that can be found out before the person goes to the browser is found out before.
+        let source = try await password.source.readAhead()
+        if case .held(let secret) = source, try await vault.storage.all().isEmpty,
+            let objection = NewPasswordRule.objection(to: secret.bytes)
+        {
+            throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
+        }
         try await vault.checkReady()
         let browser = LoginBrowser(opens: !noBrowser, isQuiet: global.json)
         let token = try await vault.auth.performOpenIDConnectLogin(using: browser)
         do {
             let store = Registration(
-                vault: vault, token: token, alias: alias, source: password.source, terminal: terminal,
+                vault: vault, token: token, alias: alias, source: source, terminal: terminal,
                 mayLoseItems: yes, isQuiet: global.json)
             try await store.run()
         } catch {

@@ -54,6 +54,8 @@ struct AccountLock: ~Copyable {
     }
 
     deinit {
+        // Closing is not enough while a child that was just forked still has the descriptor.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 

@@ -128,7 +128,9 @@ public final class SQLiteStore: SecureStore {
     ) async throws -> R {
         let lock = try await AccountLock.acquire(path: folder.lockFile(of: id), patience: .seconds(60), clock: clock)
         let result = try await body()
-        if try await account(id) == nil { lock.removeFile() }
+        // What `body` did is done: not finding out whether the account is still there is no reason to fail.
+        let isGone = (try? await account(id) == nil) ?? false
+        if isGone { lock.removeFile() }
         return result
     }
 

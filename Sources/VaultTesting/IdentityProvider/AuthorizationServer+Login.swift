@@ -75,7 +75,7 @@ extension AuthorizationServer {
     /// The login page was answered.
     func login(_ form: FormParameters?) -> LoginStep {
         forgetExpired()
-        guard let identifier = form?["request"], let authorization = pending[identifier] else {
+        guard let identifier = form?["request"], var authorization = pending[identifier] else {
             log(.init(.login, .init(rawValue: "unknown_request")))
             return .refuse("This login page was used already, or has expired. Start again from the app.")
         }
@@ -87,6 +87,7 @@ extension AuthorizationServer {
         }
         guard let user = form?["username"].flatMap(options.user(named:)), form?["password"] == user.password else {
             log(.init(.login, .wrongPassword))
+            authorization.loginHint = form?["username"]
             return .form(request: identifier, authorization, problem: "The username or the password is wrong.")
         }
         pending[identifier] = nil

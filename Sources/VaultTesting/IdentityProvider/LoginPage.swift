@@ -22,9 +22,10 @@ enum LoginPage {
             <input type="hidden" name="request" value="\(escaped(request))">
             <label for="username">Username</label>
             <input id="username" name="username" type="text" value="\(escaped(username))" autocomplete="username" \
-            autocapitalize="none" spellcheck="false" required autofocus>
+            autocapitalize="none" spellcheck="false" required\(username.isEmpty ? " autofocus" : "")>
             <label for="password">Password</label>
-            <input id="password" name="password" type="password" autocomplete="current-password" required>
+            <input id="password" name="password" type="password" autocomplete="current-password" required\
+            \(username.isEmpty ? "" : " autofocus")>
             <p class="wishes">The app will be able to:</p>
             <ul>\(wishes)</ul>
             <div class="buttons">

@@ -1,0 +1,16 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "Examples",
+    dependencies: [.package(name: "credential-vault", path: "..")],
+    targets: [
+        .executableTarget(
+            name: "OfflineReLogin",
+            dependencies: [
+                .product(name: "CredentialVault", package: "credential-vault"),
+                .product(name: "VaultTesting", package: "credential-vault"),
+            ])
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,92 @@
+// Registers once with OpenID Connect, quits, and from then on logs in with the password, without a browser.
+//
+//     vault-dev --env-file env &  . ./env
+//     swift run OfflineReLogin register      (--scripted lets a program play the person: alice)
+//     swift run OfflineReLogin login
+//
+// The password comes from standard input, so that it is in no argument and no environment.
+
+import CredentialVault
+import Foundation
+import VaultTesting
+
+func setting(_ name: String) throws -> String {
+    guard let value = ProcessInfo.processInfo.environment[name] else {
+        throw VaultError(.configurationInvalid, "\(name) is not set. Start vault-dev and load its environment.")
+    }
+    return value
+}
+
+/// One line of standard input, read into guarded memory byte by byte.
+func readPassword() throws -> SecretBytes {
+    print("Password: ", terminator: "")
+    fflush(stdout)
+    var count = 0
+    let buffer = try SecretBytes(count: 1024) { buffer in
+        while count < buffer.count, read(STDIN_FILENO, buffer.baseAddress?.advanced(by: count), 1) == 1,
+            buffer[count] != UInt8(ascii: "\n")
+        {
+            count += 1
+        }
+    }
+    return try SecretBytes(count: count) { target in
+        buffer.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
+    }
+}
+
+func register(_ vault: Vault, using userAgent: any UserAgent) async throws {
+    // The person signs in at the provider; what comes back is checked before anything is stored.
+    let token = try await vault.auth.performOpenIDConnectLogin(using: userAgent)
+    let password = try readPassword()
+    if let objection = NewPasswordRule.objection(to: password, names: [token.identity.preferredUsername ?? ""]) {
+        throw VaultError(.passwordUnusable, objection)
+    }
+    // An account that is here already keeps its items when the password is its present one.
+    if try await vault.storage.hasRefreshToken(userID: token.account.subject) {
+        try await vault.storage.storeRefreshToken(token, withExistingPassword: password)
+    } else {
+        try await vault.storage.storeRefreshToken(token, withNewPassword: password)
+    }
+    print("\nRegistered \(token.identity.preferredUsername ?? token.account.subject).")
+}
+
+func login(_ vault: Vault) async throws {
+    guard let userID = try await vault.storage.availableUserIDs.first else {
+        throw VaultError(.accountNotFound, "Nobody is registered here. Register first.")
+    }
+    // One call to the key service, which counts wrong passwords, and one to the provider, for a fresh token.
+    try await vault.auth.login(userID: userID, password: try readPassword())
+    let accessToken = try await vault.auth.accessToken()
+    print(
+        "\nLogged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt as Any)."
+    )
+    try await vault.auth.logout()
+    print("Logged out: is anybody logged in? \(await vault.auth.isLoggedIn)")
+}
+
+do {
+    let vault = try await Vault(
+        VaultConfiguration(
+            issuer: setting("CREDENTIAL_VAULT_ISSUER"), clientID: setting("CREDENTIAL_VAULT_CLIENT_ID"),
+            keyServiceURL: setting("CREDENTIAL_VAULT_KEY_SERVICE"),
+            folder: ProcessInfo.processInfo.environment["CREDENTIAL_VAULT_HOME"]))
+    let arguments = CommandLine.arguments.dropFirst()
+    switch arguments.first {
+    case "register":
+        let scripted = ScriptedBrowser(username: "alice", password: "alice-password")
+        try await register(vault, using: arguments.contains("--scripted") ? scripted : SystemBrowser())
+    case "login":
+        try await login(vault)
+    default:
+        print("Usage: OfflineReLogin register [--scripted] | login")
+        exit(64)
+    }
+} catch let error as VaultError {
+    // The code says what to do next; the text is for the person.
+    switch error.code {
+    case .wrongSecret: print("\nTry again: \(error.description)")
+    case .keyLocked, .refreshTokenExpired, .refreshInterrupted: print("\nRegister again: \(error.description)")
+    default: print("\n\(error.description)")
+    }
+    exit(1)
+}

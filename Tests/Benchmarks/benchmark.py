@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""Measures the release programs. Every figure is a ratio of two things measured in turn in the same run, and the spread
+of the repetitions is shown beside it, as a machine that is shared is noisy."""
+
+import argparse
+import contextlib
+import ctypes
+import json
+import os
+import re
+import secrets
+import signal
+import sqlite3
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+PASSWORD = "seven otters juggle"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", required=True, type=Path, help="folder of the release build")
+    parser.add_argument("--rounds", type=int, default=30, help="repetitions of each measurement")
+    parser.add_argument("--seconds", type=int, default=5, help="length of one load on the key service")
+    parser.add_argument("--only", choices=["start", "login", "service"], help="one part of it")
+    options = parser.parse_args()
+    parts = [options.only] if options.only else ["start", "login", "service"]
+    print(f"{os.cpu_count()} cores; load before: {os.getloadavg()[0]:.2f}; rounds: {options.rounds}")
+    with tempfile.TemporaryDirectory() as folder:
+        if "start" in parts or "login" in parts:
+            with development_servers(options.programs, Path(folder)) as environment:
+                if "start" in parts:
+                    start_up(options, Path(folder), environment)
+                if "login" in parts:
+                    login(options, Path(folder), environment)
+        if "service" in parts:
+            key_service(options, Path(folder))
+
+
+# Measuring
+
+
+def report(name, ratio, spread, bound, detail, at_least=False):
+    good = ratio >= bound if at_least else ratio <= bound
+    sign = "≥" if at_least else "≤"
+    print(f"{'ok  ' if good else 'MISS'} {name}: {ratio:.2f} (wanted {sign} {bound:g}; spread {spread}) — {detail}", flush=True)
+
+
+def in_turn(rounds, *actions):
+    """Runs the actions in turn, so that what disturbs the machine disturbs them all; returns the times of each."""
+    times = [[] for _ in actions]
+    for action in actions:
+        action()  # once unmeasured
+    for _ in range(rounds):
+        for index, action in enumerate(actions):
+            begin = time.perf_counter()
+            action()
+            times[index].append(time.perf_counter() - begin)
+    return times
+
+
+def spread(times):
+    ordered = sorted(times)
+    low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
+    return f"{low * 1000:.2f}–{high * 1000:.2f} ms"
+
+
+def run(arguments, environment, expected=0):
+    """Runs a program without a shell and returns its peak memory in MiB."""
+    with open(os.devnull, "r+") as null:
+        pid = os.posix_spawnp(
+            str(arguments[0]), [str(a) for a in arguments], environment,
+            file_actions=[(os.POSIX_SPAWN_DUP2, null.fileno(), 0), (os.POSIX_SPAWN_DUP2, null.fileno(), 1),
+                          (os.POSIX_SPAWN_DUP2, null.fileno(), 2)])
+        _, status, usage = os.wait4(pid, 0)
+    if os.waitstatus_to_exitcode(status) != expected:
+        raise SystemExit(f"{arguments} ended with {os.waitstatus_to_exitcode(status)}")
+    return usage.ru_maxrss / 1024
+
+
+class Argon2:
+    """libargon2 itself: what nothing that uses it can beat."""
+
+    def __init__(self):
+        self.library = ctypes.CDLL("libargon2.so.1")
+
+    def hash(self, lanes):
+        output = ctypes.create_string_buffer(32)
+        status = self.library.argon2id_hash_raw(
+            ctypes.c_uint32(3), ctypes.c_uint32(64 * 1024), ctypes.c_uint32(lanes), PASSWORD.encode(),
+            ctypes.c_size_t(len(PASSWORD)), b"0123456789abcdef", ctypes.c_size_t(16), output, ctypes.c_size_t(32))
+        assert status == 0
+
+
+# Servers
+
+
+@contextlib.contextmanager
+def development_servers(programs, folder):
+    env_file = folder / "env"
+    process = subprocess.Popen(
+        [programs / "vault-dev", "--env-file", env_file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: env_file.exists(), process)
+        environment = dict(os.environ, XDG_CONFIG_HOME=str(folder / "config"))
+        for name, value in re.findall(r"export (\w+)='([^']*)'", env_file.read_text()):
+            environment[name] = value
+        yield environment
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+
+
+def wait_for(condition, process, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise SystemExit("a server did not start")
+        time.sleep(0.02)
+
+
+def register(programs, environment, user, password_file):
+    process = subprocess.Popen(
+        [programs / "vault", "register", "--no-browser", "--password-file", password_file], env=environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    url = next(line.strip() for line in process.stderr if line.startswith("http"))
+    subprocess.run([programs / "vault-dev", "browse", url, "--user", user], check=True, stdout=subprocess.DEVNULL)
+    process.stderr.read()
+    if process.wait(60) != 0:
+        raise SystemExit("registering failed")
+
+
+def fill(store, count):
+    """Adds accounts that nobody opens."""
+    database = sqlite3.connect(store / "vault.sqlite")
+    with database:
+        for number in range(count):
+            row = database.execute(
+                "INSERT INTO account (issuer, subject, email, client_id, key_service_url, device_secret, created_at,"
+                " checksum) VALUES (?, ?, ?, 'c', 'http://127.0.0.1:9', ?, 0, ?)",
+                ("https://filled.example", f"subject-{number}", f"person{number}@filled.example", secrets.token_bytes(32),
+                 bytes(32))).lastrowid
+            database.execute(
+                "INSERT INTO keyslot VALUES (?, ?, 'password', ?, 3, 65536, 4, 'k', ?, 0, 0, ?)",
+                (f"slot-{number}", row, secrets.token_bytes(16), secrets.token_bytes(64), bytes(32)))
+            for name in ("vault/refresh-token", "vault/access-token", "vault/id-token-claims"):
+                database.execute("INSERT INTO item VALUES (?, ?, ?)", (row, name, secrets.token_bytes(300)))
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+
+
+# The parts
+
+
+def start_up(options, folder, environment):
+    password = folder / "password"
+    password.write_text(PASSWORD)
+    environment = dict(environment, CREDENTIAL_VAULT_HOME=str(folder / "three"))
+    register(options.programs, environment, "alice", password)
+    register(options.programs, environment, "bob", password)
+    # The third account comes from a provider of its own.
+    with tempfile.TemporaryDirectory() as other:
+        with development_servers(options.programs, Path(other)) as second:
+            second["CREDENTIAL_VAULT_HOME"] = environment["CREDENTIAL_VAULT_HOME"]
+            register(options.programs, second, "alice", password)
+    environment.pop("CREDENTIAL_VAULT_ISSUER")
+    count = len(json.loads(subprocess.check_output([options.programs / "vault", "users", "--json"], env=environment)))
+    assert count == 3, count
+    vault = options.programs / "vault"
+    results = folder / "hyperfine.json"
+    rounds = {"/bin/true": [], f"{vault} --help": [], f"{vault} users": []}
+    for _ in range(5):  # in turn, with hyperfine's own repetitions inside each turn
+        subprocess.run(
+            ["hyperfine", "-N", "--warmup", "5", "--runs", str(options.rounds * 2), "--style", "none", "--export-json",
+             results, *rounds], env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for result in json.loads(results.read_text())["results"]:
+            rounds[result["command"]] += result["times"]
+    (_, nothing), (_, help_times), (_, user_times) = rounds.items()
+    for name, times in (("vault --help / true", help_times), ("vault users (3 accounts) / true", user_times)):
+        ratio = statistics.median(times) / statistics.median(nothing)
+        report(name, ratio, spread(times), 10,
+               f"{statistics.median(times) * 1000:.2f} ms against {statistics.median(nothing) * 1000:.2f} ms")
+
+
+def login(options, folder, environment):
+    password = folder / "login-password"
+    password.write_text(PASSWORD)
+    argon2 = Argon2()
+    stores = []
+    for count in (10, 10_000):
+        home = folder / f"store-{count}"
+        stores.append(dict(environment, CREDENTIAL_VAULT_HOME=str(home)))
+        register(options.programs, stores[-1], "alice", password)
+        fill(home, count - 1)
+    command = [options.programs / "vault", "login", "--user", "alice@example.com", "--password-file", password]
+    peaks = []
+    few, many, hashes = in_turn(
+        options.rounds, lambda: peaks.append(run(command, stores[0])), lambda: run(command, stores[1]),
+        lambda: argon2.hash(4))
+    ratio = statistics.median(few) / statistics.median(hashes)
+    report("vault login / one Argon2id (t=3, 64 MiB, p=4)", ratio, spread(few), 1.25,
+           f"{statistics.median(few) * 1000:.1f} ms against {statistics.median(hashes) * 1000:.1f} ms ({spread(hashes)})")
+    ratio = statistics.median(many) / statistics.median(few)
+    report("vault login with 10,000 accounts / with 10", ratio, spread(many), 1.05,
+           f"{statistics.median(many) * 1000:.1f} ms against {statistics.median(few) * 1000:.1f} ms")
+    report("peak memory of vault login, MiB", max(peaks), f"{min(peaks):.1f}–{max(peaks):.1f} MiB", 104, "64 MiB of them Argon2's")
+
+
+def key_service(options, folder):
+    data = folder / "service"
+    service = options.programs / "vault-key-service"
+    subprocess.run([service, "init", "--data", data], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    log = open(folder / "service.log", "w+")
+    process = subprocess.Popen([service, "serve", "--data", data, "--listen", "127.0.0.1:0"], stdout=log, stderr=log)
+    try:
+        found = []
+        wait_for(lambda: found.extend(re.findall(r"127\.0\.0\.1:(\d+)", (folder / "service.log").read_text())) or found, process)
+        base = f"http://127.0.0.1:{found[0]}"
+        urllib.request.urlopen(base + "/healthz").read()
+        resident = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())[1]) / 1024
+        report("resident memory of the idle key service, MiB", resident, "one value", 40, "after one request")
+
+        strong = [make_key(base, "cv1." + secrets.token_urlsafe(32)) for _ in range(256)]
+        plain = [make_key(base, secrets.token_hex(6)) for _ in range(16)]
+        scripts = {}
+        for name, bodies in (("strong", strong), ("plain", plain)):
+            scripts[name] = folder / f"{name}.lua"
+            scripts[name].write_text(lua(bodies))
+        health, keys = [], []
+        for _ in range(3):
+            health.append(load(base + "/healthz", options.seconds, 32))
+            keys.append(load(base + "/keyservice/v1/key", options.seconds, 32, scripts["strong"]))
+        report("key service, cv1 secrets / its own healthz, 32 connections", statistics.median(keys) / statistics.median(health),
+               f"{min(keys):.0f}–{max(keys):.0f}/s", 0.4,
+               f"{statistics.median(keys):.0f}/s against {statistics.median(health):.0f}/s ({min(health):.0f}–{max(health):.0f}/s)",
+               at_least=True)
+        raw, served = [], []
+        for _ in range(3):
+            raw.append(raw_argon2(options.seconds))
+            served.append(load(base + "/keyservice/v1/key", options.seconds, 4, scripts["plain"]))
+        report("key service, plain secrets / raw libargon2 on all cores", statistics.median(served) / statistics.median(raw),
+               f"{min(served):.1f}–{max(served):.1f}/s", 0.9,
+               f"{statistics.median(served):.1f}/s against {statistics.median(raw):.1f}/s ({min(raw):.1f}–{max(raw):.1f}/s)",
+               at_least=True)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+def make_key(base, secret):
+    request = urllib.request.Request(
+        base + "/keyservice/v1/createkey", json.dumps({"secret": secret}).encode(), {"Content-Type": "application/json"})
+    return json.dumps({"keyid": json.load(urllib.request.urlopen(request))["keyid"], "secret": secret})
+
+
+def lua(bodies):
+    """A script for wrk: each request asks for the next key, and any answer but 200 is counted."""
+    quoted = ",\n".join(f"[=[{body}]=]" for body in bodies)
+    return f"""
+local bodies = {{ {quoted} }}
+local number = 0
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+request = function()
+  number = number % #bodies + 1
+  return wrk.format(nil, nil, nil, bodies[number])
+end
+"""
+
+
+def load(url, seconds, connections, script=None):
+    """Answers per second under wrk, which has to see nothing but 2xx."""
+    arguments = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s"]
+    text = subprocess.check_output([*arguments, *(["-s", str(script)] if script else []), url], text=True)
+    if "Non-2xx" in text or "Socket errors" in text:
+        raise SystemExit(text)
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1])
+
+
+def raw_argon2(seconds):
+    argon2 = Argon2()
+    counts = [0] * os.cpu_count()
+    end = time.monotonic() + seconds
+
+    def work(index):
+        while time.monotonic() < end:
+            argon2.hash(1)
+            counts[index] += 1
+
+    begin = time.monotonic()
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(counts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(counts) / (time.monotonic() - begin)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+import Foundation
+import GRDB
+import HummingbirdTesting
+import KeyServiceAPI
+import KeyServiceServer
+import Testing
+import VaultCrypto
+
+@Suite struct StoreTests {
+    let temporary: TemporaryFolder
+    let folder: KeyServiceFolder
+
+    init() throws {
+        temporary = try TemporaryFolder()
+        folder = KeyServiceFolder(path: temporary.data)
+    }
+
+    /// Runs a service on the folder, which is made when there is none.
+    func withFolder<R: Sendable>(
+        _ body: @escaping @Sendable (Client) async throws -> R
+    ) async throws -> R {
+        let (store, masterKey) = try folder.openCreatingIfAbsent()
+        defer { store.close() }
+        return try await withService(store: store, masterKey: masterKey, body)
+    }
+
+    private func expectRefusal(
+        _ code: KeyServiceServerError.Code, saying word: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let error = await #expect(throws: KeyServiceServerError.self, sourceLocation: sourceLocation) {
+            try await withFolder { _ in }
+        }
+        #expect(error?.code == code, sourceLocation: sourceLocation)
+        #expect(error?.description.contains(word) == true, sourceLocation: sourceLocation)
+    }
+
+    @Test func restartKeepsKeysAndGuesses() async throws {
+        let made = try await withFolder { client async throws in
+            let made = [try await client.createKey(strongSecret), try await client.createKey("1234")]
+            for key in made { _ = try await client.key(key.keyid, secret: "wrong") }
+            return made
+        }
+        try await withFolder { client async throws in
+            for (key, secret) in zip(made, [strongSecret, "1234"]) {
+                #expect(try await client.key(key.keyid, secret: "wrong").problem?.guessesRemaining == 1)
+                #expect(try await client.key(key.keyid, secret: secret).key?.key == key.key)
+            }
+        }
+        // The guesses given back last are there too after an orderly end.
+        let summaries = try folder.openStore().summaries()
+        #expect(summaries.map(\.wrongGuesses) == [0, 0])
+        #expect(summaries.allSatisfy { $0.lastUsedAt != nil })
+        #expect(summaries.map(\.secretKind) == [.strong, .stretched(.insecureForTests)])
+    }
+
+    @Test func filesAreForTheirOwnerOnly() async throws {
+        try await withFolder { client in _ = try await client.createKey(strongSecret) }
+        #expect(try mode(folder.path) == 0o700)
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+            #expect(try mode(folder.path + "/" + name) == 0o600, "\(name)")
+        }
+    }
+
+    @Test func nothingAtRestIsInClear() async throws {
+        let folder = folder
+        let (made, content) = try await withFolder { client async throws in
+            let made = [try await client.createKey(strongSecret), try await client.createKey("correct horse")]
+            for key in made { _ = try await client.key(key.keyid, longSecret: key.longsecret) }
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(names.contains("keys.sqlite-wal"))
+            var content = Data()
+            for name in names where name != "master.key" {
+                content += try Data(contentsOf: URL(fileURLWithPath: folder.path + "/" + name))
+            }
+            return (made, content)
+        }
+        #expect(content.range(of: Data(made[0].keyid.utf8)) != nil, "the records are in what was read")
+        var secrets = [Data(strongSecret.utf8), Data("correct horse".utf8)]
+        secrets.append(try Data(contentsOf: URL(fileURLWithPath: folder.masterKeyPath)))
+        for key in made {
+            secrets += [Data(key.key.utf8), Data(key.longsecret.utf8), try #require(Data(base64Encoded: key.key))]
+        }
+        for secret in secrets { #expect(content.range(of: secret) == nil) }
+    }
+
+    @Test func missingMasterKeyIsRefused() async throws {
+        try await withFolder { _ in }
+        try FileManager.default.removeItem(atPath: folder.masterKeyPath)
+        await expectRefusal(.configurationInvalid, saying: "master.key does not exist")
+        #expect(!FileManager.default.fileExists(atPath: folder.masterKeyPath), "none is made up")
+    }
+
+    @Test func wrongMasterKeyIsRefusedAndNoGuessIsLost() async throws {
+        let made = try await withFolder { try await $0.createKey(strongSecret) }
+        let right = try Data(contentsOf: URL(fileURLWithPath: folder.masterKeyPath))
+        try Data(right.reversed()).write(to: URL(fileURLWithPath: folder.masterKeyPath))
+        try setMode(0o600, folder.masterKeyPath)
+        await expectRefusal(.configurationInvalid, saying: "not the one that this database was made with")
+        try right.write(to: URL(fileURLWithPath: folder.masterKeyPath))
+        try setMode(0o600, folder.masterKeyPath)
+        let reply = try await withFolder { try await $0.key(made.keyid, secret: strongSecret) }
+        #expect(reply.status == 200)
+    }
+
+    @Test(arguments: ["master.key", "keys.sqlite", ""]) func whatOthersCanReadIsRefused(name: String) async throws {
+        try await withFolder { _ in }
+        try setMode(name.isEmpty ? 0o755 : 0o644, folder.path + "/" + name)
+        await expectRefusal(.configurationInvalid, saying: "open to other users")
+    }
+
+    @Test(arguments: [0, 31, 33]) func masterKeyOfAnotherSizeIsRefused(size: Int) async throws {
+        try await withFolder { _ in }
+        try Data(repeating: 7, count: size).write(to: URL(fileURLWithPath: folder.masterKeyPath))
+        try setMode(0o600, folder.masterKeyPath)
+        await expectRefusal(.configurationInvalid, saying: "does not have 32 bytes")
+    }
+
+    @Test func nothingIsOverwritten() async throws {
+        try folder.create()
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.masterKeyPath))
+        #expect(throws: KeyServiceServerError.self) { try folder.create() }
+        try FileManager.default.removeItem(atPath: folder.path + "/keys.sqlite")
+        #expect(throws: KeyServiceServerError.self) { try folder.create() }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.masterKeyPath)) == before)
+    }
+
+    @Test func masterKeyMayBeElsewhere() async throws {
+        let elsewhere = KeyServiceFolder(path: folder.path, masterKeyFile: temporary.path + "/other.key")
+        try elsewhere.create()
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/master.key"))
+        let (store, masterKey) = try elsewhere.open()
+        try await withService(store: store, masterKey: masterKey) { _ = try await $0.createKey(strongSecret) }
+    }
+
+    @Test func newerDatabaseIsLeftAlone() async throws {
+        try await withFolder { _ = try await $0.createKey(strongSecret) }
+        let path = folder.path + "/keys.sqlite"
+        let queue = try DatabaseQueue(path: path)
+        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('9999')") }
+        try queue.close()
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        await expectRefusal(.storeTooNew, saying: "newer version")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+    }
+
+    @Test func whatIsNoDatabaseIsLeftAlone() async throws {
+        try await withFolder { _ in }
+        let path = folder.path + "/keys.sqlite"
+        let garbage = Data(repeating: 0x5A, count: 8192)
+        try garbage.write(to: URL(fileURLWithPath: path))
+        try setMode(0o600, path)
+        await expectRefusal(.storeUnusable, saying: "cannot be used")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == garbage)
+    }
+
+    @Test func secondServerOnTheSameFolderIsRefused() throws {
+        let (store, _) = try folder.openCreatingIfAbsent()
+        let error = #expect(throws: KeyServiceServerError.self) { try folder.open() }
+        #expect(error?.code == .busy)
+        store.close()
+        try folder.open().store.close()
+    }
+
+    @Test func damagedOrSwappedRecordNeverReleasesAKey() async throws {
+        let made = try await withFolder { client async throws in
+            try await [client.createKey(strongSecret), client.createKey(otherStrongSecret)]
+        }
+        let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
+        try await queue.write { db in
+            // The second key's blobs under the first key's id, and the second one's cut short.
+            try db.execute(
+                sql: """
+                    UPDATE key_record SET (salt, wrapped_by_secret, wrapped_by_long_secret) =
+                        (SELECT salt, wrapped_by_secret, wrapped_by_long_secret FROM key_record WHERE id = ?)
+                    WHERE id = ?
+                    """, arguments: [made[1].keyid, made[0].keyid])
+            try db.execute(
+                sql: "UPDATE key_record SET wrapped_by_secret = x'4356' WHERE id = ?", arguments: [made[1].keyid])
+        }
+        try queue.close()
+        try await withFolder { client async throws in
+            for secret in [strongSecret, otherStrongSecret] {
+                #expect(try await client.key(made[0].keyid, secret: secret).status == 401)
+            }
+            for _ in 1...4 {
+                // Damage is a fault of ours and costs no guess.
+                #expect(try await client.key(made[1].keyid, secret: otherStrongSecret).status == 500)
+            }
+            #expect(try await client.key(made[1].keyid, longSecret: made[1].longsecret).status == 200)
+        }
+    }
+
+    @Test func backupHoldsTheKeysOfItsMoment() async throws {
+        let backup = temporary.path + "/backup.sqlite"
+        let folder = folder
+        let (early, late) = try await withFolder { client async throws in
+            let early = try await client.createKey(strongSecret)
+            _ = try await client.key(early.keyid, secret: "wrong")
+            try folder.openStore().backUp(to: backup)
+            return (early, try await client.createKey(strongSecret))
+        }
+        #expect(try mode(backup) == 0o600)
+        #expect(throws: KeyServiceServerError.self) { try folder.openStore().backUp(to: backup) }
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: folder.path + "/keys.sqlite" + suffix)
+        }
+        try FileManager.default.copyItem(atPath: backup, toPath: folder.path + "/keys.sqlite")
+        try await withFolder { client async throws in
+            #expect(try await client.key(early.keyid, secret: "wrong").problem?.guessesRemaining == 1)
+            #expect(try await client.key(early.keyid, secret: strongSecret).key?.key == early.key)
+            #expect(try await client.key(late.keyid, secret: strongSecret).status == 404)
+        }
+    }
+
+    @Test func deletedKeyLeavesNoTrace() async throws {
+        let made = try await withFolder { try await $0.createKey(strongSecret) }
+        let path = folder.path + "/keys.sqlite"
+        let queue = try DatabaseQueue(path: path)
+        let blob = try await queue.read { try Data.fetchOne($0, sql: "SELECT wrapped_by_secret FROM key_record") }
+        try queue.close()
+        let wrapped = try #require(blob)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).range(of: wrapped) != nil)
+        try folder.openStore().delete(keyID: made.keyid)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).range(of: wrapped) == nil)
+        let reply = try await withFolder { try await $0.key(made.keyid, secret: strongSecret) }
+        #expect(reply.status == 404)
+    }
+}

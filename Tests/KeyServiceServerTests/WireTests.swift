@@ -1,0 +1,76 @@
+import Foundation
+import HummingbirdTesting
+import KeyServiceAPI
+import KeyServiceServer
+import Testing
+
+@Suite struct WireTests {
+    @Test(arguments: [strongSecret, "1234", "pässwörd 🗝️", "cv1.short"])
+    func secretAndLongSecretReleaseTheSameKey(secret: String) async throws {
+        try await withService { client async throws in
+            let made = try await client.createKey(secret)
+            #expect(Data(base64Encoded: made.key)?.count == 32)
+            #expect(made.longsecret.wholeMatch(of: /[A-Za-z0-9_-]{43}/) != nil)
+            for reply in [
+                try await client.key(made.keyid, secret: secret),
+                try await client.key(made.keyid, longSecret: made.longsecret),
+            ] {
+                #expect(reply.status == 200)
+                #expect(reply.key?.keyid == made.keyid)
+                #expect(reply.key?.key == made.key)
+                #expect(reply.key?.longsecret == made.longsecret)
+                #expect(reply.header("Cache-Control") == "no-store")
+            }
+        }
+    }
+
+    @Test func everyKeyIsAnother() async throws {
+        try await withService { client async throws in
+            let first = try await client.createKey(strongSecret)
+            let second = try await client.createKey(strongSecret)
+            #expect(first.keyid != second.keyid)
+            #expect(first.key != second.key)
+            #expect(first.longsecret != second.longsecret)
+            #expect(try await client.key(second.keyid, longSecret: first.longsecret).status == 401)
+        }
+    }
+
+    @Test func unknownKeyIs404() async throws {
+        try await withService { client async throws in
+            let reply = try await client.key(UUID().uuidString, secret: "1234")
+            #expect(reply.status == 404)
+            #expect(reply.problem?.error == "no_such_key")
+            #expect(reply.header("Cache-Control") == "no-store")
+        }
+    }
+
+    @Test(arguments: ["/auth/realms/demo", "/auth/realms/demo/"])
+    func basePathComesFirst(path: String) async throws {
+        try await withService(basePath: path) { client async throws in
+            let body = Array(#"{"secret":"1234"}"#.utf8)
+            #expect(try await client.post("/auth/realms/demo" + KeyServicePath.createKey, body).status == 200)
+            #expect(try await client.post(KeyServicePath.createKey, body).status == 404)
+            #expect(try await client.get("/auth/realms/demo/healthz").status == 200)
+            #expect(try await client.get("/healthz").status == 200)
+            #expect(try await client.get("/readyz").status == 200)
+        }
+    }
+
+    @Test func otherMethodsAre405() async throws {
+        try await withService { client async throws in
+            for path in [KeyServicePath.createKey, KeyServicePath.key] {
+                let reply = try await client.get(path)
+                #expect(reply.status == 405)
+                #expect(reply.header("Allow") == "POST")
+            }
+        }
+    }
+
+    @Test func worksOverRealConnections() async throws {
+        try await withService(setup: .ahc(.http)) { client async throws in
+            let made = try await client.createKey("1234")
+            #expect(try await client.key(made.keyid, secret: "1234").key?.key == made.key)
+            #expect(try await client.get("/readyz").status == 200)
+        }
+    }
+}

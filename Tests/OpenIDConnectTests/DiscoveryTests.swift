@@ -1,0 +1,149 @@
+import HTTPTypes
+import Testing
+import VaultHTTP
+
+@testable import OpenIDConnect
+
+@Suite("Discovery")
+struct DiscoveryTests {
+    static let wellKnown = "https://id.example/realm/.well-known/openid-configuration"
+
+    @Test("reads what the provider says about itself")
+    func reads() async throws {
+        let provider = TestProvider()
+        provider.set { $0.metadata["authorization_response_iss_parameter_supported"] = true }
+        let metadata = try await provider.client().metadata()
+        #expect(metadata.tokenEndpoint == "https://id.example/token")
+        #expect(metadata.revocationEndpoint == "https://id.example/revoke")
+        #expect(metadata.userinfoEndpoint == nil)
+        #expect(metadata.authorizationResponseIssParameterSupported)
+    }
+
+    @Test("100 callers share one request, and later ones ask no more")
+    func singleFlight() async throws {
+        let provider = TestProvider()
+        // The answer is held back until all have asked: afterwards the document is simply there.
+        let crowd = Crowd(100)
+        provider.set { $0.gate = { await crowd.wait() } }
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    crowd.come()
+                    _ = try await client.metadata()
+                }
+            }
+            try await group.waitForAll()
+        }
+        _ = try await client.metadata()
+        #expect(transport.count(of: Self.wellKnown) == 1)
+    }
+
+    @Test("one cancelled caller leaves at once, and the others get their answer from the same request")
+    func cancellation() async throws {
+        let provider = TestProvider()
+        let (started, open) = (Gate(), Gate())
+        provider.set { state in
+            state.gate = {
+                started.open()
+                await open.wait()
+            }
+        }
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let first = Task { try await client.metadata() }
+        await started.wait()
+        let second = Task { try await client.metadata() }
+        first.cancel()
+        // The answer is still held back: only because of its cancellation can the first caller be through.
+        #expect(await errorCode { _ = try await first.value } == .cancelled)
+        open.open()
+        #expect(try await second.value.issuer == TestProvider.issuer)
+        #expect(transport.count(of: Self.wellKnown) == 1)
+    }
+
+    @Test("a failure is not kept")
+    func failureIsNotKept() async throws {
+        let provider = TestProvider()
+        provider.set { $0.gate = { throw HTTPError(.interrupted, authority: "id.example") } }
+        let client = provider.client()
+        let error = await caught { _ = try await client.metadata() }
+        #expect(error?.code == .unavailable)
+        #expect(error?.mayHaveBeenProcessed == false)
+        provider.set { $0.gate = {} }
+        #expect(try await client.metadata().issuer == TestProvider.issuer)
+    }
+
+    @Test(
+        "the issuer must be the configured one, to the slash",
+        arguments: [
+            "https://id.example/realm/", "https://id.example/REALM", "https://evil.example/realm", "",
+        ])
+    func issuerMismatch(named: String) async {
+        let provider = TestProvider()
+        provider.set { $0.metadata["issuer"] = named }
+        #expect(await errorCode { _ = try await provider.client().metadata() } == .invalidAnswer)
+    }
+
+    @Test("an issuer with a slash at the end is asked at the right place")
+    func trailingSlash() async throws {
+        let provider = TestProvider()
+        provider.set { $0.metadata["issuer"] = "https://id.example/realm/" }
+        let client = OpenIDProvider(
+            issuer: "https://id.example/realm/", clientID: "c", transport: provider.transport(), clock: provider.clock)
+        #expect(try await client.metadata().issuer == "https://id.example/realm/")
+    }
+
+    @Test(
+        "endpoints must be https, or on this machine",
+        arguments: [
+            ("https://x.example/t", true), ("http://127.0.0.1:80/t", true), ("http://[::1]/t", true),
+            ("http://localhost:1/t", true), ("http://x.example/t", false), ("http://127.0.0.1.x.example/t", false),
+            ("http://127.0.0.1@x.example/t", false), ("ftp://x.example/t", false), ("/token", false),
+            ("https:///t", false),
+            ("https://x.example/t#f", false), ("https://user:pw@x.example/t", false), ("https://x.example/a b", false),
+        ])
+    func endpointRule(url: String, isAllowed: Bool) async {
+        let provider = TestProvider()
+        provider.set { $0.metadata["token_endpoint"] = url }
+        let code = await errorCode { _ = try await provider.client().metadata() }
+        #expect(code == (isAllowed ? nil : .invalidAnswer))
+    }
+
+    @Test("a missing endpoint is an error", arguments: ["authorization_endpoint", "token_endpoint", "jwks_uri"])
+    func missing(member: String) async {
+        let provider = TestProvider()
+        provider.set { $0.metadata[member] = nil }
+        #expect(await errorCode { _ = try await provider.client().metadata() } == .invalidAnswer)
+    }
+
+    @Test(
+        "odd answers get a code that says what to do",
+        arguments: [
+            (HTTPAnswer.text("<html>", status: 200), OpenIDConnectError.Code.invalidAnswer),
+            (.text("[]", status: 200), .invalidAnswer), (.text("", status: 404), .invalidAnswer),
+            (.text("", status: 302), .invalidAnswer), (.text("<html>", status: 500), .unavailable),
+            (.text("", status: 503), .unavailable), (.text("", status: 429), .unavailable),
+        ])
+    func oddAnswers(answer: HTTPAnswer, code: OpenIDConnectError.Code) async {
+        let transport = ScriptedTransport { _ in answer }
+        let client = TestProvider().client(transport)
+        #expect(await errorCode { _ = try await client.metadata() } == code)
+        // Also for 302: nothing is followed.
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(
+        "settings that cannot be right cause no request",
+        arguments: [
+            ("http://id.example", "c"), ("id.example", "c"), ("", "c"), ("https://id.example?x=1", "c"),
+            ("https://id.example", ""),
+        ])
+    func configuration(issuer: String, clientID: String) async {
+        let transport = TestProvider().transport()
+        let client = OpenIDProvider(issuer: issuer, clientID: clientID, transport: transport, clock: ManualClock())
+        #expect(await errorCode { _ = try await client.metadata() } == .configurationInvalid)
+        #expect(transport.requests.isEmpty)
+    }
+}
