@@ -8,6 +8,7 @@ import sqlite3
 
 import pytest
 from support.person import PASSWORD
+from support.programs import KEY_SERVICE, run
 from support.waiting import wait_until
 
 
@@ -39,7 +40,6 @@ def test_a_right_password_gives_the_guesses_back(alice):
 
 
 def test_80_the_key_was_deleted_at_the_key_service(apart, key_service):
-    from support.programs import KEY_SERVICE, run
     listed = run([KEY_SERVICE, "keys", "list", "--json", "--data", key_service.data]).json
     assert [key["guessesRemaining"] for key in listed] == [3]
     assert run([KEY_SERVICE, "keys", "delete", listed[0]["id"], "--data", key_service.data]).status == 0
@@ -124,30 +124,13 @@ def test_the_lock_of_an_account_is_waited_for(alice):
     (path,) = alice.home.glob(".*.lock")
     with open(path) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        program = alice.start("login", "--password-file", alice.password_file())
-        lock_is_open = lambda: program.pid in holders(path)  # noqa: E731
-        wait_until(lock_is_open, "the program to ask for the lock")
-        assert program.process.poll() is None
-        fcntl.flock(lock, fcntl.LOCK_UN)
-    assert program.wait().status == 0
-
-
-def holders(path):
-    """The ids of the processes that have a file open."""
-    import os
-    from pathlib import Path
-    found = set()
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if os.readlink(link) == str(path):
-                found.add(int(link.parts[2]))
-        except OSError:
-            pass
-    return found
-
-
-def test_77_without_an_answer_to_whether_the_user_exists(alice):
-    assert alice.vault("token", password="").status == 77
+        terminal = alice.terminal("login")
+        terminal.expect("Password of alice: ")
+        terminal.type(PASSWORD)
+        terminal.expect("Signing in")  # shown when it takes longer than half a second
+        assert terminal.child.isalive()
+        assert not alice.vault("status", "--json").json.get("refresh_interrupted_at")
+    assert terminal.end() == 0
 
 
 def test_78_configuration(alice):

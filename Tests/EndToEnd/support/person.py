@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .programs import VAULT, VAULT_DEV, Program, clean_environment, run
 from .terminal import Terminal
+from .waiting import wait_until
 
 PASSWORD = "tangerine-42-umbrella"
 OTHER_PASSWORD = "walrus/violin/77"
@@ -20,6 +21,7 @@ class Person:
         self.config_home = folder / "config"
         self.settings = dict(settings)
         self.children = children
+        self.disk = None  # a SmallDisk that the home is on
 
     @property
     def database(self):
@@ -40,11 +42,14 @@ class Person:
         """Runs `vault` to its end; a password goes through standard input."""
         if password is not None:
             arguments = (*arguments, "--password-file", "-")
-        return run([VAULT, *arguments], self.environment(**(env or {})), password, **options)
+        return run(self.command(VAULT, *arguments), self.environment(**(env or {})), password, **options)
+
+    def command(self, *words):
+        return self.disk.enter(*words) if self.disk else list(words)
 
     def start(self, *arguments, env=None, **options):
         """Runs `vault` in the background."""
-        return self.keep(Program([VAULT, *arguments], self.folder, self.environment(**(env or {})), **options))
+        return self.keep(Program(self.command(VAULT, *arguments), self.folder, self.environment(**(env or {})), **options))
 
     def terminal(self, *arguments, env=None, shell=None):
         """Runs `vault` at a terminal; `shell` is a command line with redirections instead of `arguments`."""
@@ -59,8 +64,11 @@ class Person:
         """Registers an account, the browser being `vault-dev browse`."""
         file = self.password_file(password, f"password-of-{user}")
         program = self.start("register", "--no-browser", "--password-file", file, *arguments, env=env)
-        url = program.wait_for(URL, "err")[1]
-        browsed = run([VAULT_DEV, "browse", url, "--user", user, *(["--deny"] if deny else [])])
+        wait_until(lambda: URL.search(program.err) or program.process.poll() is not None, "the address to open")
+        match = URL.search(program.err)
+        if not match:
+            return program.wait()  # it found a fault before it came to the browser
+        browsed = run([VAULT_DEV, "browse", match[1], "--user", user, *(["--deny"] if deny else [])])
         result = program.wait()
         if not deny and result.status == 0:
             assert browsed.out == "Signed in\n", browsed
