@@ -27,7 +27,8 @@ public enum NewPasswordRule {
         if common.contains(plain) || common.contains(folded) || isRun(core) && core.count >= 4 {
             return "The password is one of those that are tried first."
         }
-        let parts = names.flatMap { $0.lowercased().split { !$0.isLetter && !$0.isNumber } }.map(String.init)
+        let whole = names.map { $0.lowercased() }
+        let parts = whole + whole.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init)
         if parts.contains(where: {
             $0.count >= 3 && (core == $0 || folded.replacingOccurrences(of: $0, with: "").count < 4)
         }) {

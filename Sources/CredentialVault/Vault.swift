@@ -72,7 +72,12 @@ public struct Vault: Sendable {
     /// `$XDG_DATA_HOME/credential-vault`, by default `~/.local/share/credential-vault`.
     public static var standardFolder: String {
         let data = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        return (data ?? NSHomeDirectory() + "/.local/share") + "/credential-vault"
+        return (data ?? homeFolder + "/.local/share") + "/credential-vault"
+    }
+
+    /// `$HOME`, which the XDG specification goes by, or where it is not set what the system knows of the user.
+    package static var homeFolder: String {
+        ProcessInfo.processInfo.environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
     }
 
     /// SQLite blocks, so it is not opened on the cooperative thread pool.

@@ -32,6 +32,11 @@ enum SecretSource {
             defer { close(descriptor) }
             return try Self.read(descriptor, from: path)
         case .descriptor(let descriptor):
+            // A descriptor that was inherited is never close-on-exec. One that this program opened itself always is.
+            let flags = fcntl(descriptor, F_GETFD)
+            guard flags >= 0, flags & FD_CLOEXEC == 0 else {
+                throw VaultError(.configurationInvalid, "The descriptor \(descriptor) is not open.")
+            }
             return try Self.read(descriptor, from: "descriptor \(descriptor)")
         }
     }

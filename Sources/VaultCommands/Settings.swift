@@ -70,7 +70,7 @@ struct Settings {
     /// `$XDG_CONFIG_HOME/credential-vault/config.json`, by default below `~/.config`.
     static var path: String {
         let base = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        return (base ?? NSHomeDirectory() + "/.config") + "/credential-vault/config.json"
+        return (base ?? Vault.homeFolder + "/.config") + "/credential-vault/config.json"
     }
 
     /// Writes one setting to the file, or removes it. Others in the file stay as they are.

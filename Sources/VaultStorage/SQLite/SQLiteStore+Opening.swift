@@ -63,17 +63,19 @@ extension SQLiteStore {
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         return database
     }
+}
 
-    /// Turns what SQLite and the file system say into what a caller can act on.
-    static func translatingBlockingErrors<R>(_ body: () throws -> R) throws -> R {
+/// Turns what SQLite and the file system say into what a caller can act on.
+extension StoreFolder {
+    func translatingBlockingErrors<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch { throw translated(error) }
     }
 
-    static func translatingErrors<R>(_ body: () async throws -> R) async throws -> R {
+    func translatingErrors<R>(_ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch { throw translated(error) }
     }
 
-    private static func translated(_ error: any Error) -> any Error {
+    private func translated(_ error: any Error) -> any Error {
         if error is RowDecodingError {
             // It is not kept as the underlying error: it prints the row, device secret and all.
             return StoreError(.corrupt, "The store is damaged: a value in it is not of its kind.")
@@ -90,15 +92,18 @@ extension SQLiteStore {
             return StoreError(
                 .unreadable, "The store cannot be written: the disk or the file is read-only.", underlying: error)
         case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
-            return StoreError(.unreadable, "The store cannot be opened.", underlying: error)
+            // SQLite needs a file for the memory that its users share, also to read.
+            return StoreError(.unreadable, obstacle ?? "The store cannot be opened.", underlying: error)
         case .SQLITE_ERROR:
             // The statements are fixed and were tried: what does not fit is the database.
             return StoreError(
                 .corrupt, "The store is damaged: it lacks a part. Restore it from a backup.", underlying: error)
         default:
+            // A full disk comes as one of several I/O errors, too.
             return StoreError(
                 .unreadable,
-                "The store cannot be read or written right now (SQLite code \(error.resultCode.rawValue)).",
+                obstacle
+                    ?? "The store cannot be read or written right now (SQLite code \(error.resultCode.rawValue)).",
                 underlying: error)
         }
     }
@@ -109,6 +114,17 @@ extension StoreFolder {
     func lockFile(of id: AccountID) -> String {
         let digest = Checksum.of([Array(id.issuer.utf8), Array(id.subject.utf8)]).prefix(16)
         return path + "/." + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + ".lock"
+    }
+
+    /// What keeps everybody from writing here, when that can be told.
+    private var obstacle: String? {
+        if access(path, W_OK) != 0 {
+            return errno == EROFS
+                ? "The store cannot be used: the disk is read-only." : "The store cannot be used: \(Self.message(errno))."
+        }
+        var info = statvfs()
+        guard statvfs(path, &info) == 0, info.f_bavail == 0 else { return nil }
+        return "The disk is full. Nothing was changed."
     }
 
     func databaseSize() throws -> Int {

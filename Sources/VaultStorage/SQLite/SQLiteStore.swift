@@ -16,7 +16,7 @@ public final class SQLiteStore: SecureStore {
     public init(folder path: String, clock: any Clock<Duration> = ContinuousClock()) throws {
         self.clock = clock
         folder = try StoreFolder(preparing: path)
-        database = try Self.translatingBlockingErrors { [folder] in
+        database = try folder.translatingBlockingErrors { [folder] in
             if !folder.hasDatabase { try Self.create(in: folder) }
             try folder.requirePrivateFiles()
             return try Self.open(folder)
@@ -109,14 +109,14 @@ public final class SQLiteStore: SecureStore {
     }
 
     private func read<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
-        try await Self.translatingErrors { try await database.read(body) }
+        try await folder.translatingErrors { try await database.read(body) }
     }
 
     // MARK: - Writing
 
     public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
         for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
-        try await Self.translatingErrors {
+        try await folder.translatingErrors {
             try await database.write { db in
                 for change in changes { try change.apply(db, to: id) }
             }
@@ -135,7 +135,7 @@ public final class SQLiteStore: SecureStore {
     }
 
     public func checkWritable() async throws {
-        try await Self.translatingErrors {
+        try await folder.translatingErrors {
             try await database.writeWithoutTransaction { db in
                 // Takes the write lock and a page of the log, then takes both back.
                 try db.inTransaction(.immediate) {

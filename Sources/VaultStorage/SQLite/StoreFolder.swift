@@ -66,8 +66,13 @@ struct StoreFolder: Sendable {
     }
 
     private static func reason(_ error: any Error) -> String {
-        let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-        return underlying.map { message(Int32($0.code)) } ?? "it cannot be written"
+        switch (error as? CocoaError)?.code {
+        case .fileWriteVolumeReadOnly: "the disk is read-only"
+        case .fileWriteNoPermission: "permission denied"
+        case .fileWriteOutOfSpace: "the disk is full"
+        case .fileWriteFileExists: "a file is in its place"
+        default: "it cannot be written"
+        }
     }
 }
 

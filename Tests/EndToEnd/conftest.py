@@ -1,0 +1,58 @@
+"""What the tests share: the services, a person with a fresh home, and the certainty that no child outlives its test."""
+
+import pytest
+
+from support.person import Person
+from support.programs import BINARIES
+from support.services import DevelopmentServices, KeyService
+
+
+def pytest_sessionstart(session):
+    missing = [name for name in ("vault", "vault-dev", "vault-key-service") if not (BINARIES / name).exists()]
+    if missing:
+        pytest.exit(f"Build the programs first (swift build): {', '.join(missing)} not in {BINARIES}", 4)
+
+
+@pytest.fixture
+def children():
+    """Whatever a test starts: ended when the test ends, however it ends."""
+    started = []
+    yield started
+    for child in reversed(started):
+        child.kill()
+
+
+@pytest.fixture(scope="session")
+def services(tmp_path_factory):
+    """One `vault-dev` for all tests that leave it alone."""
+    services = DevelopmentServices(tmp_path_factory.mktemp("services"))
+    yield services
+    services.kill()
+
+
+@pytest.fixture
+def own_services(tmp_path, children):
+    """A `vault-dev` of the test's own, to be stopped, killed and started again."""
+    services = DevelopmentServices(tmp_path)
+    children.append(services)
+    return services
+
+
+@pytest.fixture
+def key_service(tmp_path, children):
+    """A `vault-key-service` of the test's own."""
+    service = KeyService(tmp_path)
+    children.append(service)
+    return service
+
+
+@pytest.fixture
+def person(tmp_path, services, children):
+    """Somebody with nothing registered yet."""
+    return Person(tmp_path, services.environment, children)
+
+
+@pytest.fixture
+def alice(person):
+    """Somebody with one account, alice."""
+    return person.registered()

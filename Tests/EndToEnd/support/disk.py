@@ -1,0 +1,44 @@
+"""A small disk that can be filled up or made read-only: a tmpfs in a mount namespace of its own."""
+
+import os
+import re
+
+from .programs import Program, run
+
+
+class SmallDisk:
+    """Mounted on `folder` for the processes that it runs, and for nobody else."""
+
+    def __init__(self, folder, size="16m"):
+        self.folder = folder
+        folder.mkdir()
+        # Without being root, the namespace needs a user namespace, too; in it the user's own files are root's.
+        self.is_root = os.geteuid() == 0
+        unshare = ["unshare", "--mount", *([] if self.is_root else ["--user", "--map-root-user"])]
+        script = f'mount -t tmpfs -o size={size},mode=700 disk "{folder}" && echo mounted && exec sleep infinity'
+        self.holder = Program([*unshare, "sh", "-c", script], folder.parent)
+        self.holder.wait_for(re.compile("mounted"))
+
+    def enter(self, *command):
+        """The command line that runs a command where the disk is mounted."""
+        user = [] if self.is_root else ["--user", "--preserve-credentials"]
+        return ["nsenter", f"--target={self.holder.pid}", "--mount", *user, *map(str, command)]
+
+    def shell(self, script):
+        result = run(self.enter("sh", "-c", script))
+        assert result.status == 0, result
+        return result.out
+
+    def fill(self):
+        """Leaves not a byte free."""
+        run(self.enter("dd", "if=/dev/zero", f"of={self.folder}/filler", "bs=4096"))
+        assert self.shell(f"stat -f -c %a {self.folder}") == "0\n"
+
+    def empty(self):
+        self.shell(f"rm {self.folder}/filler")
+
+    def read_only(self, is_read_only):
+        self.shell(f"mount -o remount,{'ro' if is_read_only else 'rw'} {self.folder}")
+
+    def kill(self):
+        self.holder.kill()

@@ -1,0 +1,153 @@
+"""Glewlwyd, an OpenID provider of Debian's, with an instance that rotates refresh tokens and detects their reuse."""
+
+import gzip
+import shutil
+import socket
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import requests
+
+from .programs import Program
+from .waiting import wait_until
+
+CLIENT = "vault-cli"
+USER = "alice"
+LOGIN_PASSWORD = "correct horse alice"
+
+CONFIGURATION = """
+port={port}
+bind_address="127.0.0.1"
+external_url="{base}"
+login_url="login.html"
+api_prefix="api"
+static_files_path="{folder}/webapp/"
+log_mode="file"
+log_level="INFO"
+log_file="{folder}/glewlwyd.log"
+cookie_secure=0
+cookie_same_site="empty"
+session_expiration=2419200
+session_key="GLEWLWYD2_SESSION_ID"
+admin_scope="g_admin"
+profile_scope="g_profile"
+user_module_path="/usr/lib/glewlwyd/user"
+client_module_path="/usr/lib/glewlwyd/client"
+user_auth_scheme_module_path="/usr/lib/glewlwyd/scheme"
+plugin_module_path="/usr/lib/glewlwyd/plugin"
+use_secure_connection=false
+# Needed also without TLS.
+secure_connection_key_file="/nonexistent"
+secure_connection_pem_file="/nonexistent"
+secure_connection_ca_file="/nonexistent"
+hash_algorithm="SHA512"
+database = {{ type = "sqlite3"; path = "{folder}/glewlwyd.db"; }};
+static_files_mime_types = (
+ {{ extension=".html"; mime_type="text/html" }}, {{ extension=".css"; mime_type="text/css" }},
+ {{ extension=".js"; mime_type="application/javascript" }}, {{ extension=".json"; mime_type="application/json" }},
+ {{ extension=".png"; mime_type="image/png" }}, {{ extension=".woff2"; mime_type="font/woff2" }},
+ {{ extension=".woff"; mime_type="font/woff" }}, {{ extension=".ttf"; mime_type="font/ttf" }},
+ {{ extension=".ico"; mime_type="image/x-icon" }}
+)
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Glewlwyd:
+    def __init__(self, folder):
+        self.folder = folder
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.issuer = f"{self.base}/api/oidc"
+        # It compares redirect URIs exactly, so the port of the callback has to be known when the client is set up.
+        self.redirect_uri = f"http://127.0.0.1:{free_port()}/callback"
+        folder.mkdir()
+        self._make_database()
+        self._copy_web_application()
+        configuration = folder / "glewlwyd.conf"
+        configuration.write_text(CONFIGURATION.format(port=self.port, base=self.base, folder=folder))
+        self.program = Program(["glewlwyd", f"--config-file={configuration}"], folder)
+        try:
+            wait_until(self._answers, "Glewlwyd to answer")
+            self._set_up()
+        except BaseException:
+            self.kill()
+            raise
+
+    def _make_database(self):
+        database = sqlite3.connect(self.folder / "glewlwyd.db")
+        with gzip.open("/usr/share/doc/glewlwyd/database/init.sqlite3.sql.gz", "rt") as script:
+            database.executescript(script.read())
+        database.close()
+
+    def _copy_web_application(self):
+        """Debian's is full of links that leave the folder, which Glewlwyd does not follow."""
+        target = self.folder / "webapp"
+        shutil.copytree("/usr/share/glewlwyd/webapp", target)
+        shutil.rmtree(target / "config.json", ignore_errors=True)
+        (target / "config.json").unlink(missing_ok=True)
+        (source,) = Path("/etc/glewlwyd").glob("config-*.json/config.json")
+        shutil.copy(source, target / "config.json")
+
+    def _answers(self):
+        assert self.program.process.poll() is None, self.program.out + self.program.err
+        try:
+            return requests.get(f"{self.base}/config", timeout=5).ok
+        except requests.ConnectionError:
+            return False
+
+    def _set_up(self):
+        session = requests.Session()
+
+        def post(path, content):
+            answer = session.post(f"{self.base}/api/{path}", json=content, timeout=10)
+            assert answer.status_code == 200, (path, answer.status_code, answer.text)
+
+        post("auth/", {"username": "admin", "password": "password"})
+        private, public = signing_key()
+        post("mod/plugin/", {
+            "module": "oidc", "name": "oidc", "display_name": "oidc", "enabled": True,
+            "parameters": {
+                "iss": self.issuer, "jwt-type": "ecdsa", "jwt-key-size": "256", "key": private, "cert": public,
+                "access-token-duration": 3600, "refresh-token-duration": 1209600, "code-duration": 60,
+                "refresh-token-rolling": True, "refresh-token-one-use": "always",
+                "allow-non-oidc": True, "auth-type-code-enabled": True, "auth-type-code-revoke-replayed": True,
+                "auth-type-token-enabled": False, "auth-type-id-token-enabled": True, "auth-type-none-enabled": True,
+                "auth-type-password-enabled": False, "auth-type-client-enabled": False,
+                "auth-type-device-enabled": False, "auth-type-refresh-enabled": True,
+                "jwks-show": True, "subject-type": "public", "name-claim": "mandatory", "email-claim": "mandatory",
+                "scope-claim": "no", "allowed-scope": ["openid", "profile", "email", "offline_access"],
+                "pkce-allowed": True, "pkce-method-plain-allowed": False, "pkce-required": False,
+                "pkce-required-public-client": True,
+                "introspection-revocation-allowed": True, "introspection-revocation-allow-target-client": True,
+                "introspection-revocation-auth-scope": [],
+                "session-management-allowed": False, "front-channel-logout-allowed": False,
+                "back-channel-logout-allowed": False, "register-client-allowed": False,
+            }})
+        for scope in ("profile", "email", "offline_access"):
+            post("scope/", {"name": scope, "display_name": scope, "description": scope, "password_required": False})
+        post("user/", {
+            "username": USER, "name": "Alice", "email": "alice@example.test", "password": LOGIN_PASSWORD,
+            "enabled": True, "scope": ["g_profile", "openid", "profile", "email", "offline_access"]})
+        post("client/", {
+            "client_id": CLIENT, "name": "Vault", "confidential": False, "enabled": True, "scope": [],
+            "authorization_type": ["code", "refresh_token", "delete_token"], "redirect_uri": [self.redirect_uri],
+            "token_endpoint_auth_method": ["none"]})
+
+    def kill(self):
+        self.program.kill()
+
+
+def signing_key():
+    """A P-256 key pair as PEM."""
+    def openssl(*arguments, text=b""):
+        return subprocess.run(["openssl", *arguments], input=text, capture_output=True, check=True).stdout
+
+    private = openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+    return private.decode(), openssl("pkey", "-pubout", text=private).decode()

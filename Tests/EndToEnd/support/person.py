@@ -1,0 +1,103 @@
+"""Somebody who uses the command `vault`: a home of their own, and the settings of the services."""
+
+import os
+import re
+import sqlite3
+from pathlib import Path
+
+from .programs import VAULT, VAULT_DEV, Program, clean_environment, run
+from .terminal import Terminal
+from .waiting import wait_until
+
+PASSWORD = "tangerine-42-umbrella"
+OTHER_PASSWORD = "walrus/violin/77"
+URL = re.compile(r"^(http://\S+)$", re.M)
+
+
+class Person:
+    def __init__(self, folder, settings, children):
+        self.folder = folder
+        self.home = folder / "home"
+        self.config_home = folder / "config"
+        self.settings = dict(settings)
+        self.children = children
+        self.disk = None  # a SmallDisk that the home is on
+
+    @property
+    def database(self):
+        return self.home / "vault.sqlite"
+
+    def environment(self, **more):
+        folders = {"CREDENTIAL_VAULT_HOME": self.home, "XDG_CONFIG_HOME": self.config_home}
+        return clean_environment(**{**folders, **self.settings, **more})
+
+    def password_file(self, password=PASSWORD, name="password"):
+        path = self.folder / name
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(password + "\n")
+        return path
+
+    def vault(self, *arguments, password=None, env=None, **options):
+        """Runs `vault` to its end; a password goes through standard input."""
+        if password is not None:
+            arguments = (*arguments, "--password-file", "-")
+        return run(self.command(VAULT, *arguments), self.environment(**(env or {})), password, **options)
+
+    def command(self, *words):
+        return self.disk.enter(*words) if self.disk else list(words)
+
+    def start(self, *arguments, env=None, **options):
+        """Runs `vault` in the background."""
+        return self.keep(Program(self.command(VAULT, *arguments), self.folder, self.environment(**(env or {})), **options))
+
+    def terminal(self, *arguments, env=None, shell=None):
+        """Runs `vault` at a terminal; `shell` is a command line with redirections instead of `arguments`."""
+        command = [VAULT, *arguments] if shell is None else ["/bin/sh", "-c", shell]
+        return self.keep(Terminal(command, self.environment(**{"TERM": "xterm", "VAULT": VAULT, **(env or {})})))
+
+    def keep(self, child):
+        self.children.append(child)
+        return child
+
+    def register(self, *arguments, user="alice", password=PASSWORD, deny=False, env=None):
+        """Registers an account, the browser being `vault-dev browse`."""
+        file = self.password_file(password, f"password-of-{user}")
+        program = self.start("register", "--no-browser", "--password-file", file, *arguments, env=env)
+        wait_until(lambda: URL.search(program.err) or program.process.poll() is not None, "the address to open")
+        match = URL.search(program.err)
+        if not match:
+            return program.wait()  # it found a fault before it came to the browser
+        browsed = run([VAULT_DEV, "browse", match[1], "--user", user, *(["--deny"] if deny else [])])
+        result = program.wait()
+        if not deny and result.status == 0:
+            assert browsed.out == "Signed in\n", browsed
+        return result
+
+    def registered(self, *arguments, **options):
+        """Registers an account that has to come about."""
+        result = self.register(*arguments, **options)
+        assert result.status == 0, result
+        return self
+
+    def stored(self):
+        """Everything that is in the database, to prove that nothing was lost or changed."""
+        database = sqlite3.connect(self.database)
+        try:
+            return list(database.iterdump())
+        finally:
+            database.close()
+
+    def files(self):
+        """Everything that is on the disk, by name, for a database that cannot be read."""
+        return {path.name: path.read_bytes() for path in sorted(self.home.iterdir()) if path.is_file()}
+
+    def sql(self, statement, *parameters):
+        """Changes or reads the database behind the program's back."""
+        database = sqlite3.connect(self.database, isolation_level=None)
+        try:
+            rows = database.execute(statement, parameters).fetchall()
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return rows
+        finally:
+            database.close()

@@ -1,0 +1,57 @@
+"""The development identity provider and the key service, each as a process of its own."""
+
+import re
+import shlex
+
+from .programs import KEY_SERVICE, VAULT_DEV, Program, run
+
+
+class DevelopmentServices:
+    """`vault-dev`: an identity provider with the users alice and bob, and a key service."""
+
+    def __init__(self, folder, *options):
+        self.folder = folder
+        self.options = options
+        self.environment = {}
+        self.start()
+
+    def start(self):
+        self.program = Program([VAULT_DEV, "--data", self.folder / "vault-dev", *self.options], self.folder)
+        self.program.wait_for(re.compile("Ctrl-C stops both"), "err")
+        for line in self.program.out.splitlines():
+            name, value = shlex.split(line)[1].split("=", 1)
+            self.environment[name] = value
+
+    @property
+    def issuer(self):
+        return self.environment["CREDENTIAL_VAULT_ISSUER"]
+
+    @property
+    def key_service(self):
+        return self.environment["CREDENTIAL_VAULT_KEY_SERVICE"]
+
+    def kill(self):
+        self.program.kill()
+
+
+class KeyService:
+    """`vault-key-service serve` on a data folder of its own."""
+
+    def __init__(self, folder, *options):
+        self.folder = folder
+        self.data = folder / "keys"
+        self.options = options
+        self.listen = "127.0.0.1:0"
+        made = run([KEY_SERVICE, "init", "--data", self.data])
+        assert made.status == 0, made
+        self.start()
+
+    def start(self):
+        """Starts it; after the first time, at the same address."""
+        self.program = Program(
+            [KEY_SERVICE, "serve", "--data", self.data, "--listen", self.listen, *self.options], self.folder)
+        self.url = self.program.wait_for(re.compile(r"^Listening on (http://\S+)$", re.M))[1]
+        self.listen = re.match(r"http://([^/]+)", self.url)[1]
+
+    def kill(self):
+        self.program.kill()

@@ -1,0 +1,71 @@
+"""A program at a terminal of its own: a pseudo terminal that also is the program's /dev/tty."""
+
+import fcntl
+import os
+import signal
+import struct
+import termios
+
+import pexpect
+
+from .waiting import PATIENCE, wait_until
+
+TIOCGPTN = 0x80045430
+
+
+class Terminal:
+    def __init__(self, command, environment):
+        # The shell waits until the terminal's mode was noted down.
+        self.child = pexpect.spawn(
+            "/bin/sh", ["-c", 'read -r _; exec "$@"', "sh", *map(str, command)], env=environment, timeout=PATIENCE,
+            encoding="utf-8", dimensions=(50, 200))
+        self.child.delaybeforesend = None
+        self.shown = ""
+        # Kept open, as a shell would: the terminal outlives the program, and its mode can be looked at afterwards.
+        number = struct.unpack("I", fcntl.ioctl(self.child.child_fd, TIOCGPTN, bytes(4)))[0]
+        self.device = os.open(f"/dev/pts/{number}", os.O_RDWR | os.O_NOCTTY)
+        self.original_mode = self.mode
+        self.child.sendline()
+
+    @property
+    def mode(self):
+        return termios.tcgetattr(self.device)
+
+    @property
+    def echoes(self):
+        return bool(self.mode[3] & termios.ECHO)
+
+    def expect(self, text):
+        """Waits until the text is shown."""
+        self.child.expect_exact(text)
+        self.shown += self.child.before + self.child.after
+
+    def type(self, line):
+        self.child.sendline(line)
+
+    def press(self, key):
+        """Presses Ctrl and a key."""
+        self.child.sendcontrol(key)
+
+    def end(self):
+        """Waits for the end and returns the exit status, negative for a signal."""
+        # As the device is held open, there is no end of file to wait for: the program's end is looked for instead.
+        def look():
+            alive = self.child.isalive()
+            try:
+                while True:
+                    self.shown += self.child.read_nonblocking(4096, timeout=0)
+            except (pexpect.TIMEOUT, pexpect.EOF):
+                pass
+            return not alive
+        wait_until(look, "the end of the program")
+        return self.child.exitstatus if self.child.signalstatus is None else -self.child.signalstatus
+
+    def kill(self):
+        if self.child.isalive():
+            self.child.kill(signal.SIGKILL)
+            self.child.wait()
+        self.child.close()
+        if self.device is not None:
+            os.close(self.device)
+            self.device = None

@@ -1,0 +1,117 @@
+"""What is left when the command dies at the worst moments (debug builds kill themselves at a named point)."""
+
+import signal
+
+import pytest
+from support.person import OTHER_PASSWORD, PASSWORD
+
+BOB_PASSWORD = "bob has his own one"
+
+
+def kill_at(point):
+    return {"CREDENTIAL_VAULT_FAULT": point}
+
+
+@pytest.fixture
+def two(alice):
+    """Alice, and bob in the same store, with an item of an app (as a row: the command cannot make one yet)."""
+    alice.registered(user="bob", password=BOB_PASSWORD)
+    alice.sql("INSERT INTO item SELECT id, 'app/note', x'00' FROM account")
+    return alice
+
+
+def rows_of(person, user):
+    """All of an account's rows but its tokens."""
+    return (
+        person.sql("SELECT issuer, subject, alias, email, device_secret, checksum FROM account"
+                   " WHERE preferred_username = ?", user),
+        person.sql("SELECT keyslot.* FROM keyslot JOIN account ON account.id = account_id"
+                   " WHERE preferred_username = ?", user),
+        person.sql("SELECT name FROM item JOIN account ON account.id = account_id WHERE preferred_username = ?", user))
+
+
+def bobs(person):
+    return rows_of(person, "bob") + tuple(
+        person.sql("SELECT sealed FROM item JOIN account ON account.id = account_id"
+                   " WHERE preferred_username = 'bob' ORDER BY name"))
+
+
+@pytest.mark.parametrize("command", [["login"], ["token", "--refresh"]], ids=" ".join)
+@pytest.mark.parametrize("point", ["refresh-marked", "refresh-answered", "refresh-committed"])
+def test_a_crash_during_a_refresh(two, point, command):
+    of_alice, of_bob = rows_of(two, "alice"), bobs(two)
+    died = two.vault(*command, "--user", "alice", password=PASSWORD, env=kill_at(point))
+    assert (died.status, died.out) == (-signal.SIGKILL, "")
+    assert rows_of(two, "alice") == of_alice and bobs(two) == of_bob
+
+    interrupted = two.vault("status", "--user", "alice", "--json").json.get("refresh_interrupted_at")
+    assert bool(interrupted) == (point != "refresh-committed")
+    again = two.vault("login", "--user", "alice", "--json", password=PASSWORD)
+    if point == "refresh-answered":
+        # The provider rotated the token, and its answer died with the program: this can only be said.
+        assert (again.status, again.error["code"]) == (81, "refreshInterrupted")
+        assert "cut off" in again.error["message"] and "Register again" in again.error["message"]
+        two.registered()
+        again = two.vault("login", "--user", "alice", password=PASSWORD)
+    assert again.status == 0
+    assert not two.vault("status", "--user", "alice", "--json").json.get("refresh_interrupted_at")
+    assert rows_of(two, "alice") == of_alice
+    assert bobs(two) == of_bob
+    assert two.vault("login", "--user", "bob", password=BOB_PASSWORD).status == 0
+
+
+@pytest.mark.parametrize("point, works, fails", [
+    ("password-key-created", PASSWORD, OTHER_PASSWORD), ("password-staged", PASSWORD, OTHER_PASSWORD),
+    ("password-verified", PASSWORD, OTHER_PASSWORD), ("password-swapped", OTHER_PASSWORD, PASSWORD),
+])
+def test_a_crash_during_a_change_of_password(two, point, works, fails):
+    of_bob = bobs(two)
+    new = two.password_file(OTHER_PASSWORD, "new")
+    change = ("passwd", "--user", "alice", "--new-password-file", new)
+    died = two.vault(*change, password=PASSWORD, env=kill_at(point))
+    assert (died.status, died.out) == (-signal.SIGKILL, "")
+
+    assert two.vault("login", "--user", "alice", password=works).status == 0
+    assert two.vault("login", "--user", "alice", password=fails).status == 77
+    assert two.vault("status", "--user", "alice", "--json").json["account"]["keyslots"] == ["password"]
+    assert bobs(two) == of_bob
+    # The next change works, and clears away what was left.
+    third = two.password_file("a third password", "third")
+    change = ("passwd", "--user", "alice", "--new-password-file", third)
+    assert two.vault(*change, password=works).status == 0
+    assert two.vault("login", "--user", "alice", password="a third password").status == 0
+    assert two.sql("SELECT count(*) FROM keyslot") == [(2,)]
+    assert two.vault("login", "--user", "bob", password=BOB_PASSWORD).status == 0
+
+
+def test_twenty_programs_refresh_at_once(two):
+    """The provider rotates and revokes everything on reuse: one wrong order, and the account is lost."""
+    file = two.password_file()
+    programs = [two.start("token", "--refresh", "--user", "alice", "--password-file", file) for _ in range(20)]
+    results = [program.wait(120) for program in programs]
+    assert {(result.status, result.err) for result in results} == {(0, "")}
+    assert all(len(result.out.split()) == 1 for result in results)
+    assert two.vault("login", "--user", "alice", password=PASSWORD).status == 0
+
+
+def test_changing_the_password_twice_at_once(alice):
+    first = alice.password_file("the first new one", "first")
+    second = alice.password_file("the second new one", "second")
+    old = alice.password_file()
+    programs = [alice.start("passwd", "--password-file", old, "--new-password-file", new) for new in (first, second)]
+    statuses = [program.wait().status for program in programs]
+    # One of them changed it. The other found that out in time, or only when its old password was wrong already.
+    assert statuses.count(0) == 1 and set(statuses) <= {0, 75, 77, 80}, [program.err for program in programs]
+    winner = ("the first new one", "the second new one")[statuses.index(0)]
+    assert alice.vault("login", password=winner).status == 0
+
+
+def test_an_account_that_is_deleted_while_another_program_uses_it(two):
+    programs = [
+        two.start("token", "--refresh", "--user", "alice", "--password-file", two.password_file()),
+        two.start("delete", "--user", "alice", "--yes"),
+    ]
+    statuses = [program.wait().status for program in programs]
+    assert statuses[0] in (0, 66) and statuses[1] == 0, [program.err for program in programs]
+    assert [user["preferred_username"] for user in two.vault("users", "--json").json] == ["bob"]
+    assert two.vault("login", "--user", "bob", password=BOB_PASSWORD).status == 0

@@ -1,0 +1,84 @@
+"""A disk that is full or read-only."""
+
+import signal
+
+import pytest
+from support.disk import SmallDisk
+from support.person import OTHER_PASSWORD, PASSWORD
+from support.waiting import wait_until
+
+
+@pytest.fixture
+def disk(tmp_path, children):
+    disk = SmallDisk(tmp_path / "disk")
+    children.append(disk)
+    return disk
+
+
+@pytest.fixture
+def alice(person, disk):
+    person.disk = disk
+    person.home = disk.folder / "home"
+    return person.registered()
+
+
+def contents(alice):
+    """The database as it is on the disk, read where the disk is mounted."""
+    return alice.disk.shell(f"sqlite3 -readonly 'file:{alice.database}?immutable=1' .dump")
+
+
+def test_a_full_disk(alice, disk):
+    before = contents(alice)
+    disk.fill()
+    for arguments in (["login"], ["token", "--refresh"]):
+        result = alice.vault(*arguments, password=PASSWORD)
+        assert (result.status, result.out) == (1, "")
+        assert "disk is full" in result.err, result
+    new = alice.password_file(OTHER_PASSWORD, "new")
+    result = alice.vault("passwd", "--new-password-file", new, password=PASSWORD)
+    assert result.status == 1 and "disk is full" in result.err, result
+    assert alice.register(user="bob").status == 1
+    disk.empty()
+    assert contents(alice) == before
+    # The provider was not asked: the stored token is still the newest one.
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_a_disk_that_fills_up_while_the_provider_answers(alice, disk, own_services, key_service):
+    """Room for the new token is set aside before the provider rotates the old one."""
+    assert alice.vault("delete", "--yes").status == 0
+    alice.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
+    alice.registered()
+    own_services.program.signal(signal.SIGSTOP)
+    program = alice.start("login", "--password-file", alice.password_file())
+    wait_until(lambda: alice.vault("status", "--json").json.get("refresh_interrupted_at"), "the refresh to begin")
+    disk.fill()
+    own_services.program.signal(signal.SIGCONT)
+    result = program.wait()
+    assert result.status == 0, result
+    disk.empty()
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_a_read_only_disk(alice, disk):
+    before = contents(alice)
+    disk.read_only(True)
+    for arguments in (["login"], ["token", "--refresh"]):
+        result = alice.vault(*arguments, password=PASSWORD)
+        assert result.status == 1 and "read-only" in result.err, result
+    for arguments in (["users"], ["delete", "--yes"]):
+        result = alice.vault(*arguments)
+        assert result.status == 1 and "read-only" in result.err, result
+    result = alice.register(user="bob")
+    assert result.status == 1 and "Open this address" not in result.err
+    disk.read_only(False)
+    assert contents(alice) == before
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_a_read_only_disk_without_a_store(person, disk):
+    person.disk = disk
+    person.home = disk.folder / "home"
+    disk.read_only(True)
+    result = person.vault("users")
+    assert result.status == 1 and "ead-only" in result.err, result

@@ -1,0 +1,189 @@
+"""What goes where: results on standard output, everything else on standard error, JSON on request."""
+
+import re
+import shutil
+import time
+
+import pytest
+from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import KEY_SERVICE, VAULT, VAULT_DEV, run
+
+COMMANDS = [
+    "register", "login", "token", "users", "status", "logout", "delete", "passwd", "doctor", "config", "completion",
+    "config get", "config set", "config path",
+]
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_every_command_has_help(person, command):
+    result = person.vault(*command.split(), "--help")
+    assert (result.status, result.err) == (0, "")
+    assert "USAGE: vault" in result.out
+    assert "OVERVIEW:" in result.out
+
+
+@pytest.mark.parametrize(
+    "program, command", [(KEY_SERVICE, c) for c in ["", "serve", "init", "keys list", "keys unlock", "backup"]]
+    + [(VAULT_DEV, ""), (VAULT_DEV, "browse")])
+def test_the_other_programs_have_help(program, command):
+    result = run([program, *command.split(), "--help"])
+    assert (result.status, result.err) == (0, "")
+    assert "USAGE:" in result.out
+
+
+def test_the_version_is_printed(person):
+    result = person.vault("--version")
+    assert result.status == 0
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", result.out)
+
+
+def test_token_prints_the_token_and_nothing_else(alice):
+    result = alice.vault("token", password=PASSWORD)
+    assert (result.status, result.err) == (0, "")
+    assert re.fullmatch(r"[\x21-\x7e]{20,}\n", result.out)
+
+
+def test_a_valid_token_is_kept_and_a_new_one_is_had_on_request(alice):
+    first = alice.vault("token", password=PASSWORD).out
+    assert alice.vault("token", password=PASSWORD).out == first
+    assert alice.vault("token", "--refresh", password=PASSWORD).out != first
+    # vault-dev's tokens live 300 seconds.
+    second = alice.vault("token", password=PASSWORD).out
+    assert alice.vault("token", "--min-valid", "3600", password=PASSWORD).out not in (first, second)
+
+
+def test_the_address_to_open_stands_alone_on_standard_error(person):
+    result = person.register("--json")
+    assert result.status == 0
+    assert result.json["preferred_username"] == "alice"
+    assert re.fullmatch(r"http://\S+\n", result.err)
+
+
+def test_every_result_is_available_as_json(alice, services):
+    issuer = services.issuer
+
+    def json(*arguments, **options):
+        result = alice.vault(*arguments, "--json", **options)
+        assert (result.status, result.err) == (0, ""), result
+        return result.json
+
+    (user,) = json("users")
+    assert user["issuer"] == issuer and user["email"] == "alice@example.com" and user["keyslots"] == ["password"]
+    login = json("login", password=PASSWORD)
+    assert login["issuer"] == issuer and login["subject"] == user["subject"]
+    token = json("token", password=PASSWORD)
+    assert token.keys() == {"access_token", "expires_at", "scope", "token_type"}
+    assert token["token_type"] == "Bearer" and "offline_access" in token["scope"].split()
+    seconds = time.mktime(time.strptime(token["expires_at"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone - time.time()
+    assert 0 < seconds <= 301
+    status = json("status")
+    assert status["has_refresh_token"] and status["has_access_token"] and status["account"] == user
+    new = alice.password_file(OTHER_PASSWORD, "new")
+    assert json("passwd", "--new-password-file", new, password=PASSWORD) == {"changed": True}
+    assert {check["outcome"] for check in json("doctor")} <= {"ok", "warn"}
+    assert json("config", "get")["issuer"] == issuer
+    assert json("config", "path")["path"].endswith("/credential-vault/config.json")
+    assert json("config", "set", "scopes", "openid offline_access") == {"scopes": "openid offline_access"}
+    assert json("logout") == {"logged_out": True}
+    assert not json("status")["has_access_token"]
+    assert json("logout", "--everywhere", password=OTHER_PASSWORD)["revoked"] is True
+    assert json("delete", "--yes")["deleted"] is True
+    assert json("users") == []
+
+
+@pytest.mark.parametrize(
+    "arguments, status, code",
+    [
+        (["login", "--user", "nobody", "--password-file", "-"], 66, "accountNotFound"),
+        (["login", "--nonsense"], 64, "usage"),
+        (["token", "--min-valid", "-1"], 64, "usage"),
+        (["login"], 78, "configurationInvalid"),
+        (["config", "get", "home-town"], 64, "usage"),
+        (["register", "--issuer", "http://login.example.com", "--password-file", "/dev/null"], 78,
+         "configurationInvalid"),
+    ])
+def test_errors_are_json_on_standard_error(alice, arguments, status, code):
+    result = alice.vault(*arguments, "--json")
+    assert (result.status, result.out) == (status, "")
+    assert result.error["code"] == code and result.error["message"]
+
+
+def test_a_wrong_password_as_json_tells_the_guesses_left(alice):
+    result = alice.vault("login", "--json", password="not the password")
+    assert result.status == 77
+    assert (result.error["code"], result.error["guesses_remaining"]) == ("wrongSecret", 2)
+
+
+def test_two_accounts_that_match_are_both_listed(alice):
+    alice.registered("--alias", "alice@example.com", user="bob")
+    result = alice.vault("status", "--user", "alice@example.com", "--json")
+    assert (result.status, result.error["code"]) == (66, "accountAmbiguous")
+    subjects = {user["subject"] for user in alice.vault("users", "--json").json}
+    assert {account["subject"] for account in result.error["accounts"]} == subjects
+    assert alice.vault("status", "--json").error["code"] == "accountAmbiguous"
+
+
+@pytest.mark.parametrize("arguments", [["users"], ["status"], ["doctor"], ["config", "get"], ["--help"]])
+def test_no_escape_sequences_without_a_terminal(alice, arguments):
+    result = alice.vault(*arguments)
+    assert result.status == 0
+    assert "\x1b" not in result.out + result.err
+
+
+def test_nothing_but_the_result_on_a_dumb_terminal(alice):
+    for setting in ({"TERM": "dumb"}, {"NO_COLOR": "1"}):
+        terminal = alice.terminal("login", env=setting)
+        terminal.expect("Password of alice: ")
+        terminal.type(PASSWORD)
+        assert terminal.end() == 0
+        assert "\x1b[3" not in terminal.shown
+        assert setting != {"TERM": "dumb"} or "\x1b" not in terminal.shown
+
+
+def test_control_characters_of_a_stored_name_do_not_reach_the_terminal(alice):
+    alice.sql("UPDATE account SET alias = ?", "evil\x1b]0;title\x07")
+    for command in ("users", "status"):
+        result = alice.vault(command)
+        assert result.status == 0 and "\x1b" not in result.out and "\x07" not in result.out
+    assert "\x1b" not in alice.vault("login", password=PASSWORD).out
+
+
+def test_a_reader_that_goes_away_is_no_crash(alice):
+    result = run(["bash", "-c", '"$0" status | true; exit ${PIPESTATUS[0]}', VAULT], alice.environment())
+    assert (result.status, result.err) == (0, "")
+
+
+def test_doctor_says_what_is_wrong_and_fails(alice):
+    result = alice.vault("doctor", "--json", "--issuer", "http://127.0.0.1:1")
+    assert result.status == 1
+    (check,) = [check for check in result.json if check["name"] == "issuer"]
+    assert check["outcome"] == "fail" and check["finding"] and check["advice"]
+
+
+@pytest.mark.parametrize("shell, check", [("bash", ["bash", "-c"]), ("zsh", ["zsh", "-fc"]), ("fish", ["fish", "-Nc"])])
+def test_the_completion_script_loads(person, shell, check):
+    result = person.vault("completion", shell)
+    assert (result.status, result.err) == (0, "")
+    assert "passwd" in result.out
+    script = person.folder / "script"
+    script.write_text(result.out)
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    prepare = "autoload -Uz compinit && compinit -u -D && " if shell == "zsh" else ""
+    loaded = run([*check, f"{prepare}. '{script}'" + ("; complete -p vault" if shell == "bash" else "")])
+    assert (loaded.status, loaded.err) == (0, "")
+
+
+def test_bash_completes_a_subcommand(person):
+    script = person.folder / "script"
+    script.write_text(person.vault("completion", "bash").out)
+    program = f'. "{script}"; COMP_WORDS=(vault pas); COMP_CWORD=1; COMP_LINE="vault pas"; COMP_POINT=9; ' \
+        'f=$(complete -p vault | sed -E "s/.*-F ([^ ]+).*/\\1/"); $f vault pas vault; echo "${COMPREPLY[*]}"'
+    result = run(["bash", "-c", program])
+    assert "passwd" in result.out.split(), result
+
+
+def test_help_without_arguments(person):
+    result = person.vault()
+    assert result.status == 0
+    assert "SUBCOMMANDS:" in result.out

@@ -1,0 +1,239 @@
+"""The command at a terminal: prompts, echo, Ctrl-C and Ctrl-D."""
+
+import re
+import signal
+import termios
+
+import pytest
+from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import VAULT_DEV, run
+
+
+ADDRESS = re.compile(r"^(http://\S+)\r\n", re.M)  # alone on its line, so that it can be copied
+
+
+def browse(terminal, user="alice"):
+    """Follows the address that `vault register --no-browser` shows."""
+    terminal.child.expect(ADDRESS)
+    terminal.shown += terminal.child.before + terminal.child.after
+    assert run([VAULT_DEV, "browse", terminal.child.match[1], "--user", user]).status == 0
+
+
+def test_the_password_is_asked_for_without_echo(alice):
+    terminal = alice.terminal("login")
+    terminal.expect("Password of alice: ")
+    assert terminal.original_mode[3] & termios.ECHO and not terminal.echoes
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert "Signed in as alice." in terminal.shown
+    assert PASSWORD not in terminal.shown
+    assert terminal.mode == terminal.original_mode
+
+
+def test_it_asks_on_the_terminal_when_everything_is_redirected(alice):
+    out, err = alice.folder / "out", alice.folder / "err"
+    terminal = alice.terminal(shell=f'exec "$VAULT" token </dev/null >"{out}" 2>"{err}"')
+    terminal.expect("Password of alice: ")
+    assert not terminal.echoes
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert re.fullmatch(r"\S+\n", out.read_text())
+    assert err.read_text() == ""
+    assert PASSWORD not in terminal.shown
+
+
+@pytest.mark.parametrize(
+    "arguments, prompt",
+    [
+        (["login"], "Password of alice: "), (["token"], "Password of alice: "),
+        (["passwd"], "Present password of alice: "), (["logout", "--everywhere"], "Password of alice: "),
+        (["delete"], "[y/N] "),
+    ], ids=lambda value: value[0] if isinstance(value, list) else "")
+@pytest.mark.parametrize("key", ["c", "d"])
+def test_ctrl_c_and_ctrl_d_at_a_prompt_cancel(alice, arguments, prompt, key):
+    before = alice.stored()
+    terminal = alice.terminal(*arguments)
+    terminal.expect(prompt)
+    terminal.press(key)
+    assert terminal.end() == 82
+    assert terminal.mode == terminal.original_mode
+    assert "ancelled" in terminal.shown
+    assert alice.stored() == before
+
+
+def test_sigterm_at_a_prompt_restores_the_terminal(alice):
+    terminal = alice.terminal("login")
+    terminal.expect("Password of alice: ")
+    assert not terminal.echoes
+    terminal.child.kill(signal.SIGTERM)
+    assert terminal.end() == -signal.SIGTERM
+    assert terminal.mode == terminal.original_mode
+
+
+def test_ctrl_z_cannot_leave_the_shell_without_echo(alice):
+    terminal = alice.terminal("login")
+    terminal.expect("Password of alice: ")
+    terminal.press("z")  # arrives as a character, and takes the password with it
+    terminal.press("u")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+
+
+def test_register_asks_twice_and_again_until_both_are_the_same(person):
+    terminal = person.terminal("register", "--no-browser")
+    browse(terminal)
+    for first, second, remark in [
+        ("short", None, "at least 8 characters"), ("password1", None, "tried first"),
+        ("alice-alice", None, "own name"), (PASSWORD, OTHER_PASSWORD, "not the same"),
+        (PASSWORD, PASSWORD, "Registered alice"),
+    ]:
+        terminal.expect("New password")
+        assert not terminal.echoes
+        terminal.type(first)
+        if second is not None:
+            terminal.expect("again: ")
+            assert not terminal.echoes
+            terminal.type(second)
+        terminal.expect(remark)
+    assert terminal.end() == 0
+    assert terminal.mode == terminal.original_mode
+    assert PASSWORD not in terminal.shown and OTHER_PASSWORD not in terminal.shown
+    assert person.vault("login", password=PASSWORD).status == 0
+
+
+def test_register_gives_up_after_five_bad_passwords(person):
+    terminal = person.terminal("register", "--no-browser")
+    browse(terminal)
+    for _ in range(5):
+        terminal.expect("New password")
+        terminal.type("12345678")
+        terminal.expect("Choose another one.")
+    assert terminal.end() == 77
+    assert person.vault("users", "--json").json == []
+
+
+def test_registering_again_asks_for_the_present_password(alice):
+    terminal = alice.terminal("register", "--no-browser", "--alias", "work")
+    browse(terminal)
+    terminal.expect("registered here already")
+    terminal.expect("empty to choose a new one): ")
+    terminal.type("not the password")
+    terminal.expect("Wrong password. 2 guesses are left.")
+    terminal.expect("empty to choose a new one): ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert [user["alias"] for user in alice.vault("users", "--json").json] == ["work"]
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_registering_again_can_choose_a_new_password(alice):
+    terminal = alice.terminal("register", "--no-browser")
+    browse(terminal)
+    terminal.expect("empty to choose a new one): ")
+    terminal.type("")
+    terminal.expect("Go on? [y/N] ")
+    assert terminal.echoes
+    terminal.type("y")
+    for prompt in ("New password", "again: "):
+        terminal.expect(prompt)
+        terminal.type(OTHER_PASSWORD)
+    assert terminal.end() == 0
+    assert alice.vault("login", password=PASSWORD).status == 77
+    assert alice.vault("login", password=OTHER_PASSWORD).status == 0
+
+
+@pytest.mark.parametrize("answer", ["", "n", "no", "maybe"])
+def test_delete_asks_and_the_default_is_no(alice, answer):
+    before = alice.stored()
+    terminal = alice.terminal("delete")
+    terminal.expect("all that is stored of it? [y/N] ")
+    terminal.type(answer)
+    assert terminal.end() == 82
+    assert "Nothing was deleted." in terminal.shown
+    assert alice.stored() == before
+
+
+def test_delete_with_the_password_revokes_the_token(alice):
+    terminal = alice.terminal("delete")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    terminal.expect("to revoke its token (empty to go without): ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert "Deleted alice." in terminal.shown and "not revoked" not in terminal.shown
+    assert alice.vault("users", "--json").json == []
+
+
+def test_a_wrong_password_while_deleting_deletes_nothing(alice):
+    terminal = alice.terminal("delete")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    terminal.expect("empty to go without): ")
+    terminal.type("not the password")
+    assert terminal.end() == 77
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_passwd_at_the_terminal(alice):
+    terminal = alice.terminal("passwd")
+    for prompt, answer in [
+        ("Present password of alice: ", PASSWORD), ("New password", OTHER_PASSWORD), ("again: ", OTHER_PASSWORD)
+    ]:
+        terminal.expect(prompt)
+        assert not terminal.echoes
+        terminal.type(answer)
+    assert terminal.end() == 0
+    assert PASSWORD not in terminal.shown and OTHER_PASSWORD not in terminal.shown
+    assert alice.vault("login", password=OTHER_PASSWORD).status == 0
+
+
+def test_ctrl_c_while_waiting_for_the_browser(person):
+    terminal = person.terminal("register", "--no-browser")
+    terminal.child.expect(ADDRESS)
+    terminal.press("c")
+    assert terminal.end() == 82
+    assert terminal.mode == terminal.original_mode
+
+
+def test_ctrl_c_ends_a_call_that_hangs(person, own_services, key_service):
+    person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
+    person.registered()
+    key_service.program.signal(signal.SIGSTOP)
+    terminal = person.terminal("login")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    terminal.expect("Signing in")  # the spinner: it hangs
+    terminal.press("c")
+    assert terminal.end() == 82
+    assert terminal.mode == terminal.original_mode
+
+
+def test_ctrl_c_while_a_token_is_renewed_waits_until_it_is_stored(person, own_services, key_service):
+    person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
+    person.registered()
+    own_services.program.signal(signal.SIGSTOP)
+    terminal = person.terminal("login")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    terminal.expect("Signing in")
+    terminal.press("c")
+    terminal.expect("storing the renewed token before stopping")
+    own_services.program.signal(signal.SIGCONT)
+    assert terminal.end() == 82
+    # What the provider rotated was stored: otherwise this would be refused as reuse.
+    assert person.vault("login", password=PASSWORD).status == 0
+
+
+def test_a_second_ctrl_c_stops_at_once(person, own_services, key_service):
+    person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
+    person.registered()
+    own_services.program.signal(signal.SIGSTOP)
+    terminal = person.terminal("login")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    terminal.expect("Signing in")
+    terminal.press("c")
+    terminal.expect("storing the renewed token before stopping")
+    terminal.press("c")
+    assert terminal.end() == 82
+    assert terminal.mode == terminal.original_mode

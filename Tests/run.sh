@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Installs what the tests need and runs them all, on Debian 12 or later with Swift 6.3:
+#
+#     Tests/run.sh            everything
+#     Tests/run.sh FILTER     only tests whose name contains FILTER (swift test --filter, pytest -k)
+#
+# It asks for nothing. System packages that are missing are installed by apt (with sudo unless run by root).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+filter=${1:-}
+
+# The C libraries, then what the tests of the programs drive: an identity provider, a browser, a disk that fills up.
+packages=(
+    libsodium-dev libargon2-dev libsqlite3-dev pkg-config
+    glewlwyd sqlite3 openssl chromium chromium-driver util-linux mount python3 python3-venv
+)
+
+install_missing_packages() {
+    local package missing=()
+    for package in "${packages[@]}"; do
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+    echo "Installing: ${missing[*]}"
+    local as_root=()
+    ((EUID == 0)) || as_root=(sudo)
+    # The tests start their own Glewlwyd. The one that the package would run as a service is not wanted.
+    if [[ " ${missing[*]} " == *" glewlwyd "* && -d /run/systemd/system ]]; then
+        "${as_root[@]}" systemctl mask --quiet glewlwyd.service
+    fi
+    "${as_root[@]}" apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+make_python_environment() {
+    local folder=.build/end-to-end-venv requirements=Tests/EndToEnd/requirements.txt
+    if ! cmp -s "$requirements" "$folder/requirements.txt"; then
+        rm -rf "$folder"
+        mkdir -p .build
+        /usr/bin/python3 -m venv "$folder"
+        "$folder/bin/pip" install --quiet --disable-pip-version-check -r "$requirements"
+        cp "$requirements" "$folder/requirements.txt"
+    fi
+    python=$PWD/$folder/bin/python
+}
+
+install_missing_packages
+make_python_environment
+
+export CREDENTIAL_VAULT_STRICT=1 PYTHONDONTWRITEBYTECODE=1
+swift build --build-tests
+
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+swift_status=0
+swift test --skip-build ${filter:+--filter "$filter"} 2>&1 | tee "$logs/swift" || swift_status=$?
+python_status=0
+"$python" -m pytest Tests/EndToEnd ${filter:+-k "$filter"} 2>&1 | tee "$logs/python" || python_status=$?
+
+# "swift test" is content when it ran nothing, and pytest when it skipped everything: so the tests are counted.
+swift_line=$(grep -E 'Test run with [0-9]+ test' "$logs/swift" | tail -1 || true)
+python_line=$(tail -1 "$logs/python")
+swift_count=$(sed -nE 's/.*Test run with ([0-9]+) test.*/\1/p' <<<"$swift_line")
+python_count=$(sed -nE 's/.*[^0-9]([0-9]+) passed.*/\1/p' <<<" $python_line")
+
+example_status=0
+if [[ -z $filter && -x Examples/quickstart.sh ]]; then
+    echo "Running Examples/quickstart.sh"
+    Examples/quickstart.sh </dev/null || example_status=$?
+fi
+
+echo
+echo "swift test: ${swift_line:-no test ran}"
+echo "pytest:     ${python_line:-no test ran}"
+if [[ -n $filter ]]; then
+    # A filter may well mean only one of the two.
+    ((${swift_count:-0} + ${python_count:-0} > 0)) || { echo "No test matches \"$filter\"." >&2; exit 1; }
+    ((python_status == 5)) && python_status=0
+else
+    ((${swift_count:-0} > 0)) || { echo "swift test ran no test." >&2; exit 1; }
+    ((${python_count:-0} > 0)) || { echo "pytest ran no test." >&2; exit 1; }
+fi
+((swift_status == 0 && python_status == 0 && example_status == 0)) || { echo "There are failures, see above." >&2; exit 1; }
