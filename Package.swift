@@ -120,7 +120,8 @@ let package = Package(
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
-                "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer", httpTypes,
+                "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
+                httpTypes,
             ]),
     ],
     swiftLanguageModes: [.v6]
