@@ -120,7 +120,8 @@ extension StoreFolder {
     private var obstacle: String? {
         if access(path, W_OK) != 0 {
             return errno == EROFS
-                ? "The store cannot be used: the disk is read-only." : "The store cannot be used: \(Self.message(errno))."
+                ? "The store cannot be used: the disk is read-only."
+                : "The store cannot be used: \(Self.message(errno))."
         }
         var info = statvfs()
         guard statvfs(path, &info) == 0, info.f_bavail == 0 else { return nil }

@@ -1,0 +1,116 @@
+"""No secret in anything that is printed or logged, or lies on the disk in the clear."""
+
+import base64
+import re
+
+import pytest
+import requests
+from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import VAULT_DEV, run
+from support.recorder import Recorder
+from support.services import KeyService
+
+
+@pytest.fixture
+def recorded(person, own_services, tmp_path, children):
+    """Somebody whose traffic with the key service and the token endpoint is looked into, and with it every secret."""
+    service = KeyService(tmp_path, "--log-level", "trace")
+    children.append(service)
+    recorder = Recorder(service.url)
+    children.append(recorder)
+    person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": recorder.url}
+    person.service, person.recorder, person.development = service, recorder, own_services
+    return person
+
+
+def test_a_whole_session_shows_no_secret(recorded):
+    printed = []
+
+    def vault(*arguments, **options):
+        result = recorded.vault(*arguments, **options)
+        printed.append(result.out + result.err)
+        return result
+
+    result = recorded.register()
+    assert result.status == 0
+    printed.append(result.out + result.err)
+    assert vault("login", password=PASSWORD).status == 0
+    for password in ("a wrong password", "a wrong password", PASSWORD):
+        vault("login", "--json", password=password)
+    token = recorded.vault("token", password=PASSWORD).out.strip()
+    new = recorded.password_file(OTHER_PASSWORD, "new")
+    assert vault("passwd", "--new-password-file", new, password=PASSWORD).status == 0
+    for command in (["users"], ["status"], ["doctor"], ["config", "get"], ["users", "--json"], ["status", "--json"]):
+        vault(*command)
+    assert vault("logout", "--everywhere", password=OTHER_PASSWORD).status == 0
+    assert vault("login", password=OTHER_PASSWORD).status == 83
+    assert vault("delete", "--yes").status == 0
+
+    secrets = {PASSWORD, OTHER_PASSWORD, "a wrong password", token} | recorded.recorder.secrets
+    assert len(recorded.recorder.secrets) >= 6  # keys, long secrets and derived secrets of two keys
+    logs = [recorded.service.program.out, recorded.service.program.err, recorded.development.program.out,
+            recorded.development.program.err]
+    assert "createkey" in recorded.service.program.err  # the log was on
+    for secret in secrets:
+        for text in printed + logs:
+            assert secret not in text
+
+
+def test_nothing_secret_lies_on_the_disk_in_the_clear(recorded):
+    assert recorded.register().status == 0
+    token = recorded.vault("token", password=PASSWORD).out.strip()
+    secrets = {PASSWORD, token} | recorded.recorder.secrets
+    raw = {base64.b64decode(secret) for secret in recorded.recorder.keys}
+    folders = [recorded.home, recorded.service.data]
+    for path in (path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        for secret in secrets:
+            assert secret.encode() not in content, path
+        for key in raw:
+            assert key not in content, path
+    # The refresh token is never printed, but it looks like the access token.
+    looks_like_a_token = re.compile(rb"[A-Za-z0-9_-]{80,}")
+    assert looks_like_a_token.fullmatch(token.encode())
+    for path in recorded.home.iterdir():
+        assert not looks_like_a_token.search(path.read_bytes()), path
+
+
+def test_one_login_is_one_call_to_the_key_service(recorded):
+    assert recorded.register().status == 0
+    before = recorded.recorder.count
+    assert recorded.vault("login", password=PASSWORD).status == 0
+    assert recorded.recorder.count == before + 1
+
+
+def test_the_key_service_never_sees_the_password(recorded):
+    assert recorded.register().status == 0
+    assert recorded.vault("login", password=PASSWORD).status == 0
+    for body in recorded.recorder.bodies:
+        assert PASSWORD.encode() not in body
+    assert all(re.fullmatch(r"cv1\.[A-Za-z0-9_-]{43}", secret) for secret in recorded.recorder.sent)
+
+
+def test_the_scripted_browser_prints_no_code(person):
+    result = run([VAULT_DEV, "browse", "http://127.0.0.1:1/authorize?code=abcdef&state=1"])
+    assert result.status != 0 and "abcdef" not in result.out + result.err
+
+
+def test_a_callback_that_nobody_asked_for_ends_nothing(person):
+    program = person.start("register", "--no-browser", "--password-file", person.password_file())
+    url = program.wait_for(re.compile(r"^(http://\S+)$", re.M), "err")[1]
+    port = re.search(r"redirect_uri=http%3A%2F%2F127.0.0.1%3A(\d+)", url)[1]
+    requests.get(f"http://127.0.0.1:{port}/favicon.ico", timeout=10)
+    assert program.process.poll() is None
+    assert run([VAULT_DEV, "browse", url]).status == 0
+    assert program.wait().status == 0
+
+
+def test_a_forged_callback_stores_nothing(person):
+    program = person.start("register", "--no-browser", "--password-file", person.password_file())
+    url = program.wait_for(re.compile(r"^(http://\S+)$", re.M), "err")[1]
+    port = re.search(r"redirect_uri=http%3A%2F%2F127.0.0.1%3A(\d+)", url)[1]
+    answer = requests.get(f"http://127.0.0.1:{port}/callback?code=forged&state=forged", timeout=30)
+    assert "Sign-in failed" in answer.text or "nothing was stored" in answer.text
+    assert program.wait().status == 1
+    assert "forged" not in program.out + program.err
+    assert person.vault("users", "--json").json == []
