@@ -61,7 +61,8 @@ public actor Auth {
         }
         let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
         redirects?.finish()
-        redirects = continuation
+        // A redirect to a port of this machine comes to the listener, and not through the app.
+        redirects = try LoopbackRedirect(settings.redirectURI) == nil ? continuation : nil
         defer { continuation.finish() }
         let login = BrowserLogin(
             provider: provider(issuer: settings.issuer, clientID: settings.clientID), issuer: settings.issuer,
