@@ -20,7 +20,7 @@ func setting(_ name: String) throws -> String {
 /// One line of standard input, read into guarded memory byte by byte.
 func readPassword() throws -> SecretBytes {
     print("Password: ", terminator: "")
-    fflush(stdout)
+    fflush(nil)
     var count = 0
     let buffer = try SecretBytes(count: 1024) { buffer in
         while count < buffer.count, read(STDIN_FILENO, buffer.baseAddress?.advanced(by: count), 1) == 1,
