@@ -58,7 +58,7 @@ func login(_ vault: Vault) async throws {
     try await vault.auth.login(userID: userID, password: try readPassword())
     let accessToken = try await vault.auth.accessToken()
     print(
-        "\nLogged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt as Any)."
+        "\nLogged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt?.formatted() ?? "revoked")."
     )
     try await vault.auth.logout()
     print("Logged out: is anybody logged in? \(await vault.auth.isLoggedIn)")
