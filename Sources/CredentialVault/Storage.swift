@@ -23,7 +23,7 @@ public struct Storage: Sendable {
 
     /// The one account that `userID` means: a subject, alias, e-mail address or preferred user name.
     ///
-    /// - Throws: ``VaultError`` with code `accountNotFound` or `accountAmbiguous`.
+    /// - Throws: `VaultError` with code `accountNotFound` or `accountAmbiguous`.
     public func account(userID: String) async throws -> Account {
         try await converting { try await accounts.find(userID, issuer: issuer) }
     }
@@ -41,11 +41,11 @@ public struct Storage: Sendable {
     /// Stores a refresh token under a new password and opens the account.
     ///
     /// - Parameters:
-    ///   - token: what ``Auth/performOpenIDConnectLogin(using:)`` returned.
+    ///   - token: what `Auth.performOpenIDConnectLogin(using:)` returned.
     ///   - password: UTF-8. Judge it with ``NewPasswordRule`` first.
     ///   - alias: a name for `userID` parameters.
     ///   - replacingItems: whether items of an app may be lost that are sealed in an account which exists already.
-    /// - Throws: ``VaultError``: `accountExists` when something would be lost, `passwordUnusable`,
+    /// - Throws: `VaultError`: `accountExists` when something would be lost, `passwordUnusable`,
     ///   `keyServiceUnavailable`, `storeUnreadable`. Nothing was changed then.
     @discardableResult
     public func storeRefreshToken(
@@ -63,7 +63,7 @@ public struct Storage: Sendable {
 
     /// Stores a refresh token in an account that exists and opens it. Its password and items stay.
     ///
-    /// - Throws: ``VaultError``: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
+    /// - Throws: `VaultError`: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
     ///   `storeUnreadable`. Nothing was changed then.
     @discardableResult
     public func storeRefreshToken(
@@ -81,7 +81,7 @@ public struct Storage: Sendable {
     ///
     /// The provider may take a refresh token only once: an app that exchanges it by itself has to store the new one.
     ///
-    /// - Throws: ``VaultError``: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
+    /// - Throws: `VaultError`: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
     ///   `notLoggedIn` when none is stored.
     public func storedRefreshToken(userID: String, password: borrowing SecretBytes) async throws -> RefreshToken {
         do {
@@ -105,7 +105,7 @@ public struct Storage: Sendable {
     }
 
     /// Deletes an account with all that is stored of it. Nothing is revoked at the provider: see
-    /// ``Auth/logoutEverywhere()``.
+    /// `Auth.logoutEverywhere()`.
     public func clear(userID: String) async throws {
         try await converting { try await accounts.delete(accounts.find(userID, issuer: issuer).id) }
     }

@@ -31,7 +31,7 @@ public struct Vault: Sendable {
     ///   - keyService: nil for HTTP to the key service that each account was registered with.
     ///   - transport: nil for async-http-client.
     ///   - clock: tells the time.
-    /// - Throws: ``VaultError``: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid`.
+    /// - Throws: `VaultError`: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid`.
     public init(
         _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
         transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock()
@@ -59,7 +59,7 @@ public struct Vault: Sendable {
     /// Finds out whether a registration could be stored: the store can be written, and the key service answers. To be
     /// called before the person is sent to the browser.
     ///
-    /// - Throws: ``VaultError``: `storeUnreadable`, `busy`, `keyServiceUnavailable`, `configurationInvalid`.
+    /// - Throws: `VaultError`: `storeUnreadable`, `busy`, `keyServiceUnavailable`, `configurationInvalid`.
     public func checkReady() async throws {
         do {
             try await storage.accounts.store.checkWritable()
