@@ -121,6 +121,7 @@ let package = Package(
             name: "VaultAuthTests",
             dependencies: [
                 "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
+                httpTypes,
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -82,7 +82,7 @@ public struct Storage: Sendable {
     /// The provider may take a refresh token only once: an app that exchanges it by itself has to store the new one.
     ///
     /// - Throws: ``VaultError``: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
-    ///   `refreshTokenExpired` when none is stored.
+    ///   `notLoggedIn` when none is stored.
     public func storedRefreshToken(userID: String, password: borrowing SecretBytes) async throws -> RefreshToken {
         do {
             let account = try await accounts.find(userID, issuer: issuer)

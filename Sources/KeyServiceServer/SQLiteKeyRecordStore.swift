@@ -85,27 +85,29 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     }
 
     private static func charge(_ keyID: String, limit: Int, _ db: Database) throws -> KeyRecordOutcome {
+        // Columns by position: looking them up by name takes longer than the query.
         let statement = try db.cachedStatement(
-            sql: "SELECT * FROM key_record JOIN guess_counter USING (number) WHERE id = ?")
+            sql: """
+                SELECT number, wrong_guesses, created_at, salt, wrapped_by_secret, wrapped_by_long_secret,
+                    argon2_passes, argon2_memory_kib, argon2_lanes
+                FROM key_record JOIN guess_counter USING (number) WHERE id = ?
+                """)
         guard let row = try Row.fetchOne(statement, arguments: [keyID]) else { return .noSuchKey }
-        let wrongGuesses: Int = row["wrong_guesses"]
+        let wrongGuesses: Int = row[1]
         guard wrongGuesses < limit else { return .locked }
-        let number: Int64 = row["number"]
+        let number: Int64 = row[0]
         try db.cachedStatement(sql: "UPDATE guess_counter SET wrong_guesses = wrong_guesses + 1 WHERE number = ?")
             .execute(arguments: [number])
         let record = KeyRecord(
-            id: row["id"], createdAt: row["created_at"], secretKind: secretKind(of: row), salt: bytes(row["salt"]),
-            wrappedBySecret: bytes(row["wrapped_by_secret"]),
-            wrappedByLongSecret: bytes(row["wrapped_by_long_secret"]))
+            id: keyID, createdAt: row[2], secretKind: secretKind(passes: row[6], memoryKiB: row[7], lanes: row[8]),
+            salt: bytes(row[3]), wrappedBySecret: bytes(row[4]), wrappedByLongSecret: bytes(row[5]))
         return .charged(record, wrongGuesses: wrongGuesses + 1)
     }
 
     private static func bytes(_ data: Data) -> [UInt8] { [UInt8](data) }
 
-    private static func secretKind(of row: Row) -> KeyRecord.SecretKind {
-        guard let passes: UInt32 = row["argon2_passes"], let memoryKiB: UInt32 = row["argon2_memory_kib"],
-            let lanes: UInt32 = row["argon2_lanes"]
-        else { return .strong }
+    private static func secretKind(passes: UInt32?, memoryKiB: UInt32?, lanes: UInt32?) -> KeyRecord.SecretKind {
+        guard let passes, let memoryKiB, let lanes else { return .strong }
         return .stretched(Argon2Parameters(passes: passes, memoryKiB: memoryKiB, lanes: lanes))
     }
 
@@ -135,7 +137,10 @@ extension SQLiteKeyRecordStore {
                     .map { row in
                         KeyRecordSummary(
                             id: row["id"], createdAt: row["created_at"], lastUsedAt: row["last_used_at"],
-                            wrongGuesses: row["wrong_guesses"], secretKind: Self.secretKind(of: row))
+                            wrongGuesses: row["wrong_guesses"],
+                            secretKind: Self.secretKind(
+                                passes: row["argon2_passes"], memoryKiB: row["argon2_memory_kib"],
+                                lanes: row["argon2_lanes"]))
                     }
             }
         }

@@ -33,6 +33,8 @@ public actor Auth {
 
     private var state = State.loggedOut
     private var providers: [[String]: OpenIDProvider] = [:]
+    /// Sealed tokens that the provider renewed and a session could not store: the account's next session does.
+    private var uncommitted: [AccountID: RefreshTransaction.Uncommitted] = [:]
     private var redirects: AsyncStream<String>.Continuation?
     private let settings: Settings?
     private let accounts: Accounts
@@ -59,7 +61,8 @@ public actor Auth {
         }
         let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
         redirects?.finish()
-        redirects = continuation
+        // A redirect to a port of this machine comes to the listener, and not through the app.
+        redirects = try LoopbackRedirect(settings.redirectURI) == nil ? continuation : nil
         defer { continuation.finish() }
         let login = BrowserLogin(
             provider: provider(issuer: settings.issuer, clientID: settings.clientID), issuer: settings.issuer,
@@ -121,8 +124,11 @@ public actor Auth {
 
     /// Makes an account whose vault key is at hand the one that is logged in.
     package func open(_ id: AccountID, clientID: String, vaultKey: VaultKey) async -> Session {
+        // First of all the old session ends: the new one may have to store what that one could not.
+        await change(to: .loggedOut)
         let session = Session(
-            id: id, vaultKey: vaultKey, accounts: accounts, provider: provider(issuer: id.issuer, clientID: clientID))
+            id: id, vaultKey: vaultKey, accounts: accounts, provider: provider(issuer: id.issuer, clientID: clientID),
+            uncommitted: uncommitted.removeValue(forKey: id))
         await change(to: .open(session))
         return session
     }
@@ -231,7 +237,9 @@ public actor Auth {
     private func change(to new: State) async {
         let old = state
         state = new
-        if case .open(let session) = old { await session.lock() }
+        guard case .open(let session) = old else { return }
+        await session.lock()
+        if let rest = await session.takeUncommitted() { uncommitted[session.id] = rest }
     }
 
     private func provider(issuer: String, clientID: String) -> OpenIDProvider {

@@ -1,4 +1,5 @@
-package import OpenIDConnect
+internal import Foundation
+internal import OpenIDConnect
 public import VaultStorage
 
 /// An open account: its vault key in guarded memory, and its live tokens.
@@ -7,16 +8,33 @@ public actor Session {
     public nonisolated let id: AccountID
     private var vaultKey: VaultKey?
     private var current: AccessToken?
-    private var refreshing: Task<AccessToken, any Error>?
+    private var refreshing: Refresh?
     private var uncommitted: RefreshTransaction.Uncommitted?
     private let accounts: Accounts
     private let provider: OpenIDProvider
 
-    package init(id: AccountID, vaultKey: VaultKey, accounts: Accounts, provider: OpenIDProvider) {
+    /// A refresh under way, and what it was asked for.
+    private struct Refresh {
+        let task: Task<AccessToken, any Error>
+        let force: Bool
+        let minimumValidity: Duration
+
+        /// Whether its result is good enough for somebody who asks for this. Without force it may come from the store.
+        func answers(force: Bool, minimumValidity: Duration) -> Bool {
+            self.force || !force && minimumValidity <= self.minimumValidity
+        }
+    }
+
+    /// - Parameter uncommitted: what an earlier session of the account could not store.
+    init(
+        id: AccountID, vaultKey: VaultKey, accounts: Accounts, provider: OpenIDProvider,
+        uncommitted: RefreshTransaction.Uncommitted? = nil
+    ) {
         self.id = id
         self.vaultKey = vaultKey
         self.accounts = accounts
         self.provider = provider
+        self.uncommitted = uncommitted
     }
 
     private var clock: any WallClock { accounts.clock }
@@ -36,9 +54,15 @@ public actor Session {
     public func accessToken(
         forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
+        let requestedAt = clock.now
+        while let refreshing, !refreshing.answers(force: forceRefresh, minimumValidity: minimumValidity) {
+            _ = await refreshing.task.result
+        }
         guard let vaultKey else { throw VaultError(.notLoggedIn, "The session is locked. Log in again.") }
         if !forceRefresh, let current, current.isValid(for: minimumValidity, at: clock.now) { return current }
-        let task = refreshing ?? startRefresh(vaultKey, force: forceRefresh, minimumValidity: minimumValidity)
+        let task =
+            refreshing?.task
+            ?? startRefresh(vaultKey, force: forceRefresh, minimumValidity: minimumValidity, requestedAt: requestedAt)
         do {
             return try await task.value
         } catch {
@@ -47,11 +71,10 @@ public actor Session {
     }
 
     private func startRefresh(
-        _ vaultKey: VaultKey, force: Bool, minimumValidity: Duration
+        _ vaultKey: VaultKey, force: Bool, minimumValidity: Duration, requestedAt: Date
     ) -> Task<AccessToken, any Error> {
         let transaction = RefreshTransaction(
             id: id, vaultKey: vaultKey, store: accounts.store, provider: provider, clock: clock)
-        let requestedAt = clock.now
         let pending = uncommitted
         let task = Task {
             let result: Result<AccessToken, any Error>
@@ -64,7 +87,7 @@ public actor Session {
             }
             return try finishRefresh(result)
         }
-        refreshing = task
+        refreshing = Refresh(task: task, force: force, minimumValidity: minimumValidity)
         return task
     }
 
@@ -86,7 +109,7 @@ public actor Session {
 
     /// The refresh token as it is stored now.
     ///
-    /// - Throws: ``VaultError`` with code `notLoggedIn`, `refreshTokenExpired` or `storeCorrupt`.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` (also when none is stored any more) or `storeCorrupt`.
     public func refreshToken() async throws -> RefreshToken {
         guard let vaultKey else { throw VaultError(.notLoggedIn, "The session is locked. Log in again.") }
         do {
@@ -100,5 +123,10 @@ public actor Session {
     public func lock() {
         vaultKey = nil
         current = nil
+    }
+    /// Gives away what could not be stored, for the account's next session. It is sealed.
+    func takeUncommitted() -> RefreshTransaction.Uncommitted? {
+        defer { uncommitted = nil }
+        return uncommitted
     }
 }

@@ -9,9 +9,13 @@ struct TokenItems: Sendable {
     let vaultKey: VaultKey
 
     /// What is sealed of a refresh token.
-    struct StoredRefreshToken: Codable {
+    struct StoredRefreshToken: Codable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
         let value: String
         let scope: String?
+
+        var description: String { "StoredRefreshToken" }
+        var debugDescription: String { description }
+        var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     func accessToken() async throws -> AccessToken? {

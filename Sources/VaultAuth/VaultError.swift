@@ -42,6 +42,8 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         public static let storeCorrupt = Code(name: "storeCorrupt")
         /// Somebody else is working on the same account or store: try again.
         public static let busy = Code(name: "busy")
+        /// There is not enough memory right now: close something, or try again.
+        public static let outOfMemory = Code(name: "outOfMemory")
         /// A token, or another answer of the provider, did not pass a check: the provider's operator has to look.
         public static let tokenInvalid = Code(name: "tokenInvalid")
         /// A setting is missing or wrong: the text says which.
@@ -130,7 +132,12 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
     }
 
     private init(_ error: VaultCryptoError) {
-        self.init(
-            error.code == .invalidPassword ? .passwordUnusable : .storeCorrupt, error.description, underlying: error)
+        let code: Code =
+            switch error.code {
+            case .invalidPassword: .passwordUnusable
+            case .outOfMemory: .outOfMemory
+            default: .storeCorrupt
+            }
+        self.init(code, error.description, underlying: error)
     }
 }

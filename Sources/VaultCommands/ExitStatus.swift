@@ -12,7 +12,7 @@ enum ExitStatus {
         case .storeCorrupt: 65
         case .accountNotFound, .accountAmbiguous: 66
         case .identityProviderUnavailable, .keyServiceUnavailable: 69
-        case .busy: 75
+        case .busy, .outOfMemory: 75
         case .wrongSecret, .passwordUnusable: 77
         case .configurationInvalid: 78
         case .keyLocked, .keyMissing: 80

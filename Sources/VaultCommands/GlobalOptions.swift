@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CredentialVault
+internal import Synchronization
 
 /// The options that every command has.
 struct GlobalOptions: ParsableArguments {
@@ -16,11 +17,18 @@ struct GlobalOptions: ParsableArguments {
     @Option(name: .customLong("key-service"), help: ArgumentHelp("The key service's base URL.", valueName: "url"))
     var keyService: String?
 
+    /// Kept until the process ends.
+    private static let open = Mutex<Vault?>(nil)
+
     /// Opens the vault with the settings that are in force.
     func openVault(_ change: (inout VaultConfiguration) -> Void = { _ in }) async throws -> Vault {
         var configuration = try await Settings(self).configuration()
         change(&configuration)
-        return try await Vault(configuration)
+        let vault = try await Vault(configuration)
+        // Closing the store would tidy its log, which costs two more writes to the disk each time. The log is as
+        // durable as the rest, and is tidied when it has grown.
+        Self.open.withLock { $0 = vault }
+        return vault
     }
 }
 

@@ -53,7 +53,7 @@ public enum PasswordKeyslot {
             return try VaultKey(
                 SealedEnvelope.open(
                     slot.wrapped, key: slotKey, context: context(account.id, slotID: slot.id, keyID: slot.keyID)))
-        } catch let error as VaultCryptoError {
+        } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw StoreError(
                 .corrupt, "The password is right, but the stored keyslot is damaged and does not open.",
                 underlying: error)

@@ -32,7 +32,7 @@ public final class VaultKey: Sendable {
     public func open(_ sealed: [UInt8], as name: ItemName, of id: AccountID) throws -> [UInt8] {
         do {
             return try SealedEnvelope.open(sealed, key: bytes, context: context(name, id)).withUnsafeBytes { Array($0) }
-        } catch let error as VaultCryptoError {
+        } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw StoreError(.corrupt, "The stored item \(name) of \(id) is damaged.", underlying: error)
         }
     }

@@ -228,12 +228,12 @@ def key_service(options, folder):
         strong = [make_key(base, "cv1." + secrets.token_urlsafe(32)) for _ in range(256)]
         plain = [make_key(base, secrets.token_hex(6)) for _ in range(16)]
         scripts = {}
-        for name, bodies in (("strong", strong), ("plain", plain)):
+        for name, method, bodies in (("strong", "POST", strong), ("plain", "POST", plain), ("health", "GET", [""])):
             scripts[name] = folder / f"{name}.lua"
-            scripts[name].write_text(lua(bodies))
+            scripts[name].write_text(lua(method, bodies))
         health, keys = [], []
         for _ in range(3):
-            health.append(load(base + "/healthz", options.seconds, 32))
+            health.append(load(base + "/healthz", options.seconds, 32, scripts["health"]))
             keys.append(load(base + "/keyservice/v1/key", options.seconds, 32, scripts["strong"]))
         report("key service, cv1 secrets / its own healthz, 32 connections", statistics.median(keys) / statistics.median(health),
                f"{min(keys):.0f}–{max(keys):.0f}/s", 0.4,
@@ -258,17 +258,23 @@ def make_key(base, secret):
     return json.dumps({"keyid": json.load(urllib.request.urlopen(request))["keyid"], "secret": secret})
 
 
-def lua(bodies):
-    """A script for wrk: each request asks for the next key, and any answer but 200 is counted."""
+def lua(method, bodies):
+    """A script for wrk that sends the bodies in turn. The requests are made beforehand, so that they cost wrk the same
+    whatever is in them."""
     quoted = ",\n".join(f"[=[{body}]=]" for body in bodies)
     return f"""
 local bodies = {{ {quoted} }}
+local requests = {{}}
 local number = 0
-wrk.method = "POST"
-wrk.headers["Content-Type"] = "application/json"
+init = function()
+  local headers = {{ ["Content-Type"] = "application/json" }}
+  for index, body in ipairs(bodies) do
+    requests[index] = wrk.format("{method}", nil, headers, body ~= "" and body or nil)
+  end
+end
 request = function()
-  number = number % #bodies + 1
-  return wrk.format(nil, nil, nil, bodies[number])
+  number = number % #requests + 1
+  return requests[number]
 end
 """
 

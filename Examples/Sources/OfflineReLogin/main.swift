@@ -20,7 +20,7 @@ func setting(_ name: String) throws -> String {
 /// One line of standard input, read into guarded memory byte by byte.
 func readPassword() throws -> SecretBytes {
     print("Password: ", terminator: "")
-    fflush(stdout)
+    fflush(nil)
     var count = 0
     let buffer = try SecretBytes(count: 1024) { buffer in
         while count < buffer.count, read(STDIN_FILENO, buffer.baseAddress?.advanced(by: count), 1) == 1,
@@ -58,7 +58,7 @@ func login(_ vault: Vault) async throws {
     try await vault.auth.login(userID: userID, password: try readPassword())
     let accessToken = try await vault.auth.accessToken()
     print(
-        "\nLogged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt as Any)."
+        "\nLogged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt?.formatted() ?? "revoked")."
     )
     try await vault.auth.logout()
     print("Logged out: is anybody logged in? \(await vault.auth.isLoggedIn)")

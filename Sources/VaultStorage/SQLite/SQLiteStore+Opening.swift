@@ -36,7 +36,11 @@ extension SQLiteStore {
         configuration.foreignKeysEnabled = true
         configuration.label = "credential-vault.store"
         configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF")
+            try db.execute(
+                sql: """
+                    PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;
+                    PRAGMA wal_autocheckpoint = 100
+                    """)
         }
         guard try folder.databaseSize() > 0 else {
             throw StoreError(

@@ -1,0 +1,34 @@
+"""The example app, built against this package as an app of somebody else's would be."""
+
+import subprocess
+
+import pytest
+
+from support.programs import ROOT, clean_environment
+
+PASSWORD = "seven otters juggle\n"
+
+
+@pytest.fixture(scope="module")
+def app():
+    built = subprocess.run(
+        ["swift", "build", "--package-path", ROOT / "Examples"], capture_output=True, text=True, timeout=1800)
+    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
+    return ROOT / "Examples" / ".build" / "debug" / "OfflineReLogin"
+
+
+def test_it_registers_quits_and_logs_in_again(app, services, tmp_path):
+    environment = clean_environment(**services.environment) | {"CREDENTIAL_VAULT_HOME": str(tmp_path / "vault")}
+
+    def run(*arguments, password=PASSWORD):
+        return subprocess.run(
+            [app, *arguments], input=password, env=environment, capture_output=True, text=True, timeout=60)
+
+    registered = run("register", "--scripted")
+    assert registered.returncode == 0 and "Registered alice." in registered.stdout, registered.stdout
+    again = run("login")
+    assert again.returncode == 0 and "Logged in." in again.stdout, again.stdout
+    assert "is anybody logged in? false" in again.stdout
+    wrong = run("login", password="not this one\n")
+    assert wrong.returncode == 1 and "2 guesses are left" in wrong.stdout, wrong.stdout
+    assert "juggle" not in registered.stdout + again.stdout + registered.stderr + again.stderr

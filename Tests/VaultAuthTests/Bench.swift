@@ -1,0 +1,124 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultTesting
+
+/// A machine with a vault, a provider and a key service to try things on. Time stands still unless a test moves it.
+struct Bench {
+    let provider: DevelopmentIdentityProvider
+    let keyService = InMemoryKeyService()
+    let store: any SecureStore
+    let clock: ManualClock
+    let vault: Vault
+    private let configuration: VaultConfiguration
+
+    static let password = "tea at half past four"
+
+    init(
+        provider: DevelopmentIdentityProvider, clock: ManualClock, store: any SecureStore, redirectURI: String?
+    ) async throws {
+        self.provider = provider
+        self.clock = clock
+        self.store = store
+        configuration = VaultConfiguration(
+            issuer: provider.issuer, clientID: "vault-cli", keyServiceURL: "https://keys.example.com",
+            redirectURI: redirectURI, argon2: .insecureForTests)
+        vault = try await Vault(configuration, store: store, keyService: keyService, clock: clock)
+    }
+
+    /// Another vault on the same store: the program started again, or runs twice.
+    func anotherVault(
+        store other: (any SecureStore)? = nil, keyService otherService: (any KeyService)? = nil,
+        transport: (any HTTPTransport)? = nil
+    ) async throws -> Vault {
+        try await Vault(
+            configuration, store: other ?? store, keyService: otherService ?? keyService, transport: transport,
+            clock: clock)
+    }
+
+    /// Logs in at the provider, without storing anything.
+    func signIn(_ name: String = "alice") async throws -> RefreshToken {
+        try await vault.auth.performOpenIDConnectLogin(
+            using: ScriptedBrowser(username: name, password: "\(name)-password"))
+    }
+
+    @discardableResult
+    func register(
+        _ name: String = "alice", alias: String? = nil, password: String = password
+    ) async throws -> Session {
+        try await vault.storage.storeRefreshToken(
+            signIn(name), withNewPassword: SecretBytes(utf8: password), alias: alias)
+    }
+
+    @discardableResult
+    func store(_ token: RefreshToken) async throws -> Session {
+        try await vault.storage.storeRefreshToken(token, withNewPassword: SecretBytes(utf8: Self.password))
+    }
+
+    @discardableResult
+    func login(_ name: String = "alice", password: String = password) async throws -> Session {
+        try await vault.auth.login(userID: name, password: SecretBytes(utf8: password))
+    }
+
+    func id(_ name: String = "alice") async throws -> AccountID {
+        try await vault.storage.account(userID: name).id
+    }
+
+    /// The requests for new tokens, without those of a first login.
+    var refreshes: [ProviderRequest] {
+        get async { await provider.requests.filter { $0.grantType == "refresh_token" } }
+    }
+
+    func refreshMark() async throws -> Date? {
+        try await store.account(id())?.refreshStartedAt
+    }
+
+    /// An item of an app's own in alice's account.
+    static let note = ItemName(rawValue: "note")
+
+    func putNote() async throws {
+        let account = try await vault.storage.account(userID: "alice")
+        let key = try await vault.storage.accounts.open(account, password: SecretBytes(utf8: Self.password))
+        try await store.apply(
+            [.putItem(Self.note, key.seal([1, 2, 3], as: Self.note, of: account.id))], to: account.id)
+    }
+
+    func note(password: String) async throws -> [UInt8]? {
+        let account = try await vault.storage.account(userID: "alice")
+        let key = try await vault.storage.accounts.open(account, password: SecretBytes(utf8: password))
+        return try await store.item(Self.note, of: account.id).map { try key.open($0, as: Self.note, of: account.id) }
+    }
+}
+
+/// Runs `body` with a bench whose provider is stopped afterwards.
+func withBench(
+    store: any SecureStore = InMemoryStore(), redirectURI: String? = nil,
+    options: DevelopmentIdentityProvider.Options = .init(),
+    _ body: (Bench) async throws -> Void
+) async throws {
+    let clock = ManualClock()
+    var options = options
+    options.now = { clock.now }
+    try await withDevelopmentIdentityProvider(options) { provider in
+        try await body(Bench(provider: provider, clock: clock, store: store, redirectURI: redirectURI))
+    }
+}
+
+/// As ``withBench(store:redirectURI:options:_:)``, with a store on disk.
+func withBenchOnDisk(_ body: (Bench, _ folder: String) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.path() + "vault-auth-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await withBench(store: SQLiteStore(folder: folder)) { try await body($0, folder) }
+}
+
+/// The error of the vault that `body` throws; nil when it throws none. Any other error fails the test.
+func failure(_ body: () async throws -> Void) async -> VaultError? {
+    do {
+        try await body()
+    } catch let error as VaultError {
+        return error
+    } catch {
+        Issue.record("not a VaultError: \(error)")
+    }
+    return nil
+}

@@ -1,0 +1,102 @@
+import CredentialVault
+import HTTPTypes
+import Synchronization
+import VaultTesting
+
+/// A store that does what a test wants before each change.
+struct WatchedStore: SecureStore {
+    let base: any SecureStore
+    /// Called before the change is made; what it throws is what the change throws.
+    let beforeApplying: @Sendable ([StoreChange]) async throws -> Void
+
+    func apply(_ changes: [StoreChange], to id: AccountID) async throws {
+        try await beforeApplying(changes)
+        try await base.apply(changes, to: id)
+    }
+
+    func accounts() async throws -> [Account] { try await base.accounts() }
+    func accounts(named name: String) async throws -> [Account] { try await base.accounts(named: name) }
+    func account(_ id: AccountID) async throws -> Account? { try await base.account(id) }
+    func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? { try await base.item(name, of: id) }
+    func itemNames(of id: AccountID) async throws -> [ItemName] { try await base.itemNames(of: id) }
+    func stagedKeyslot(of id: AccountID) async throws -> Keyslot? { try await base.stagedKeyslot(of: id) }
+    func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable () async throws -> R) async throws -> R {
+        try await base.withLock(on: id, body)
+    }
+    func checkWritable() async throws { try await base.checkWritable() }
+}
+
+extension [StoreChange] {
+    /// Whether this is the commit of a refresh or registration.
+    var storesRefreshToken: Bool {
+        contains { if case .putItem(.refreshToken, _) = $0 { true } else { false } }
+    }
+    var beginsRefresh: Bool {
+        contains { if case .beginRefresh = $0 { true } else { false } }
+    }
+    var activatesKeyslot: Bool {
+        contains { if case .activateKeyslot = $0 { true } else { false } }
+    }
+}
+
+/// A key service that fails from its `failingCall`-th call on.
+final class FailingKeyService: KeyService {
+    private let base: any KeyService
+    private let failingCall: Int
+    private let calls = Mutex(0)
+
+    init(_ base: any KeyService, failingCall: Int) {
+        self.base = base
+        self.failingCall = failingCall
+    }
+
+    func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey {
+        try count()
+        return try await base.createKey(secret: secret)
+    }
+
+    func releaseKey(id: String, secret: borrowing SecretBytes, kind: KeySecretKind) async throws -> ReleasedKey {
+        try count()
+        return try await base.releaseKey(id: id, secret: secret, kind: kind)
+    }
+
+    func checkReachable() async throws { try await base.checkReachable() }
+
+    private func count() throws {
+        let call = calls.withLock { calls in
+            calls += 1
+            return calls
+        }
+        if call >= failingCall { throw KeyServiceError(.unavailable, "The key service does not answer.") }
+    }
+}
+
+/// A transport that puts other words into requests on their way.
+struct RewritingTransport: HTTPTransport {
+    private let base = AsyncHTTPTransport()
+    let rewrite: @Sendable (String) -> String
+
+    func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+        let text = rewrite(String(decoding: body, as: UTF8.self))
+        return try await base.send(request, body: Array(text.utf8), limits: limits)
+    }
+}
+
+/// A browser of an app with a redirect URI of its own: the system hands the redirect to the app.
+struct AppBrowser: UserAgent {
+    let auth: Auth
+    let person: ScriptedBrowser
+    var change: @Sendable (String) -> String = { $0 }
+
+    func open(_ url: String) async throws {
+        let redirect = try await person.redirect(from: url)
+        await auth.handleRedirect(url: change(redirect))
+    }
+}
+
+/// Counts across tasks.
+final class Counter: Sendable {
+    private let state = Mutex(0)
+    var value: Int { state.withLock { $0 } }
+    func increment() { state.withLock { $0 += 1 } }
+}

@@ -1,0 +1,55 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultTesting
+
+/// Nothing secret in what a program may print or log.
+@Suite struct LeakTests {
+    private func expectNothing(of secrets: [String], in value: some Any, _ name: String) {
+        var dumped = ""
+        dump(value, to: &dumped)
+        for text in [dumped, String(describing: value), String(reflecting: value), "\(value)"] {
+            for secret in secrets { #expect(!text.contains(secret), "\(name)") }
+        }
+    }
+
+    @Test func `tokens, accounts, sessions and errors print no secret`() async throws {
+        try await withBench { bench in
+            let token = try await bench.signIn()
+            let accessToken = try #require(token.accessToken)
+            var secrets = [Bench.password, token.value, accessToken.value]
+            expectNothing(of: secrets, in: bench.vault.auth, "Auth before storing")
+            let session = try await bench.vault.storage.storeRefreshToken(
+                token, withNewPassword: SecretBytes(utf8: Bench.password))
+            let account = try await bench.vault.storage.account(userID: "alice")
+            secrets.append("\(account.deviceSecret)")
+            secrets.append("\(Data(account.deviceSecret).base64EncodedString())")
+            expectNothing(of: secrets, in: token, "RefreshToken")
+            expectNothing(of: secrets, in: accessToken, "AccessToken")
+            expectNothing(of: secrets, in: account, "Account")
+            expectNothing(of: secrets, in: [account], "accounts")
+            expectNothing(of: secrets, in: session, "Session")
+            expectNothing(of: secrets, in: bench.vault, "Vault")
+
+            var errors: [VaultError] = []
+            errors.append(try #require(await failure { try await bench.login(password: "wrong \(Bench.password)") }))
+            await bench.provider.setFault(.swallowAnswerAfterProcessing, times: 1)
+            errors.append(try #require(await failure { _ = try await session.accessToken(forceRefresh: true) }))
+            errors.append(try #require(await failure { try await bench.login() }))
+            bench.keyService.isReachable = false
+            errors.append(try #require(await failure { try await bench.login() }))
+            await bench.provider.stop()
+            errors.append(try #require(await failure { _ = try await session.accessToken(forceRefresh: true) }))
+            for error in errors { expectNothing(of: secrets, in: error, "\(error.code)") }
+        }
+    }
+
+    @Test func `token sets and ID tokens print nothing`() {
+        let idToken = IDToken(
+            issuer: "https://login.example.com", subject: "secret-subject", email: "secret-email", expiresAt: Date(),
+            issuedAt: Date(), claimsJSON: Array("secret-claims".utf8))
+        let tokens = TokenSet(accessToken: "secret-access", refreshToken: "secret-refresh", idToken: idToken)
+        expectNothing(of: ["secret-"], in: tokens, "TokenSet")
+        expectNothing(of: ["secret-"], in: idToken, "IDToken")
+    }
+}

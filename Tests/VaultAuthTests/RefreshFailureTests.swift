@@ -1,0 +1,162 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultTesting
+
+/// What is left after a refresh that went wrong, and what the person is told.
+@Suite struct RefreshFailureTests {
+    private func storedToken(_ bench: Bench) async throws -> [UInt8]? {
+        try await bench.store.item(.refreshToken, of: bench.id())
+    }
+
+    @Test(arguments: [false, true])
+    func `a dead refresh token is said to be one, and stays`(answersEmpty: Bool) async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let before = try await storedToken(bench)
+            if answersEmpty {
+                await bench.provider.setFault(.emptyBadRequest, times: 2)
+            } else {
+                try await bench.provider.revokeAllRefreshTokens()
+            }
+            for _ in 0..<2 {
+                let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
+                #expect(error?.code == .refreshTokenExpired)
+                #expect(error?.description.contains("Register again") == true)
+            }
+            #expect(try await storedToken(bench) == before)
+            #expect(try await bench.refreshMark() == nil)
+            // One that was not dead at all goes on working.
+            if answersEmpty { _ = try await session.accessToken(forceRefresh: true) }
+        }
+    }
+
+    @Test func `a lost answer is an outage at first, and then an interruption`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let before = try await storedToken(bench)
+            await bench.provider.setFault(.swallowAnswerAfterProcessing, times: 1)
+            let first = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(first?.code == .identityProviderUnavailable)
+            #expect(try await bench.refreshMark() == bench.clock.now)
+            #expect(await bench.refreshes.count == 1)
+            // Also for the next program.
+            for _ in 0..<2 {
+                let vault = try await bench.anotherVault()
+                let error = await failure {
+                    try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+                }
+                #expect(error?.code == .refreshInterrupted)
+                #expect(error?.description.contains("Register again") == true)
+            }
+            #expect(try await storedToken(bench) == before)
+            // Registering again mends it, with the password as it was.
+            try await bench.vault.storage.storeRefreshToken(
+                bench.signIn(), withExistingPassword: SecretBytes(utf8: Bench.password))
+            #expect(try await bench.refreshMark() == nil)
+            try await bench.login()
+        }
+    }
+
+    @Test func `a provider that is down leaves no mark`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let before = try await storedToken(bench)
+            await bench.provider.stop()
+            let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(error?.code == .identityProviderUnavailable)
+            #expect(try await bench.refreshMark() == nil)
+            #expect(try await storedToken(bench) == before)
+            // What is at hand is still handed out.
+            #expect(try await session.accessToken().isValid(for: .seconds(60), at: bench.clock.now))
+        }
+    }
+
+    @Test func `a busy provider loses nothing`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            await bench.provider.setFault(.status(503), times: 1)
+            #expect(
+                await failure { _ = try await session.accessToken(forceRefresh: true) }?.code
+                    == .identityProviderUnavailable)
+            _ = try await session.accessToken(forceRefresh: true)
+            #expect(try await bench.refreshMark() == nil)
+            await bench.provider.setFault(.status(429), times: 1)
+            #expect(
+                await failure { _ = try await session.accessToken(forceRefresh: true) }?.code
+                    == .identityProviderUnavailable)
+            #expect(try await bench.refreshMark() == nil)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a token that could not be stored is stored by the next call`(byLoggingInAgain: Bool) async throws {
+        let store = InMemoryStore()
+        try await withBench(store: store) { bench in
+            let session = try await bench.register()
+            let old = try await session.accessToken().value
+            bench.clock.advance(by: 200)
+            await bench.provider.setFault(.delayAnswer, times: 1)
+            let caller = Task { try await session.accessToken(forceRefresh: true).value }
+            await bench.provider.waitUntilDelayed()
+            store.writeFailure = StoreError(.unreadable, "The disk is full.")
+            await bench.provider.releaseDelayed()
+            let error = await failure { _ = try await caller.value }
+            #expect(error?.code == .storeUnreadable)
+            #expect(error?.description.contains("could not be stored") == true)
+            // While the disk stays full, nobody sees the token, and the provider is not asked again.
+            #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .storeUnreadable)
+            #expect(await bench.refreshes.count == 1)
+            store.writeFailure = nil
+            if byLoggingInAgain {
+                try await bench.login()
+            } else {
+                // The old token is about to end. The new one was there all the time: the provider is not asked again.
+                bench.clock.advance(by: 50)
+                #expect(try await session.accessToken().value != old)
+                #expect(await bench.refreshes.count == 1)
+                _ = try await session.accessToken(forceRefresh: true)
+            }
+            #expect(await bench.refreshes.map(\.presentedGeneration) == [1, 2])
+            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+            #expect(try await bench.refreshMark() == nil)
+        }
+    }
+
+    @Test func `an answer about another person is refused`() async throws {
+        try await withBench { bench in
+            try await bench.register("alice")
+            let bobs = try await bench.signIn("bob").value
+            let before = try await storedToken(bench)
+            let vault = try await bench.anotherVault(
+                transport: RewritingTransport { body in
+                    body.replacing(/refresh_token=[^&]+&/, with: "refresh_token=\(bobs)&")
+                })
+            let error = await failure {
+                try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            }
+            #expect(error?.code == .tokenInvalid)
+            #expect(await bench.refreshes.map(\.username) == ["bob"])
+            #expect(try await storedToken(bench) == before)
+            try await bench.login()
+        }
+    }
+
+    @Test func `a damaged token is not sent to the provider`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let id = session.id
+            for name in [ItemName.refreshToken, .accessToken] {
+                let sealed = try #require(try await bench.store.item(name, of: id))
+                var damaged = sealed
+                damaged[damaged.count / 2] ^= 1
+                try await bench.store.apply([.putItem(name, damaged)], to: id)
+                #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .storeCorrupt)
+                #expect(try await bench.store.item(name, of: id) == damaged)
+                try await bench.store.apply([.putItem(name, sealed)], to: id)
+            }
+            #expect(await bench.refreshes == [])
+            _ = try await session.accessToken(forceRefresh: true)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import CredentialVault
+import Testing
+
+/// What an error of one of the parts means to a program, by which it decides what to do next.
+@Suite struct VaultErrorTests {
+    private func code(_ error: any Error) -> VaultError.Code? { (VaultError.converting(error) as? VaultError)?.code }
+
+    @Test func `errors of the store are told apart`() {
+        let expected: [(StoreError.Code, VaultError.Code)] = [
+            (.unreadable, .storeUnreadable), (.corrupt, .storeCorrupt), (.busy, .busy),
+            (.unsafePermissions, .configurationInvalid), (.newerVersion, .storeUnreadable),
+            (.noSuchAccount, .accountNotFound), (.aliasTaken, .configurationInvalid),
+        ]
+        for (part, whole) in expected { #expect(code(StoreError(part, "text")) == whole) }
+    }
+
+    @Test func `errors of the key service are told apart`() {
+        let expected: [(KeyServiceError.Code, VaultError.Code)] = [
+            (.wrongSecret, .wrongSecret), (.keyLocked, .keyLocked), (.noSuchKey, .keyMissing),
+            (.unavailable, .keyServiceUnavailable), (.invalidAnswer, .configurationInvalid),
+            (.invalidURL, .configurationInvalid),
+        ]
+        for (part, whole) in expected { #expect(code(KeyServiceError(part, "text")) == whole) }
+    }
+
+    @Test func `a parameter out of bounds is damage, and a lack of memory is not`() async throws {
+        #expect(code(CancellationError()) == .cancelled)
+        do {
+            _ = try SecretBytes(count: .max) { _ in }
+            Issue.record("that much memory was there")
+        } catch {
+            #expect(code(error) == .outOfMemory)
+        }
+        do {
+            _ = try KeyDerivation.hkdf(SecretBytes(copying: [1]), info: "x", count: 0)
+        } catch {
+            #expect(code(error) == .storeCorrupt)
+        }
+    }
+}
