@@ -124,6 +124,7 @@ public actor Session {
         vaultKey = nil
         current = nil
     }
+
     /// Gives away what could not be stored, for the account's next session. It is sealed.
     func takeUncommitted() -> RefreshTransaction.Uncommitted? {
         defer { uncommitted = nil }
