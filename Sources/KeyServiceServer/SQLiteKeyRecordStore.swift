@@ -85,6 +85,9 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     private static func translatingErrors<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
+        } catch is RowDecodingError {
+            // It would print the row, so it goes no further.
+            throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
         } catch let error as DatabaseError {
             switch error.resultCode {
             case .SQLITE_BUSY, .SQLITE_LOCKED: throw KeyServiceServerError.busy
@@ -106,12 +109,15 @@ extension SQLiteKeyRecordStore {
             try queue.read { db in
                 try Row.fetchAll(db, sql: "SELECT * FROM key_record JOIN guess_counter USING (number) ORDER BY number")
                     .map { row in
-                        KeyRecordSummary(
-                            id: row["id"], createdAt: row["created_at"], lastUsedAt: row["last_used_at"],
-                            wrongGuesses: row["wrong_guesses"],
+                        // "decode" throws where a subscript would trap on a damaged row.
+                        try KeyRecordSummary(
+                            id: row.decode(forColumn: "id"), createdAt: row.decode(forColumn: "created_at"),
+                            lastUsedAt: row.decode(forColumn: "last_used_at"),
+                            wrongGuesses: row.decode(forColumn: "wrong_guesses"),
                             secretKind: Self.secretKind(
-                                passes: row["argon2_passes"], memoryKiB: row["argon2_memory_kib"],
-                                lanes: row["argon2_lanes"]))
+                                passes: row.decode(forColumn: "argon2_passes"),
+                                memoryKiB: row.decode(forColumn: "argon2_memory_kib"),
+                                lanes: row.decode(forColumn: "argon2_lanes")))
                     }
             }
         }
