@@ -6,24 +6,19 @@ extension Session {
     func patientAccessToken(
         forceRefresh: Bool, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
-        do {
-            return try await accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
-        } catch let error as VaultError where await holdsUnstoredToken {
-            Output.note("vault: \(error.description)")
-        }
+        var isForced = forceRefresh
         for pause in [1, 2, 4, 8, 15] {
-            Output.note("vault: trying again in \(pause) seconds; make room or end what holds the store")
-            try await Task.sleep(for: .seconds(pause))
             do {
-                // The token that is waiting to be stored is new: nothing needs to be forced any more.
-                return try await accessToken(minimumValidity: minimumValidity)
-            } catch let error as VaultError where await holdsUnstoredToken {
+                return try await accessToken(forceRefresh: isForced, minimumValidity: minimumValidity)
+            } catch let error as VaultError {
+                guard await holdsUnstoredToken else { throw error }
                 Output.note("vault: \(error.description)")
+                Output.note("vault: trying again in \(pause) seconds; make room, or end what holds the store")
+                try await Task.sleep(for: .seconds(pause))
+                // What waits to be stored is new: nothing needs to be forced any more.
+                isForced = false
             }
         }
-        throw VaultError(
-            .storeUnreadable,
-            "The renewed token could not be stored. If the identity provider does not take the old one any more, register again."
-        )
+        return try await accessToken(minimumValidity: minimumValidity)
     }
 }
