@@ -11,7 +11,7 @@ extension Session {
             do {
                 return try await accessToken(forceRefresh: isForced, minimumValidity: minimumValidity)
             } catch let error as VaultError {
-                guard await holdsUnstoredToken else { throw error }
+                guard holdsUnstoredToken else { throw error }
                 Output.note("vault: \(error.description)")
                 Output.note("vault: trying again in \(pause) seconds; make room, or end what holds the store")
                 try await Task.sleep(for: .seconds(pause))
