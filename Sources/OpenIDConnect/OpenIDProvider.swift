@@ -90,10 +90,10 @@ public final class OpenIDProvider: Sendable {
     public func redeem(_ request: AuthorizationRequest, callback: String) async throws -> TokenSet {
         let metadata = try await metadata()
         let code = try AuthorizationResponse.code(in: callback, for: request, metadata: metadata)
-        var (tokens, idToken) = try await endpoint.exchange(
+        var (tokens, idToken, status) = try await endpoint.exchange(
             .authorizationCode(code, redirectURI: request.redirectURI, verifier: request.verifier),
             at: metadata.tokenEndpoint)
-        try TokenEndpoint.requireBearer(tokens)
+        try TokenEndpoint.requireBearer(tokens, status: status)
         guard let idToken else {
             throw OpenIDConnectError(.invalidAnswer, "the token answer has no ID token", mayHaveBeenProcessed: true)
         }
@@ -125,14 +125,15 @@ public final class OpenIDProvider: Sendable {
         keep: (_ refreshToken: String?, _ scope: String?) async throws -> Void = { _, _ in }
     ) async throws -> TokenSet {
         let metadata = try await metadata()
-        var (tokens, idToken) = try await endpoint.exchange(.refreshToken(refreshToken), at: metadata.tokenEndpoint)
+        var (tokens, idToken, status) = try await endpoint.exchange(
+            .refreshToken(refreshToken), at: metadata.tokenEndpoint)
         // Somebody else's refresh token must not take this one's place, whatever the signature is worth.
         if let idToken, let claimed = SignedToken.unverifiedSubject(of: idToken), claimed != subject {
             throw OpenIDConnectError(
                 .tokenInvalid, "the new ID token is about another person", mayHaveBeenProcessed: true)
         }
         try await keep(tokens.refreshToken, tokens.scope)
-        try TokenEndpoint.requireBearer(tokens)
+        try TokenEndpoint.requireBearer(tokens, status: status)
         guard let idToken else { return tokens }
         do {
             tokens.idToken = try await verifier.verify(

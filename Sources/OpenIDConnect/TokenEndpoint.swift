@@ -15,7 +15,9 @@ struct TokenEndpoint: Sendable {
     let clock: any WallClock
 
     /// Exchanges a grant. The ID token, if one came, is returned unverified beside the rest.
-    func exchange(_ grant: Grant, at url: String) async throws -> (tokens: TokenSet, unverifiedIDToken: String?) {
+    func exchange(_ grant: Grant, at url: String) async throws -> (
+        tokens: TokenSet, unverifiedIDToken: String?, status: Int
+    ) {
         let form: [(name: String, value: String)] =
             switch grant {
             case .authorizationCode(let code, let redirectURI, let verifier):
@@ -43,13 +45,14 @@ struct TokenEndpoint: Sendable {
         let tokens = TokenSet(
             accessToken: accessToken, tokenType: type, expiresAt: Self.expiry(json["expires_in"], from: sentAt),
             scope: Self.token(json["scope"]), refreshToken: Self.token(json["refresh_token"]))
-        return (tokens, json["id_token"]?.string)
+        return (tokens, json["id_token"]?.string, answer.status.code)
     }
 
     /// Refuses access tokens that are used in another way than RFC 6750's. To be called when the refresh token is safe.
-    static func requireBearer(_ tokens: TokenSet) throws {
+    static func requireBearer(_ tokens: TokenSet, status: Int) throws {
         guard tokens.tokenType.lowercased() == "bearer" else {
-            throw OpenIDConnectError(.unsupported, "access tokens other than Bearer", mayHaveBeenProcessed: true)
+            throw OpenIDConnectError(
+                .unsupported, "access tokens other than Bearer", status: status, mayHaveBeenProcessed: true)
         }
     }
 
