@@ -1,4 +1,5 @@
 internal import CLinux
+internal import CSQLite
 internal import Foundation
 internal import GRDB
 internal import VaultCrypto
@@ -36,6 +37,10 @@ extension SQLiteStore {
         configuration.foreignKeysEnabled = true
         configuration.label = "credential-vault.store"
         configuration.prepareDatabase { db in
+            // Whatever turns out to be wrong with the file: closing it must not write to it, nor remove its log.
+            guard let connection = db.sqliteConnection,
+                sqlite_keep_log_on_close(UnsafeMutableRawPointer(connection)) == SQLITE_OK
+            else { throw StoreError(.unreadable, "The store cannot be opened.") }
             try db.execute(
                 sql: """
                     PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;
