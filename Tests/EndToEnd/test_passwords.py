@@ -117,7 +117,7 @@ def test_a_crash_shows_nothing_of_the_memory(alice):
         limits = Path(f"/proc/{program.pid}/limits")
         wait_until(lambda: re.search(r"Max core file size\s+0\s", limits.read_text()), "core dumps to be forbidden")
         # The database is open: everything that is set up at the start is.
-        wait_until(lambda: (alice.home / "vault.sqlite-shm").exists(), "the program to wait for the password")
+        wait_until(lambda: program.has_open(alice.database), "the program to wait for the password")
         program.signal(signal.SIGABRT)
         assert program.wait().status == -signal.SIGABRT
     assert list(folder.iterdir()) == []
