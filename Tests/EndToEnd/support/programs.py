@@ -72,14 +72,6 @@ class Program:
             return match
         return wait_until(look, f"{pattern.pattern!r} on std{stream} of {self.process.args}")
 
-    def has_open(self, path):
-        """Whether the program has a file open, to know how far it is."""
-        try:
-            links = [os.readlink(link) for link in Path(f"/proc/{self.pid}/fd").iterdir()]
-        except OSError:  # it ended, or closed one just now
-            return False
-        return str(path) in links
-
     def signal(self, number):
         self.process.send_signal(number)
 
