@@ -52,6 +52,8 @@ let package = Package(
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         // System calls that Swift does not see.
         .systemLibrary(name: "CLinux"),
+        // A call of SQLite's that Swift does not see; GRDB links it.
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
         // The libraries, lowest first. A target imports only what stands above it here.
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", crypto]),
@@ -59,7 +61,7 @@ let package = Package(
         .target(name: "VaultHTTP", dependencies: [asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix]),
         .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
-        .target(name: "VaultStorage", dependencies: ["CLinux", "VaultCrypto", "KeyService", grdb]),
+        .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
             dependencies: ["OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),

@@ -186,7 +186,7 @@ def test_82_denied_at_the_provider(person):
 def test_82_interrupted(apart, key_service):
     key_service.program.signal(signal.SIGSTOP)
     program = apart.start("login", "--password-file", apart.password_file())
-    wait_until(lambda: (apart.home / "vault.sqlite-shm").exists(), "the store to be open")
+    wait_until(key_service.has_connection, "the call to the key service")
     program.signal(signal.SIGINT)
     assert program.wait().status == 82
 

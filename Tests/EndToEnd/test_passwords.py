@@ -95,7 +95,10 @@ def test_no_secret_in_the_arguments_or_the_environment(person):
     url = program.wait_for(URL, "err")[1]
     process = Path(f"/proc/{program.pid}")
     assert PASSWORD.encode() not in (process / "cmdline").read_bytes()
-    assert PASSWORD.encode() not in (process / "environ").read_bytes()
+    try:
+        assert PASSWORD.encode() not in (process / "environ").read_bytes()
+    except PermissionError:
+        assert os.geteuid() != 0  # even its own user cannot look into it
     assert run([VAULT_DEV, "browse", url]).status == 0
     assert program.wait().status == 0
 
@@ -116,8 +119,6 @@ def test_a_crash_shows_nothing_of_the_memory(alice):
     with open(fifo, "wb"):  # opens as soon as the shell does; the program then waits for the password
         limits = Path(f"/proc/{program.pid}/limits")
         wait_until(lambda: re.search(r"Max core file size\s+0\s", limits.read_text()), "core dumps to be forbidden")
-        # The database is open: everything that is set up at the start is.
-        wait_until(lambda: (alice.home / "vault.sqlite-shm").exists(), "the program to wait for the password")
         program.signal(signal.SIGABRT)
         assert program.wait().status == -signal.SIGABRT
     assert list(folder.iterdir()) == []

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import CSQLite
 internal import Foundation
 internal import GRDB
 internal import VaultCrypto
@@ -43,6 +44,8 @@ extension SQLiteStore {
         configuration.foreignKeysEnabled = true
         configuration.label = "credential-vault.store"
         configuration.prepareDatabase { db in
+            // When something turns out to be wrong with the file, closing it must not write to it, nor remove its log.
+            try keepLog(db, true)
             try db.execute(
                 sql: """
                     PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;
@@ -69,8 +72,17 @@ extension SQLiteStore {
                 "\(folder.database) was made by a newer version of this program, which is needed to use it.")
         }
         if !isComplete { try Schema.migrator.migrate(database) }
-        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA journal_mode = WAL")
+            try keepLog(db, false)
+        }
         return database
+    }
+
+    private static func keepLog(_ db: Database, _ keep: Bool) throws {
+        guard let connection = db.sqliteConnection,
+            sqlite_keep_log_on_close(UnsafeMutableRawPointer(connection), keep ? 1 : 0) == SQLITE_OK
+        else { throw StoreError(.unreadable, "The store cannot be opened.") }
     }
 }
 

@@ -38,7 +38,7 @@ class SmallDisk:
         self.shell(f"rm {self.folder}/filler")
 
     def read_only(self, is_read_only):
-        self.shell(f"mount -o remount,{'ro' if is_read_only else 'rw'} {self.folder}")
+        self.shell(f"mount -o remount,bind,{'ro' if is_read_only else 'rw'} {self.folder}")
 
     def kill(self):
         self.holder.kill()

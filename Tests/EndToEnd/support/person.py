@@ -89,8 +89,9 @@ class Person:
             database.close()
 
     def files(self):
-        """Everything that is on the disk, by name, for a database that cannot be read."""
-        return {path.name: path.read_bytes() for path in sorted(self.home.iterdir()) if path.is_file()}
+        """Everything that is on the disk, by name, for a database that cannot be read. Without what SQLite keeps in
+        shared memory only, which holds nothing that was stored."""
+        return {path.name: path.read_bytes() for path in sorted(self.home.iterdir()) if not path.name.endswith("-shm")}
 
     def sql(self, statement, *parameters):
         """Changes or reads the database behind the program's back."""

@@ -53,5 +53,12 @@ class KeyService:
         self.url = self.program.wait_for(re.compile(r"^Listening on (http://\S+)$", re.M))[1]
         self.listen = re.match(r"http://([^/]+)", self.url)[1]
 
+    def has_connection(self):
+        """Whether somebody is connected, also while it is stopped and has not taken the connection yet."""
+        port = int(self.listen.rsplit(":", 1)[1])
+        with open("/proc/net/tcp") as table:
+            rows = [line.split() for line in table][1:]
+        return any(row[2].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
+
     def kill(self):
         self.program.kill()
