@@ -26,7 +26,9 @@ export PATH="$programs:$PATH"
 
 work=$(mktemp -d)
 provider=
+register=
 cleanup() {
+    [ -z "$register" ] || kill "$register" 2>/dev/null || true
     if [ -n "$provider" ]; then
         kill "$provider" 2>/dev/null || true
         wait "$provider" 2>/dev/null || true
@@ -59,6 +61,7 @@ done
 printf 'The browser shows: '
 vault-dev browse "$(grep '^http' "$work/register.log")" --user alice
 wait "$register"
+register=
 
 say "vault users"
 vault users

@@ -35,7 +35,10 @@ public struct HTTPKeyService: KeyService {
     public func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey {
         let text = try Self.text(secret)
         let answer = try await post(KeyServicePath.createKey, CreateKeyRequest(secret: text))
-        guard answer.status == .ok else { throw refusal(answer) }
+        guard answer.status == .ok else {
+            let refusal = refusal(answer)
+            throw refusal.code == .noSuchKey ? nothingHere : refusal
+        }
         return try Self.key(in: answer)
     }
 
@@ -57,10 +60,13 @@ public struct HTTPKeyService: KeyService {
         return released
     }
 
-    /// Any answer will do: what matters is that something that speaks HTTP is there. An empty request is no guess.
+    /// Asks for a key without an id, which is no guess. What matters is that a key service refuses it, and nothing else.
     public func checkReachable() async throws {
         let answer = try await post(KeyServicePath.key, KeyRequest(keyid: ""))
-        if answer.status.code >= 500 { throw refusal(answer) }
+        let refusal = refusal(answer)
+        if answer.status.code >= 500 || answer.status.code == 404 && refusal.code != .noSuchKey { throw refusal }
+        // A web server's way of saying that it does not know what this is.
+        if (200..<400).contains(answer.status.code) || answer.status.code == 405 { throw nothingHere }
     }
 
     private static func text(_ secret: borrowing SecretBytes) throws -> String {
@@ -85,6 +91,12 @@ public struct HTTPKeyService: KeyService {
         }
     }
 
+    private var nothingHere: KeyServiceError {
+        KeyServiceError(
+            .invalidAnswer,
+            "There is no key service at \(scheme)://\(authority)\(basePath). Its URL includes its base path.")
+    }
+
     private func refusal(_ answer: HTTPAnswer) -> KeyServiceError {
         switch answer.status.code {
         case 401:
@@ -96,7 +108,7 @@ public struct HTTPKeyService: KeyService {
         case 404 where answer.isJSON && !answer.isAboutPath:
             return KeyServiceError(.noSuchKey, "The key service does not know this key.")
         case 404:
-            return KeyServiceError(.invalidAnswer, "There is no key service at \(authority)\(basePath).")
+            return nothingHere
         case 429, 503, 502, 504:
             return KeyServiceError(.unavailable, "The key service at \(authority) is busy.")
         case 500:

@@ -50,7 +50,7 @@ public struct Accounts: Sendable {
             let list = matches.map { "  \($0.id)" }.joined(separator: "\n")
             throw VaultError(
                 .accountAmbiguous,
-                "More than one account matches \"\(userID)\". Name the issuer as well:\n\(list)",
+                "More than one account matches \"\(userID)\". Name one by its subject and issuer:\n\(list)",
                 accounts: matches.map(\.id))
         }
         return first

@@ -1,3 +1,4 @@
+public import Foundation
 internal import OpenIDConnect
 public import VaultCrypto
 public import VaultHTTP
@@ -77,8 +78,8 @@ public actor Auth {
     ///
     /// - Returns: false when no login is waiting for one.
     @discardableResult
-    public func handleRedirect(url: String) -> Bool {
-        guard let redirects, case .enqueued = redirects.yield(url) else { return false }
+    public func handleRedirect(url: URL) -> Bool {
+        guard let redirects, case .enqueued = redirects.yield(url.absoluteString) else { return false }
         return true
     }
 

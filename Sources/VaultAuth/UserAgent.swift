@@ -34,7 +34,7 @@ public struct SystemBrowser: UserAgent {
         guard let status, status != 0 else { return }
         throw VaultError(
             .configurationInvalid,
-            "No browser could be opened. Use --no-browser and open the printed URL yourself.")
+            "No browser could be opened.")
     }
 
     /// Resumes a continuation with the first answer and drops the rest.

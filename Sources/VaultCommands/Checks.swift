@@ -73,7 +73,13 @@ enum MachineChecks {
     }
 
     private static func browser() -> Check {
-        let paths = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        let environment = ProcessInfo.processInfo.environment
+        guard environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil else {
+            return Check(
+                name: "browser", outcome: .warn, finding: "There is no display for a browser.",
+                advice: "Use: vault register --no-browser")
+        }
+        let paths = (environment["PATH"] ?? "").split(separator: ":")
         if paths.contains(where: { access("\($0)/xdg-open", X_OK) == 0 }) {
             return Check(name: "browser", outcome: .ok, finding: "xdg-open is there.")
         }

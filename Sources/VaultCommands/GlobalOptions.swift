@@ -7,21 +7,30 @@ struct GlobalOptions: ParsableArguments {
     @Flag(help: "Print the result, or the error, as JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("The identity provider's issuer URL.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "The identity provider's issuer URL. For an account that exists: only this issuer's.", valueName: "url"))
     var issuer: String?
 
     @Option(
         name: .customLong("client-id"), help: ArgumentHelp("The client id at the identity provider.", valueName: "id"))
     var clientID: String?
 
-    @Option(name: .customLong("key-service"), help: ArgumentHelp("The key service's base URL.", valueName: "url"))
+    @Option(
+        name: .customLong("key-service"),
+        help: ArgumentHelp("The key service's base URL, for register. An account keeps to its own.", valueName: "url"))
     var keyService: String?
 
     /// Kept until the process ends.
     private static let open = Mutex<Vault?>(nil)
 
-    /// Opens the vault with the settings that are in force.
-    func openVault(_ change: (inout VaultConfiguration) -> Void = { _ in }) async throws -> Vault {
+    /// Opens the vault with the accounts of every issuer, or of `--issuer`. The issuer of the settings is for registering.
+    func openVault() async throws -> Vault {
+        try await openVault { $0.issuer = issuer }
+    }
+
+    /// Opens the vault with the settings that are in force, changed by `change`.
+    func openVault(_ change: (inout VaultConfiguration) -> Void) async throws -> Vault {
         var configuration = try await Settings(self).configuration()
         change(&configuration)
         let vault = try await Vault(configuration)
@@ -42,7 +51,22 @@ struct UserOption: ParsableArguments {
     var id: String?
 
     func account(in vault: Vault) async throws -> Account {
-        if let id { return try await vault.storage.account(userID: id) }
+        if let id {
+            do {
+                return try await vault.storage.account(userID: id)
+            } catch let error as VaultError where error.code == .accountAmbiguous {
+                // Of several, the one of the issuer that is set is meant.
+                let issuer = try await Settings()[.issuer]
+                let mine = error.accounts.filter { $0.issuer == issuer }
+                if let only = mine.first, mine.count == 1,
+                    let account = try await vault.storage.accounts.store.account(only)
+                {
+                    return account
+                }
+                throw VaultError(
+                    error.code, error.description + "\nUse the subject, or add --issuer URL.", accounts: error.accounts)
+            }
+        }
         let all = try await vault.storage.all()
         if let only = all.first, all.count == 1 { return only }
         guard !all.isEmpty else {

@@ -30,7 +30,7 @@ enum Interruption {
     }
 
     @Sendable private static func received(_ number: Int32) {
-        TerminalMode.restore()
+        if TerminalMode.restore() { Output.note("") }
         let isFirst = count.withLock { count in
             count += 1
             return count == 1

@@ -47,18 +47,18 @@ struct Registration {
                 return
             } catch let error as VaultError where error.code == .wrongSecret {
                 Output.note(error.description)
-            } catch let error as VaultError where [.keyLocked, .keyMissing].contains(error.code) {
-                Output.note(error.description)
+            } catch let error as VaultError where error.code == .keyLocked {
+                Output.note("The key is locked after too many wrong passwords: a new password is needed.")
+                break
+            } catch let error as VaultError where error.code == .keyMissing {
+                Output.note("The key service does not have the key any more: a new password is needed.")
                 break
             }
         }
         let items = try await vault.storage.accounts.itemsOfApps(of: token.account)
-        let loss =
-            items.isEmpty
-            ? "Other ways in"
-            : "Other ways in and \(items.count) stored items (\(items.map(\.rawValue).joined(separator: ", ")))"
-        if !mayLoseItems {
-            guard try await terminal.confirm("\(loss) of this account are lost with a new password. Go on?") else {
+        if !items.isEmpty && !mayLoseItems {
+            let names = items.map(\.rawValue).joined(separator: ", ")
+            guard try await terminal.confirm("With a new password these stored items are lost: \(names). Go on?") else {
                 throw VaultError(.cancelled, "Nothing was changed.")
             }
         }

@@ -24,6 +24,21 @@ struct Settings {
             case .home: "the folder of the store"
             }
         }
+
+        /// The variable of the environment: `CREDENTIAL_VAULT_CLIENT_ID` and the like.
+        var variable: String { "CREDENTIAL_VAULT_" + rawValue.uppercased().replacing("-", with: "_") }
+
+        /// Refuses what could never work. An empty value is none.
+        func validate(_ value: String) throws {
+            guard !value.isEmpty, self == .issuer || self == .keyService else { return }
+            let url = URLComponents(string: value)
+            let isLocal = ["127.0.0.1", "localhost", "[::1]", "::1"].contains(url?.host ?? "")
+            guard url?.host?.isEmpty == false, url?.scheme == "https" || url?.scheme == "http" && isLocal else {
+                throw VaultError(
+                    .configurationInvalid, "\(rawValue) has to be an https URL (plain http only works on this machine)."
+                )
+            }
+        }
     }
 
     private let reader: ConfigReader

@@ -87,11 +87,14 @@ enum TerminalMode {
         }
     }
 
-    static func restore() {
+    /// - Returns: whether there was something to take back, so that the cursor stands behind a prompt.
+    @discardableResult
+    static func restore() -> Bool {
         saved.withLock { saved in
-            guard var mode = saved?.mode, let descriptor = saved?.descriptor else { return }
+            guard var mode = saved?.mode, let descriptor = saved?.descriptor else { return false }
             tcsetattr(descriptor, TCSAFLUSH, &mode)
             saved = nil
+            return true
         }
     }
 }

@@ -12,8 +12,10 @@ struct VaultCommand: AsyncParsableCommand {
             (see "vault config").
 
             Exit status: 0 done, 64 usage, 65 stored data damaged, 66 no such user, 69 identity provider or key service \
-            unreachable, 75 busy (try again), 77 wrong password, 78 configuration, 80 key locked, 81 refresh token \
-            expired or revoked (register again), 82 cancelled or denied, 83 not logged in, 1 anything else.
+            unreachable, 75 busy (try again), 77 wrong password, 78 configuration, 80 key locked or gone (register \
+            again), 81 refresh token expired or revoked (register again), 82 cancelled or denied, 83 not logged in, or \
+            logged out everywhere (register again), 1 anything else. With --json errors are JSON, too, on standard \
+            error.
             """,
         version: "0.1.0",
         subcommands: [
@@ -26,7 +28,10 @@ struct VaultCommand: AsyncParsableCommand {
 struct CompletionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "completion", abstract: "Print a completion script for the shell.",
-        discussion: "For bash: vault completion bash > ~/.local/share/bash-completion/completions/vault")
+        discussion: """
+            For bash: mkdir -p ~/.local/share/bash-completion/completions && \
+            vault completion bash > ~/.local/share/bash-completion/completions/vault
+            """)
 
     @Argument(help: "bash, zsh or fish.")
     var shell: String

@@ -21,5 +21,6 @@ struct VaultKeyService: AsyncParsableCommand {
             Exit codes: 0 done; 64 usage; 66 no such key; 74 the database cannot be used; 75 busy, try again; \
             78 configuration; 1 anything else.
             """,
+        version: "0.1.0",
         subcommands: [Serve.self, Initialize.self, Keys.self, Backup.self])
 }

@@ -1,4 +1,5 @@
 import CredentialVault
+import Foundation
 import HTTPTypes
 import Synchronization
 import VaultTesting
@@ -90,7 +91,8 @@ struct AppBrowser: UserAgent {
 
     func open(_ url: String) async throws {
         let redirect = try await person.redirect(from: url)
-        await auth.handleRedirect(url: change(redirect))
+        guard let url = URL(string: change(redirect)) else { throw CancellationError() }
+        await auth.handleRedirect(url: url)
     }
 }
 

@@ -166,7 +166,8 @@ import VaultTesting
         try await withBench(redirectURI: uri, options: options) { bench in
             let auth = bench.vault.auth
             let alice = ScriptedBrowser(username: "alice", password: "alice-password")
-            #expect(await !auth.handleRedirect(url: uri + "?code=x&state=y"))
+            let nobodys = try #require(URL(string: uri + "?code=x&state=y"))
+            #expect(await !auth.handleRedirect(url: nobodys))
             let forged = await failure {
                 try await auth.performOpenIDConnectLogin(
                     using: AppBrowser(auth: auth, person: alice) { $0.replacing("state=", with: "state=0") })
@@ -175,7 +176,7 @@ import VaultTesting
             #expect(await bench.provider.requests.filter { $0.endpoint == .token } == [])
             let token = try await auth.performOpenIDConnectLogin(using: AppBrowser(auth: auth, person: alice))
             #expect(token.account.subject == DevelopmentIdentityProvider.User.alice.subject)
-            #expect(await !auth.handleRedirect(url: uri + "?code=x&state=y"))
+            #expect(await !auth.handleRedirect(url: nobodys))
         }
     }
 }

@@ -1,6 +1,7 @@
 // Registers once with OpenID Connect, quits, and from then on logs in with the password, without a browser.
 //
-//     vault-dev --env-file env &  . ./env
+// With vault-dev running and its environment loaded (see the README), in the folder Examples:
+//
 //     swift run OfflineReLogin register      (--scripted lets a program play the person: alice)
 //     swift run OfflineReLogin login
 //

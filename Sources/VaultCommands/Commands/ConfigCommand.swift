@@ -40,7 +40,11 @@ struct ConfigCommand: AsyncParsableCommand {
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
+            try name.validate(value)
             try Settings.write(name, value.isEmpty ? nil : value)
+            if try await Settings()[name] != (value.isEmpty ? nil : value) {
+                Output.note("vault: written, but \(name.variable) in the environment still wins")
+            }
             if global.json { Output.json([name.rawValue: value]) }
         }
     }

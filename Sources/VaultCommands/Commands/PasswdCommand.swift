@@ -38,6 +38,14 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
             )
         }
         let old = try await password.source.password("Present password of \(name): ", terminal)
+        // Nobody should think up a new password only to hear that the old one was wrong.
+        _ = try await Spinner.during("Checking the password", isQuiet: global.json) {
+            do {
+                return try await vault.storage.accounts.open(account, password: old)
+            } catch {
+                throw VaultError.converting(error)
+            }
+        }
         let new = try await newSource.newPassword(
             "New password", names: [account.alias, account.email, account.preferredUsername].compactMap(\.self),
             terminal)

@@ -50,10 +50,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         {
             throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
         }
-        if let alias, let owner = try await vault.storage.all().first(where: { $0.alias == alias }) {
-            // Registering the same account again is the one way in which this may still turn out well.
-            Output.note("The alias \(alias) belongs to \(owner.id) already.")
-        }
+        try await checkAlias(vault)
         try await vault.checkReady()
         let browser = LoginBrowser(opens: !noBrowser, isQuiet: global.json)
         let token = try await vault.auth.performOpenIDConnectLogin(using: browser)
@@ -70,6 +67,19 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             throw error
         }
         try await report(token, in: vault)
+    }
+
+    /// An alias that another provider's account has cannot be given. Of the same provider, it may be the same account.
+    private func checkAlias(_ vault: Vault) async throws {
+        let issuer = try await Settings(global)[.issuer]
+        guard let alias,
+            let owner = try await vault.storage.accounts.store.accounts().first(where: { $0.alias == alias }),
+            owner.id.issuer != issuer
+        else { return }
+        throw VaultError(
+            .configurationInvalid,
+            "The alias \(alias) belongs to \(owner.id) already. Choose another one, or: vault delete --user \(ShellQuoting.quoted(owner.id.subject)) --issuer \(owner.id.issuer)"
+        )
     }
 
     private func openVault() async throws -> Vault {
@@ -111,6 +121,10 @@ struct LoginBrowser: UserAgent {
         if !isQuiet {
             Output.note("Continue in the browser. (It did not open? Stop with Ctrl-C and use --no-browser.)")
         }
-        try await SystemBrowser().open(url)
+        do {
+            try await SystemBrowser().open(url)
+        } catch let error as VaultError {
+            throw VaultError(error.code, "\(error.description) Use --no-browser and open the printed address yourself.")
+        }
     }
 }
