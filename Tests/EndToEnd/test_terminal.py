@@ -2,6 +2,7 @@
 
 import re
 import signal
+import sqlite3
 import termios
 
 import pytest
@@ -127,14 +128,19 @@ def test_registering_again_asks_for_the_present_password(alice):
     assert alice.vault("login", password=PASSWORD).status == 0
 
 
-def test_registering_again_can_choose_a_new_password(alice):
+@pytest.mark.parametrize("item", [None, "notes"])
+def test_registering_again_can_choose_a_new_password(alice, item):
+    if item:  # what an app sealed there
+        with sqlite3.connect(alice.database) as database:
+            database.execute("INSERT INTO item SELECT id, ?, x'00' FROM account", (item,))
     terminal = alice.terminal("register", "--no-browser")
     browse(terminal)
     terminal.expect("empty to choose a new one): ")
     terminal.type("")
-    terminal.expect("Go on? [y/N] ")
-    assert terminal.echoes
-    terminal.type("y")
+    if item:  # only then something is lost
+        terminal.expect("these stored items are lost: notes. Go on? [y/N] ")
+        assert terminal.echoes
+        terminal.type("y")
     for prompt in ("New password", "again: "):
         terminal.expect(prompt)
         terminal.type(OTHER_PASSWORD)
