@@ -6,6 +6,7 @@ let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", packa
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
@@ -70,8 +71,8 @@ let package = Package(
         .target(
             name: "KeyServiceServer",
             dependencies: [
-                "KeyServiceAPI", "VaultCrypto", hummingbird, hummingbirdCore, grdb, httpTypes, logging, nioCore,
-                nioHTTP1, serviceLifecycle,
+                "KeyServiceAPI", "VaultCrypto", hummingbird, hummingbirdCore, grdb, grdbSQLite, httpTypes, logging,
+                nioCore, nioHTTP1, serviceLifecycle,
             ]),
         .target(
             name: "VaultTesting",

@@ -18,6 +18,11 @@ public enum NewPasswordRule {
     public static func objection(to password: borrowing SecretBytes, names: [String] = []) -> String? {
         guard let text = password.utf8String() else { return "The password is not valid UTF-8." }
         guard text.count >= minimumLength else { return "The password needs at least \(minimumLength) characters." }
+        do {
+            _ = try Password.opaqueString(password)
+        } catch {
+            return (error as? VaultCryptoError)?.description ?? "The password cannot be used."
+        }
         let folded = text.lowercased()
         if isRepetition(folded) { return "The password repeats itself." }
         if isRun(folded) { return "The password is a run of neighbouring characters." }

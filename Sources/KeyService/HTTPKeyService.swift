@@ -93,7 +93,7 @@ public struct HTTPKeyService: KeyService {
                 .wrongSecret, "The secret is wrong.", guessesRemaining: problem?.guessesRemaining)
         case 403, 204:
             return KeyServiceError(.keyLocked, "The key is locked after too many wrong guesses.")
-        case 404 where answer.isJSON:
+        case 404 where answer.isJSON && !answer.isAboutPath:
             return KeyServiceError(.noSuchKey, "The key service does not know this key.")
         case 404:
             return KeyServiceError(.invalidAnswer, "There is no key service at \(authority)\(basePath).")
@@ -126,6 +126,11 @@ public struct HTTPKeyService: KeyService {
 }
 
 extension HTTPAnswer {
+    /// Our own server's word for a base path that it does not serve.
+    fileprivate var isAboutPath: Bool {
+        (try? JSONDecoder().decode(KeyServiceProblem.self, from: Data(body)))?.error == "no_such_path"
+    }
+
     /// A proxy's own 404 page is no word of the key service about a key.
     fileprivate var isJSON: Bool {
         headerFields[.contentType]?.lowercased().hasPrefix("application/json") ?? body.isEmpty

@@ -65,7 +65,7 @@ public struct KeyResponse: Codable, Sendable, CustomReflectable, CustomStringCon
 
 /// The body of any other answer. Clients of other makes read the status alone.
 public struct KeyServiceProblem: Codable, Sendable {
-    /// A word for programs: `wrong_secret`, `key_locked`, `no_such_key`, `invalid_request`, `busy`, `internal_error`.
+    /// A word for programs: `wrong_secret`, `key_locked`, `no_such_key`, `no_such_path`, `invalid_request`, `busy`, `internal_error`.
     public var error: String
     /// How many wrong guesses are left before the key locks; only with `wrong_secret`.
     public var guessesRemaining: Int?

@@ -34,28 +34,21 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
 
     public func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
         try Self.translatingErrors {
-            try queue.write { db in try changes.map { try Self.apply($0, db) } }
+            try queue.write { db in
+                let guesses = try GuessStatements(db)
+                return try changes.map { try Self.apply($0, guesses, db) }
+            }
         }
     }
 
-    private static func apply(_ change: KeyRecordChange, _ db: Database) throws -> KeyRecordOutcome {
+    private static func apply(
+        _ change: KeyRecordChange, _ guesses: GuessStatements, _ db: Database
+    ) throws -> KeyRecordOutcome {
         switch change {
         case .insert(let record): try insert(record, db)
-        case .charge(let keyID, let limit): return try charge(keyID, limit: limit, db)
-        case .succeed(let keyID, let time):
-            try db.cachedStatement(
-                sql: """
-                    UPDATE guess_counter SET wrong_guesses = 0, last_used_at = ?
-                    WHERE number = (SELECT number FROM key_record WHERE id = ?)
-                    """
-            ).execute(arguments: [time, keyID])
-        case .giveBack(let keyID):
-            try db.cachedStatement(
-                sql: """
-                    UPDATE guess_counter SET wrong_guesses = max(0, wrong_guesses - 1)
-                    WHERE number = (SELECT number FROM key_record WHERE id = ?)
-                    """
-            ).execute(arguments: [keyID])
+        case .charge(let keyID, let limit): return try guesses.charge(keyID, limit: limit)
+        case .succeed(let keyID, let time): try guesses.succeed(keyID, time: time)
+        case .giveBack(let keyID): try guesses.giveBack(keyID)
         case .checkIn(let check, let time):
             try db.execute(
                 sql: """
@@ -84,28 +77,6 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
             .execute(arguments: [db.lastInsertedRowID])
     }
 
-    private static func charge(_ keyID: String, limit: Int, _ db: Database) throws -> KeyRecordOutcome {
-        // Columns by position: looking them up by name takes longer than the query.
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT number, wrong_guesses, created_at, salt, wrapped_by_secret, wrapped_by_long_secret,
-                    argon2_passes, argon2_memory_kib, argon2_lanes
-                FROM key_record JOIN guess_counter USING (number) WHERE id = ?
-                """)
-        guard let row = try Row.fetchOne(statement, arguments: [keyID]) else { return .noSuchKey }
-        let wrongGuesses: Int = row[1]
-        guard wrongGuesses < limit else { return .locked }
-        let number: Int64 = row[0]
-        try db.cachedStatement(sql: "UPDATE guess_counter SET wrong_guesses = wrong_guesses + 1 WHERE number = ?")
-            .execute(arguments: [number])
-        let record = KeyRecord(
-            id: keyID, createdAt: row[2], secretKind: secretKind(passes: row[6], memoryKiB: row[7], lanes: row[8]),
-            salt: bytes(row[3]), wrappedBySecret: bytes(row[4]), wrappedByLongSecret: bytes(row[5]))
-        return .charged(record, wrongGuesses: wrongGuesses + 1)
-    }
-
-    private static func bytes(_ data: Data) -> [UInt8] { [UInt8](data) }
-
     private static func secretKind(passes: UInt32?, memoryKiB: UInt32?, lanes: UInt32?) -> KeyRecord.SecretKind {
         guard let passes, let memoryKiB, let lanes else { return .strong }
         return .stretched(Argon2Parameters(passes: passes, memoryKiB: memoryKiB, lanes: lanes))
@@ -114,6 +85,9 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     private static func translatingErrors<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
+        } catch is RowDecodingError {
+            // It would print the row, so it goes no further.
+            throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
         } catch let error as DatabaseError {
             switch error.resultCode {
             case .SQLITE_BUSY, .SQLITE_LOCKED: throw KeyServiceServerError.busy
@@ -135,12 +109,15 @@ extension SQLiteKeyRecordStore {
             try queue.read { db in
                 try Row.fetchAll(db, sql: "SELECT * FROM key_record JOIN guess_counter USING (number) ORDER BY number")
                     .map { row in
-                        KeyRecordSummary(
-                            id: row["id"], createdAt: row["created_at"], lastUsedAt: row["last_used_at"],
-                            wrongGuesses: row["wrong_guesses"],
+                        // "decode" throws where a subscript would trap on a damaged row.
+                        try KeyRecordSummary(
+                            id: row.decode(forColumn: "id"), createdAt: row.decode(forColumn: "created_at"),
+                            lastUsedAt: row.decode(forColumn: "last_used_at"),
+                            wrongGuesses: row.decode(forColumn: "wrong_guesses"),
                             secretKind: Self.secretKind(
-                                passes: row["argon2_passes"], memoryKiB: row["argon2_memory_kib"],
-                                lanes: row["argon2_lanes"]))
+                                passes: row.decode(forColumn: "argon2_passes"),
+                                memoryKiB: row.decode(forColumn: "argon2_memory_kib"),
+                                lanes: row.decode(forColumn: "argon2_lanes")))
                     }
             }
         }

@@ -90,9 +90,10 @@ public final class OpenIDProvider: Sendable {
     public func redeem(_ request: AuthorizationRequest, callback: String) async throws -> TokenSet {
         let metadata = try await metadata()
         let code = try AuthorizationResponse.code(in: callback, for: request, metadata: metadata)
-        var (tokens, idToken) = try await endpoint.exchange(
+        var (tokens, idToken, status) = try await endpoint.exchange(
             .authorizationCode(code, redirectURI: request.redirectURI, verifier: request.verifier),
             at: metadata.tokenEndpoint)
+        try TokenEndpoint.requireBearer(tokens, status: status)
         guard let idToken else {
             throw OpenIDConnectError(.invalidAnswer, "the token answer has no ID token", mayHaveBeenProcessed: true)
         }
@@ -112,13 +113,27 @@ public final class OpenIDProvider: Sendable {
     /// An ID token that came along is verified. When only the provider's keys cannot be had for that, it is left out
     /// instead, as failing would lose the new refresh token.
     ///
-    /// - Parameter subject: who must still be meant: the subject of the sign-in's ID token.
+    /// - Parameters:
+    ///   - subject: who must still be meant: the subject of the sign-in's ID token.
+    ///   - keep: makes the answer's refresh token (nil: the old one stays) and scope durable. It is called as soon as
+    ///     there is an answer, before anything that may fail or take time. What it throws ends the call.
     /// - Returns: tokens; `refreshToken` is nil when the old one stays valid.
     /// - Throws: ``OpenIDConnectError``: `invalidGrant` when the token is dead, `unavailable` to try later (look at
     ///   `mayHaveBeenProcessed` first), `refused`, `invalidAnswer`, `tokenInvalid`, `unsupported`, `cancelled`.
-    public func refresh(_ refreshToken: String, subject: String) async throws -> TokenSet {
+    public func refresh(
+        _ refreshToken: String, subject: String,
+        keep: (_ refreshToken: String?, _ scope: String?) async throws -> Void = { _, _ in }
+    ) async throws -> TokenSet {
         let metadata = try await metadata()
-        var (tokens, idToken) = try await endpoint.exchange(.refreshToken(refreshToken), at: metadata.tokenEndpoint)
+        var (tokens, idToken, status) = try await endpoint.exchange(
+            .refreshToken(refreshToken), at: metadata.tokenEndpoint)
+        // Somebody else's refresh token must not take this one's place, whatever the signature is worth.
+        if let idToken, let claimed = SignedToken.unverifiedSubject(of: idToken), claimed != subject {
+            throw OpenIDConnectError(
+                .tokenInvalid, "the new ID token is about another person", mayHaveBeenProcessed: true)
+        }
+        try await keep(tokens.refreshToken, tokens.scope)
+        try TokenEndpoint.requireBearer(tokens, status: status)
         guard let idToken else { return tokens }
         do {
             tokens.idToken = try await verifier.verify(

@@ -15,7 +15,9 @@ struct TokenEndpoint: Sendable {
     let clock: any WallClock
 
     /// Exchanges a grant. The ID token, if one came, is returned unverified beside the rest.
-    func exchange(_ grant: Grant, at url: String) async throws -> (tokens: TokenSet, unverifiedIDToken: String?) {
+    func exchange(_ grant: Grant, at url: String) async throws -> (
+        tokens: TokenSet, unverifiedIDToken: String?, status: Int
+    ) {
         let form: [(name: String, value: String)] =
             switch grant {
             case .authorizationCode(let code, let redirectURI, let verifier):
@@ -40,14 +42,18 @@ struct TokenEndpoint: Sendable {
         }
         // Required by the RFC, but to lose a rotated refresh token over its absence would help nobody.
         let type = Self.token(json["token_type"]) ?? "Bearer"
-        guard type.lowercased() == "bearer" else {
-            throw OpenIDConnectError(
-                .unsupported, "access tokens other than Bearer", status: answer.status.code, mayHaveBeenProcessed: true)
-        }
         let tokens = TokenSet(
             accessToken: accessToken, tokenType: type, expiresAt: Self.expiry(json["expires_in"], from: sentAt),
             scope: Self.token(json["scope"]), refreshToken: Self.token(json["refresh_token"]))
-        return (tokens, json["id_token"]?.string)
+        return (tokens, json["id_token"]?.string, answer.status.code)
+    }
+
+    /// Refuses access tokens that are used in another way than RFC 6750's. To be called when the refresh token is safe.
+    static func requireBearer(_ tokens: TokenSet, status: Int) throws {
+        guard tokens.tokenType.lowercased() == "bearer" else {
+            throw OpenIDConnectError(
+                .unsupported, "access tokens other than Bearer", status: status, mayHaveBeenProcessed: true)
+        }
     }
 
     private func refusal(of grant: Grant, status: Int, json: JSONValue?, isEmpty: Bool) -> OpenIDConnectError {

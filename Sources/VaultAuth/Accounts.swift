@@ -84,8 +84,14 @@ public struct Accounts: Sendable {
             parameters: argon2, now: clock.now)
         let tokens = try sealed(token, vaultKey)
         try await store.withLock(on: account.id) {
+            // The password took its time: what is replaced has to be what was looked at.
+            let current = try await store.account(account.id)
+            guard current?.deviceSecret == existing?.deviceSecret, try await itemsOfApps(of: account.id) == losses
+            else {
+                throw VaultError(.busy, "Another program changed the account meanwhile. Try again.")
+            }
             var changes: [StoreChange] = []
-            if try await store.account(account.id) != nil { changes.append(.removeAccount) }
+            if current != nil { changes.append(.removeAccount) }
             changes += [.putAccount(account), .putKeyslot(slot)]
             try await store.apply(changes + tokens, to: account.id)
         }
@@ -124,7 +130,7 @@ public struct Accounts: Sendable {
             throw VaultError(.storeCorrupt, "The account \(account.id) has no password.")
         }
         return try await PasswordKeyslot.open(
-            slot, of: account, password: password, keyService: keyService(account.keyServiceURL))
+            slot, of: account, password: password, keyService: keyService(account.keyServiceURL), cost: argon2)
     }
 
     /// Deletes an account with all that is stored of it. Its keys at the key service stay, as the service's protocol

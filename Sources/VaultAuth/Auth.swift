@@ -208,16 +208,34 @@ public actor Auth {
     /// - Returns: nil when the provider revoked it, or why it did not.
     public func logoutEverywhere() async throws -> VaultError? {
         guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
-        let token = try await session.refreshToken()
+        let result = try await revoke(
+            session, thenApply: [.removeItem(.refreshToken), .removeItem(.accessToken), .endRefresh])
         try await logout()
-        if let failure = await revoke(token) { return failure }
+        return result
+    }
+
+    /// Deletes the open account with all that is stored of it, after the provider was asked to revoke its refresh token.
+    ///
+    /// - Returns: nil when the provider revoked it, or why it did not. The account is gone in either case.
+    public func deleteAccount() async throws -> VaultError? {
+        guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
+        let failure = try await revoke(session, thenApply: [.removeAccount])
+        await change(to: .loggedOut)
+        if failure != nil { try await converting { try await accounts.delete(session.id) } }
+        return failure
+    }
+
+    /// Has the stored refresh token revoked and then makes the changes, while nobody can renew the token in between.
+    private func revoke(_ session: Session, thenApply changes: [StoreChange]) async throws -> VaultError? {
         let id = session.id
-        try await converting {
+        return try await converting {
             try await accounts.store.withLock(on: id) { [store = accounts.store] in
-                try await store.apply([.removeItem(.refreshToken), .endRefresh], to: id)
+                let token = try await session.refreshToken()
+                if let failure = await revoke(token) { return failure }
+                try await store.apply(changes, to: id)
+                return nil
             }
         }
-        return nil
     }
 
     /// Has the provider revoke a refresh token (RFC 7009).

@@ -49,7 +49,8 @@ extension Accounts {
             throw VaultError(.storeUnreadable, "The new password was not stored. The old one still works.")
         }
         let opened = try await PasswordKeyslot.open(
-            staged, of: account, password: password.bytes, keyService: keyService(account.keyServiceURL))
+            staged, of: account, password: password.bytes, keyService: keyService(account.keyServiceURL),
+            cost: argon2)
         guard opened.isEqual(to: vaultKey) else {
             throw VaultError(.storeCorrupt, "The new password was not stored as it should be. The old one still works.")
         }

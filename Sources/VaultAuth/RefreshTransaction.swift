@@ -32,7 +32,8 @@ struct RefreshTransaction: Sendable {
             }
             let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
             if let token = try await items.accessToken(), token.isValid(for: minimumValidity, at: clock.now),
-                !force || token.obtainedAt > requestedAt
+                // The clock may have been put back: what comes from the future says nothing of who was faster.
+                !force || token.obtainedAt > requestedAt && token.obtainedAt <= clock.now
             {
                 return token  // somebody was faster while we waited for the lock
             }
@@ -44,8 +45,7 @@ struct RefreshTransaction: Sendable {
         guard let account = try await store.account(id) else {
             throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
         }
-        guard let sealed = try await store.item(.refreshToken, of: id), let stored = try await items.refreshToken()
-        else {
+        guard let stored = try await stored(items) else {
             throw VaultError(
                 .notLoggedIn,
                 "\(account.displayName) was logged out everywhere, and no refresh token is left. Register again.")
@@ -53,40 +53,52 @@ struct RefreshTransaction: Sendable {
         let wasInterrupted = account.refreshStartedAt != nil
         try await store.apply([.beginRefresh(clock.now)], to: id)
         FaultPoint.refreshMarked.reach()
-
-        let tokens: TokenSet
         do {
-            tokens = try await exchange(stored, items)
+            return try await exchange(stored, items)
+        } catch let error as OpenIDConnectError where error.code == .invalidGrant {
+            // Once more, when the stored token meanwhile is another one.
+            if let current = try await self.stored(items), current.token.value != stored.token.value {
+                do { return try await exchange(current, items) } catch {
+                    throw await refused(error, account: account, wasInterrupted: wasInterrupted)
+                }
+            }
+            throw await refused(error, account: account, wasInterrupted: wasInterrupted)
         } catch {
             throw await refused(error, account: account, wasInterrupted: wasInterrupted)
         }
-        FaultPoint.refreshAnswered.reach()
-
-        let scope = tokens.scope ?? stored.scope
-        let accessToken = AccessToken(
-            value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt, scope: scope,
-            obtainedAt: clock.now)
-        // A response without a refresh token keeps the old one (RFC 6749 section 6).
-        var changes = [
-            try items.put(refreshToken: tokens.refreshToken ?? stored.value, scope: scope), try items.put(accessToken),
-        ]
-        if let idToken = tokens.idToken { changes.append(try items.put(claimsJSON: idToken.claimsJSON)) }
-        changes.append(.endRefresh)
-        try await commit(changes, replacing: sealed)
-        FaultPoint.refreshCommitted.reach()
-        return accessToken
     }
 
-    /// Asks the provider, and once more when it refuses a token that meanwhile is not the stored one any more.
-    private func exchange(
-        _ stored: TokenItems.StoredRefreshToken, _ items: TokenItems
-    ) async throws -> TokenSet {
-        do {
-            return try await provider.refresh(stored.value, subject: id.subject)
-        } catch let error as OpenIDConnectError where error.code == .invalidGrant {
-            guard let current = try await items.refreshToken(), current.value != stored.value else { throw error }
-            return try await provider.refresh(current.value, subject: id.subject)
+    /// The refresh token, and the bytes that it is stored as.
+    private typealias Stored = (token: TokenItems.StoredRefreshToken, sealed: [UInt8])
+
+    private func stored(_ items: TokenItems) async throws -> Stored? {
+        guard let sealed = try await store.item(.refreshToken, of: id), let token = try await items.refreshToken()
+        else {
+            return nil
         }
+        return (token, sealed)
+    }
+
+    /// Asks the provider, and stores what it answers: the refresh token at once, as the old one may be dead now, and the
+    /// rest when it has passed the checks, which may take time or fail.
+    private func exchange(_ stored: Stored, _ items: TokenItems) async throws -> AccessToken {
+        var current = stored.sealed
+        let tokens = try await provider.refresh(stored.token.value, subject: id.subject) { refreshToken, scope in
+            FaultPoint.refreshAnswered.reach()
+            // A response without a refresh token keeps the old one (RFC 6749 section 6).
+            let change = try items.put(
+                refreshToken: refreshToken ?? stored.token.value, scope: scope ?? stored.token.scope)
+            try await commit([change, .endRefresh], replacing: current)
+            if case .putItem(_, let sealed) = change { current = sealed }
+            FaultPoint.refreshCommitted.reach()
+        }
+        let accessToken = AccessToken(
+            value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt,
+            scope: tokens.scope ?? stored.token.scope, obtainedAt: clock.now)
+        var changes = [try items.put(accessToken)]
+        if let idToken = tokens.idToken { changes.append(try items.put(claimsJSON: idToken.claimsJSON)) }
+        try await commit(changes, replacing: current)
+        return accessToken
     }
 
     private func commit(_ changes: [StoreChange], replacing: [UInt8]) async throws {

@@ -107,6 +107,10 @@ public actor Session {
         }
     }
 
+    /// Whether this process holds a renewed token that could not be stored. The next ``accessToken(forceRefresh:minimumValidity:)``
+    /// stores it first.
+    public var holdsUnstoredToken: Bool { uncommitted != nil }
+
     /// The refresh token as it is stored now.
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn` (also when none is stored any more) or `storeCorrupt`.
@@ -124,6 +128,7 @@ public actor Session {
         vaultKey = nil
         current = nil
     }
+
     /// Gives away what could not be stored, for the account's next session. It is sealed.
     func takeUncommitted() -> RefreshTransaction.Uncommitted? {
         defer { uncommitted = nil }

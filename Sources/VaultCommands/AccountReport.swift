@@ -26,11 +26,23 @@ struct AccountReport: Encodable {
     }
 }
 
-/// Text from a provider, as it may be shown on a terminal: without control characters.
+/// Text from a provider, as it may be shown on a terminal: without what moves the cursor or turns the direction.
 enum Printable {
     static func text(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmless($0) ? $0 : "?" }))
+    }
+
+    /// As ``text(_:)``, but line feeds and tabs stay.
+    static func lines(_ text: String) -> String {
         String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
+            String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\n" || $0 == "\t" || isHarmless($0) ? $0 : "?" }))
+    }
+
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .surrogate, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
     }
 }
 

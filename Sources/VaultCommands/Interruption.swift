@@ -15,7 +15,7 @@ enum Interruption {
     private static let count = Mutex(0)
 
     static func install() {
-        for number in [SIGINT, SIGTERM, SIGHUP] {
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             // Somebody who started us with the signal ignored (nohup) wants it ignored.
             var current = sigaction()
             sigaction(number, nil, &current)

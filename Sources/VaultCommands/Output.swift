@@ -4,22 +4,27 @@ internal import Foundation
 enum Output {
     /// A line of the result.
     static func line(_ text: String) {
+        write(Printable.lines(text) + "\n", to: STDOUT_FILENO)
+    }
+
+    /// A result that is no text for a person, as it is.
+    static func raw(_ text: String) {
         write(text + "\n", to: STDOUT_FILENO)
     }
 
     /// The result as JSON, in one piece.
     static func json(_ value: some Encodable) {
-        line(encoded(value))
+        raw(encoded(value))
     }
 
     /// A remark or an error for a person.
     static func note(_ text: String) {
-        write(text + "\n", to: STDERR_FILENO)
+        write(Printable.lines(text) + "\n", to: STDERR_FILENO)
     }
 
     /// An error for a program: `{"error": …}` on standard error.
     static func error(_ error: some Encodable) {
-        note(encoded(["error": error]))
+        write(encoded(["error": error]) + "\n", to: STDERR_FILENO)
     }
 
     private static func encoded(_ value: some Encodable) -> String {

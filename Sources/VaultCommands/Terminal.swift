@@ -69,7 +69,7 @@ enum TerminalMode {
 
     private static let saved = Mutex<Saved?>(nil)
 
-    /// Stops the echo, and Ctrl-Z with it: a stopped command would leave the shell without echo.
+    /// Stops the echo, and Ctrl-Z and Ctrl-\ with it: they would leave the shell without echo.
     static func hideInput(_ descriptor: Int32) throws {
         var mode = termios()
         guard tcgetattr(descriptor, &mode) == 0 else {
@@ -78,7 +78,10 @@ enum TerminalMode {
         saved.withLock { $0 = Saved(descriptor: descriptor, mode: mode) }
         mode.c_lflag &= ~tcflag_t(ECHO | ECHONL)
         mode.c_lflag |= tcflag_t(ICANON | ISIG)
-        withUnsafeMutableBytes(of: &mode.c_cc) { $0[Int(VSUSP)] = 0 }
+        withUnsafeMutableBytes(of: &mode.c_cc) { bytes in
+            bytes[Int(VSUSP)] = 0
+            bytes[Int(VQUIT)] = 0
+        }
         guard tcsetattr(descriptor, TCSAFLUSH, &mode) == 0 else {
             throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
         }

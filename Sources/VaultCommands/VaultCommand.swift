@@ -35,6 +35,6 @@ struct CompletionCommand: ParsableCommand {
         guard let shell = CompletionShell(rawValue: shell) else {
             throw ValidationError("There are completion scripts for bash, zsh and fish.")
         }
-        Output.line(VaultCommand.completionScript(for: shell))
+        Output.raw(VaultCommand.completionScript(for: shell))
     }
 }

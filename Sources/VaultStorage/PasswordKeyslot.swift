@@ -34,11 +34,17 @@ public enum PasswordKeyslot {
 
     /// Opens a keyslot. A wrong password costs one guess at the key service.
     ///
+    /// - Parameter cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
     /// - Throws: `KeyServiceError` (`wrongSecret`, `keyLocked`, …); ``StoreError`` with code `corrupt` when the key
     ///   service found the password right but the slot still does not open: what is stored was changed.
     public static func open(
-        _ slot: Keyslot, of account: Account, password: borrowing SecretBytes, keyService: any KeyService
+        _ slot: Keyslot, of account: Account, password: borrowing SecretBytes, keyService: any KeyService,
+        cost: Argon2Parameters
     ) async throws -> VaultKey {
+        // Whoever can write the disk could otherwise make the next login give away a cheap hash of the password.
+        guard slot.argon2.passes >= min(2, cost.passes), slot.argon2.memoryKiB >= min(19 * 1024, cost.memoryKiB) else {
+            throw StoreError(.corrupt, "The stored keyslot asks for so little work that somebody must have changed it.")
+        }
         let deviceSecret = try SecretBytes(copying: account.deviceSecret)
         let stretched: StretchedPassword
         do {

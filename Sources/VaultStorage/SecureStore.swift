@@ -62,6 +62,14 @@ public enum StoreChange: Sendable {
     case beginRefresh(Date)
     /// Notes that a refresh ended.
     case endRefresh
+
+    /// Whether something is to be gone afterwards.
+    var removes: Bool {
+        switch self {
+        case .removeAccount, .removeKeyslot, .removeItem, .removeAllItems: true
+        default: false
+        }
+    }
 }
 
 /// Why the store could not do something. Nothing was deleted.

@@ -5,8 +5,9 @@ struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copy the database into a new file, also while the service runs.",
         discussion: """
-            The copy is of no use without the master key, which is not in it. Restoring it (as keys.sqlite in the data \
-            folder) also restores the guess counters of that moment.
+            The copy is of no use without the master key, which is not in it. To restore it: stop the service, remove \
+            keys.sqlite, keys.sqlite-wal and keys.sqlite-shm from the data folder, and copy the file there as \
+            keys.sqlite. That also restores the guess counters of that moment.
             """)
 
     @OptionGroup var common: CommonOptions

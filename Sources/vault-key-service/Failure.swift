@@ -50,10 +50,21 @@ struct Failure: Error {
 /// Results go to standard output, everything else to standard error.
 enum Output {
     static func result(_ line: String) {
-        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+        write(line + "\n", to: STDOUT_FILENO)
     }
 
     static func error(_ line: String) {
-        FileHandle.standardError.write(Data(("vault-key-service: " + line + "\n").utf8))
+        write("vault-key-service: " + line + "\n", to: STDERR_FILENO)
+    }
+
+    /// Writes everything, or gives up when it cannot be written: `FileHandle` would trap.
+    private static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return }
+            bytes = bytes.dropFirst(count)
+        }
     }
 }

@@ -38,7 +38,9 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         try await Failure.reporting {
             let settings = try await Settings(common)
-            let logger = try makeLogger(settings)
+            let logFile = LogFile()
+            defer { logFile.flush() }
+            let logger = try makeLogger(settings, logFile)
             var configuration = KeyServiceServerConfiguration()
             let address = try ListenAddress(settings.string(listen, "listen") ?? "127.0.0.1:8787")
             guard try address.isLoopback || settings.flag(insecureAllowRemoteHTTP, "insecureAllowRemoteHttp") else {
@@ -69,12 +71,12 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
-    private func makeLogger(_ settings: Settings) throws -> Logger {
+    private func makeLogger(_ settings: Settings, _ file: LogFile) throws -> Logger {
         let name = settings.string(logLevel, "logLevel") ?? "info"
         guard let level = Logger.Level(rawValue: name) else {
             throw Failure.configuration("There is no log level \"\(name)\".")
         }
-        var logger = Logger(label: "vault-key-service") { StreamLogHandler.standardError(label: $0) }
+        var logger = Logger(label: "vault-key-service") { LineLogHandler(label: $0, file: file) }
         logger.logLevel = level
         return logger
     }

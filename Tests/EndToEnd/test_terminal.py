@@ -70,10 +70,11 @@ def test_sigterm_at_a_prompt_restores_the_terminal(alice):
     assert terminal.mode == terminal.original_mode
 
 
-def test_ctrl_z_cannot_leave_the_shell_without_echo(alice):
+@pytest.mark.parametrize("key", ["z", "\\"])
+def test_no_key_can_leave_the_shell_without_echo(alice, key):
     terminal = alice.terminal("login")
     terminal.expect("Password of alice: ")
-    terminal.press("z")  # arrives as a character, and takes the password with it
+    terminal.press(key)  # arrives as a character, and takes the password with it
     terminal.press("u")
     terminal.type(PASSWORD)
     assert terminal.end() == 0

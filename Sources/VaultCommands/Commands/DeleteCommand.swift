@@ -32,8 +32,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError(.cancelled, "Nothing was deleted.")
             }
         }
-        let notRevoked = try await revoke(account, vault, terminal)
-        try await vault.storage.accounts.delete(account.id)
+        let (isDeleted, notRevoked) = try await revokeAndDelete(account, vault, terminal)
+        if !isDeleted { try await vault.storage.accounts.delete(account.id) }
         if global.json {
             return Output.json(Report(deleted: true, revoked: notRevoked == nil, reason: notRevoked))
         }
@@ -43,21 +43,23 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         }
     }
 
-    /// - Returns: nil when the refresh token was revoked, or why not.
-    private func revoke(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws -> String? {
-        guard password.isGiven || !yes else { return "no password was given." }
+    /// - Returns: whether the account is deleted, and nil when the refresh token was revoked, or why not.
+    private func revokeAndDelete(
+        _ account: Account, _ vault: Vault, _ terminal: any Terminal
+    ) async throws -> (isDeleted: Bool, notRevoked: String?) {
+        guard password.isGiven || !yes else { return (false, "no password was given.") }
         let prompt = "Password of \(Printable.text(account.displayName)), to revoke its token (empty to go without): "
         let secret = try await password.source.password(prompt, terminal)
-        guard secret.count > 0 else { return "no password was given." }
+        guard secret.count > 0 else { return (false, "no password was given.") }
         do {
             return try await Spinner.during("Revoking", isQuiet: global.json) {
-                let token = try await vault.auth.unlock(account, password: secret).refreshToken()
-                return await vault.auth.revoke(token)?.description
+                try await vault.auth.unlock(account, password: secret)
+                return (true, try await vault.auth.deleteAccount()?.description)
             }
         } catch let error as VaultError where error.code == .wrongSecret && !yes {
             throw error  // a slip of the finger: nothing is deleted yet
         } catch let error as VaultError {
-            return error.description
+            return (false, error.description)
         }
     }
 

@@ -22,7 +22,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             "Password of \(Printable.text(account.displayName)): ", ControllingTerminal())
         let token = try await Spinner.during("Signing in", isQuiet: global.json) {
             let session = try await vault.auth.unlock(account, password: secret)
-            return try await session.accessToken(forceRefresh: true)
+            return try await session.patientAccessToken(forceRefresh: true)
         }
         if global.json {
             Output.json(

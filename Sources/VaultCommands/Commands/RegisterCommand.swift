@@ -50,6 +50,10 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         {
             throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
         }
+        if let alias, let owner = try await vault.storage.all().first(where: { $0.alias == alias }) {
+            // Registering the same account again is the one way in which this may still turn out well.
+            Output.note("The alias \(alias) belongs to \(owner.id) already.")
+        }
         try await vault.checkReady()
         let browser = LoginBrowser(opens: !noBrowser, isQuiet: global.json)
         let token = try await vault.auth.performOpenIDConnectLogin(using: browser)
@@ -59,8 +63,10 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 mayLoseItems: yes, isQuiet: global.json)
             try await store.run()
         } catch {
-            // Nobody could use what the provider just issued: it should not stay valid.
-            _ = await vault.auth.revoke(token)
+            // Nobody can use what the provider just issued: it should not stay valid. But where an account is stored
+            // here already, revoking could end that one's token as well (RFC 7009 section 2.1).
+            let isStored = (try? await vault.storage.accounts.store.account(token.account) != nil) ?? true
+            if !isStored { _ = await vault.auth.revoke(token) }
             throw error
         }
         try await report(token, in: vault)

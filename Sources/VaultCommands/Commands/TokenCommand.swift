@@ -8,7 +8,8 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
         abstract: "Print a valid access token, and nothing else.",
         discussion: """
             A stored token that is still valid is printed as it is, without asking the identity provider. Example: \
-            curl -H "Authorization: Bearer $(vault token --user alice)" https://api.example.com/
+
+            printf 'Authorization: Bearer %s' "$(vault token --user alice)" | curl -H @- https://api.example.com/
             """)
 
     @OptionGroup var user: UserOption
@@ -36,7 +37,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
             "Password of \(Printable.text(account.displayName)): ", ControllingTerminal())
         let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
             let session = try await vault.auth.unlock(account, password: secret)
-            return try await session.accessToken(
+            return try await session.patientAccessToken(
                 forceRefresh: refresh, minimumValidity: .seconds(minimumValidity))
         }
         if global.json {

@@ -8,6 +8,13 @@ extension SQLiteStore {
     /// Makes the database under another name and puts it in its place only when it is complete, so that an empty or
     /// half-made `vault.sqlite` is always a damaged one and never a new one.
     static func create(in folder: StoreFolder) throws {
+        // SQLite would replay the log of another database into the new one.
+        guard !folder.hasLogWithoutDatabase else {
+            throw StoreError(
+                .corrupt,
+                "\(folder.database)-wal is there without its database. Put vault.sqlite back, or move vault.sqlite-wal and vault.sqlite-shm away as well."
+            )
+        }
         let draft = folder.path + "/.new-\(UUID().uuidString).sqlite"
         defer { unlink(draft) }
         let descriptor = Foundation.open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -47,7 +54,9 @@ extension SQLiteStore {
         }
         guard try folder.databaseSize() > 0 else {
             throw StoreError(
-                .corrupt, "\(folder.database) is empty: it was cut off. Restore it from a backup, or move it away.")
+                .corrupt,
+                "\(folder.database) is empty: it was cut off. Restore it from a backup together with its -wal file (or without, and move that away), or move all three files away."
+            )
         }
         let database = try DatabaseQueue(path: folder.database, configuration: configuration)
         let (isOurs, isNewer, isComplete) = try database.read { db in
@@ -95,7 +104,9 @@ extension StoreFolder {
         guard let error = error as? DatabaseError else { return error }
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH:
-            return StoreError(.corrupt, "The store is damaged. Restore it from a backup.", underlying: error)
+            return StoreError(
+                .corrupt, "The store is damaged. Restore vault.sqlite and its -wal file from one backup.",
+                underlying: error)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             return StoreError(.busy, "Another program is writing to the store. Try again.", underlying: error)
         case .SQLITE_FULL:
@@ -109,7 +120,9 @@ extension StoreFolder {
         case .SQLITE_ERROR:
             // The statements are fixed and were tried: what does not fit is the database.
             return StoreError(
-                .corrupt, "The store is damaged: it lacks a part. Restore it from a backup.", underlying: error)
+                .corrupt,
+                "The store is damaged: it lacks a part. Restore vault.sqlite and its -wal file from one backup.",
+                underlying: error)
         default:
             // A full disk comes as one of several I/O errors, too.
             return StoreError(

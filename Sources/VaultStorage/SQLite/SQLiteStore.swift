@@ -121,6 +121,10 @@ public final class SQLiteStore: SecureStore {
                 for change in changes { try change.apply(db, to: id) }
             }
         }
+        guard changes.contains(where: \.removes) else { return }
+        // Until then the write-ahead log has the old pages, with keyslots that an old password still opens. When another
+        // program is reading right now, its next writer does it.
+        try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 
     public func withLock<R: Sendable>(

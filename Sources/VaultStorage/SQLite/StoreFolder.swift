@@ -36,6 +36,12 @@ struct StoreFolder: Sendable {
         return lstat(database, &info) == 0
     }
 
+    /// Whether SQLite's log was left behind alone. Another process may be making the database at this moment.
+    var hasLogWithoutDatabase: Bool {
+        var info = stat()
+        return lstat(database + "-wal", &info) == 0 && !hasDatabase
+    }
+
     private static func requirePrivate(_ path: String, kind: mode_t, mode: String) throws {
         var info = stat()
         guard lstat(path, &info) == 0 else {

@@ -1,0 +1,24 @@
+internal import CredentialVault
+
+extension Session {
+    /// A valid access token. When the provider renewed the tokens and they cannot be stored, it tries again for half a
+    /// minute: with the end of the command they would be lost.
+    func patientAccessToken(
+        forceRefresh: Bool, minimumValidity: Duration = .seconds(60)
+    ) async throws -> AccessToken {
+        var isForced = forceRefresh
+        for pause in [1, 2, 4, 8, 15] {
+            do {
+                return try await accessToken(forceRefresh: isForced, minimumValidity: minimumValidity)
+            } catch let error as VaultError {
+                guard holdsUnstoredToken else { throw error }
+                Output.note("vault: \(error.description)")
+                Output.note("vault: trying again in \(pause) seconds; make room, or end what holds the store")
+                try await Task.sleep(for: .seconds(pause))
+                // What waits to be stored is new: nothing needs to be forced any more.
+                isForced = false
+            }
+        }
+        return try await accessToken(minimumValidity: minimumValidity)
+    }
+}
