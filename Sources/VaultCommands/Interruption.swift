@@ -46,8 +46,13 @@ enum Interruption {
             Output.note("vault: cancelled")
             _exit(ExitStatus.cancelled)
         }
+        // Ends by the signal itself, so that the shell knows. Dispatch's threads block it, and elsewhere it may come late.
         signal(number, SIG_DFL)
-        kill(getpid(), number)
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, number)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(number)
         _exit(128 + number)
     }
 }
