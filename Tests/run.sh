@@ -12,7 +12,7 @@ filter=${1:-}
 # The C libraries, then what the tests of the programs drive: an identity provider, a browser, a disk that fills up.
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev pkg-config
-    glewlwyd sqlite3 openssl chromium chromium-driver util-linux mount python3 python3-venv
+    glewlwyd sqlite3 openssl chromium chromium-driver util-linux mount zsh fish python3 python3-venv
 )
 
 install_missing_packages() {

@@ -25,7 +25,7 @@ struct VaultCommand: AsyncParsableCommand {
         ])
 }
 
-struct CompletionCommand: ParsableCommand {
+struct CompletionCommand: ParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "completion", abstract: "Print a completion script for the shell.",
         discussion: """
@@ -36,10 +36,14 @@ struct CompletionCommand: ParsableCommand {
     @Argument(help: "bash, zsh or fish.")
     var shell: String
 
+    @OptionGroup var global: GlobalOptions
+
     func run() throws {
         guard let shell = CompletionShell(rawValue: shell) else {
             throw ValidationError("There are completion scripts for bash, zsh and fish.")
         }
-        Output.raw(VaultCommand.completionScript(for: shell))
+        let script = VaultCommand.completionScript(for: shell)
+        if global.json { return Output.json(["script": script]) }
+        Output.raw(script)
     }
 }
