@@ -25,20 +25,20 @@ public actor Auth {
         }
     }
 
-    private enum State {
+    enum State {
         case loggedOut
         /// Logged in at the provider, and not stored yet.
         case unstored(RefreshToken)
         case open(Session)
     }
 
-    private var state = State.loggedOut
+    private(set) var state = State.loggedOut
     private var providers: [[String]: OpenIDProvider] = [:]
     /// Sealed tokens that the provider renewed and a session could not store: the account's next session does.
     private var uncommitted: [AccountID: RefreshTransaction.Uncommitted] = [:]
     private var redirects: AsyncStream<String>.Continuation?
     private let settings: Settings?
-    private let accounts: Accounts
+    let accounts: Accounts
     private let transport: any HTTPTransport
 
     /// - Parameter settings: nil for an app that only opens accounts that exist.
@@ -180,80 +180,9 @@ public actor Auth {
         }
     }
 
-    // MARK: - Logging out
+    // MARK: - The parts
 
-    /// Logs out: keys and tokens leave the memory, and the cached access token the disk. The sealed refresh token stays,
-    /// and the password opens it again. Nothing is revoked: see ``logoutEverywhere()``.
-    public func logout() async throws {
-        guard case .open(let session) = state else {
-            state = .loggedOut
-            return
-        }
-        await change(to: .loggedOut)
-        try await removeAccessToken(of: session.id)
-    }
-
-    /// Removes an account's cached access token from the store.
-    public func removeAccessToken(of id: AccountID) async throws {
-        try await converting {
-            try await accounts.store.withLock(on: id) { [store = accounts.store] in
-                try await store.apply([.removeItem(.accessToken)], to: id)
-            }
-        }
-    }
-
-    /// Logs out, and has the provider revoke the refresh token (RFC 7009) for every program that holds it.
-    ///
-    /// When the provider does not do it, the sealed refresh token stays, so that it can be tried again.
-    ///
-    /// - Returns: nil when the provider revoked it, or why it did not.
-    public func logoutEverywhere() async throws -> VaultError? {
-        guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
-        let result = try await revoke(
-            session, thenApply: [.removeItem(.refreshToken), .removeItem(.accessToken), .endRefresh])
-        try await logout()
-        return result
-    }
-
-    /// Deletes the open account with all that is stored of it, after the provider was asked to revoke its refresh token.
-    ///
-    /// - Returns: nil when the provider revoked it, or why it did not. The account is gone in either case.
-    public func deleteAccount() async throws -> VaultError? {
-        guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
-        let failure = try await revoke(session, thenApply: [.removeAccount])
-        await change(to: .loggedOut)
-        if failure != nil { try await converting { try await accounts.delete(session.id) } }
-        return failure
-    }
-
-    /// Has the stored refresh token revoked and then makes the changes, while nobody can renew the token in between.
-    private func revoke(_ session: Session, thenApply changes: [StoreChange]) async throws -> VaultError? {
-        let id = session.id
-        return try await converting {
-            try await accounts.store.withLock(on: id) { [store = accounts.store] in
-                let token = try await session.refreshToken()
-                if let failure = await revoke(token) { return failure }
-                try await store.apply(changes, to: id)
-                return nil
-            }
-        }
-    }
-
-    /// Has the provider revoke a refresh token (RFC 7009).
-    ///
-    /// - Returns: nil when it did, or why it did not.
-    public func revoke(_ token: RefreshToken) async -> VaultError? {
-        do {
-            try await provider(issuer: token.account.issuer, clientID: token.clientID)
-                .revoke(token.value, hint: "refresh_token")
-            return nil
-        } catch {
-            return VaultError.converting(error) as? VaultError
-                ?? VaultError(.identityProviderUnavailable, "The token could not be revoked.", underlying: error)
-        }
-    }
-
-    private func change(to new: State) async {
+    func change(to new: State) async {
         let old = state
         state = new
         guard case .open(let session) = old else { return }
@@ -261,7 +190,7 @@ public actor Auth {
         if let rest = await session.takeUncommitted() { uncommitted[session.id] = rest }
     }
 
-    private func provider(issuer: String, clientID: String) -> OpenIDProvider {
+    func provider(issuer: String, clientID: String) -> OpenIDProvider {
         if let known = providers[[issuer, clientID]] { return known }
         let provider = OpenIDProvider(
             issuer: issuer, clientID: clientID, transport: transport, clock: accounts.clock)
@@ -269,7 +198,7 @@ public actor Auth {
         return provider
     }
 
-    private func converting<R>(_ body: () async throws -> R) async throws -> R {
+    func converting<R>(_ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch { throw VaultError.converting(error) }
     }
 }

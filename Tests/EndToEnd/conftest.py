@@ -1,5 +1,7 @@
 """What the tests share: the services, a person with a fresh home, and the certainty that no child outlives its test."""
 
+import signal
+
 import pytest
 
 from support.person import Person
@@ -8,6 +10,10 @@ from support.services import DevelopmentServices, KeyService
 
 
 def pytest_sessionstart(session):
+    # Whoever runs the tests in the background may have had these ignored, and every program here would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     missing = [name for name in ("vault", "vault-dev", "vault-key-service") if not (BINARIES / name).exists()]
     if missing:
         pytest.exit(f"Build the programs first (swift build): {', '.join(missing)} not in {BINARIES}", 4)
