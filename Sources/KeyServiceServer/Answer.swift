@@ -9,6 +9,7 @@ internal import VaultCrypto
 struct Answer {
     /// How long a client that came at a busy moment should wait, in seconds.
     private static let retryAfter = "1"
+    private static let headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
     private static let encoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
@@ -17,11 +18,18 @@ struct Answer {
 
     var status: HTTPResponse.Status
     var body: [UInt8]
-    var headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
+    var headers = Self.headers
 
     init(_ status: HTTPResponse.Status = .ok, _ body: some Encodable) throws {
         self.status = status
         self.body = try [UInt8](Self.encoder.encode(body))
+    }
+
+    /// The answer that hands out a key. Nothing in it needs escaping: ids are of the few characters that a request may
+    /// have in them, and the rest is base64.
+    init(_ key: KeyResponse) {
+        status = .ok
+        body = Array(#"{"keyid":"\#(key.keyid)","key":"\#(key.key)","longsecret":"\#(key.longsecret)"}"#.utf8)
     }
 
     private init(problem status: HTTPResponse.Status, _ body: KeyServiceProblem) {

@@ -12,13 +12,14 @@ final class KeyHolds: Sendable {
     ///
     /// - Throws: ``KeyServiceServerError`` with code `busy` when too many wait, or what `body` throws.
     func withHold<R: Sendable>(on keyID: String, _ body: () async throws -> R) async throws -> R {
-        try await take(keyID)
+        if try !takeNow(keyID) { await take(keyID) }
         defer { release(keyID) }
         return try await body()
     }
 
-    private func take(_ keyID: String) async throws {
-        let isTaken = try waiting.withLock { waiting in
+    /// Takes the key if nobody holds it.
+    private func takeNow(_ keyID: String) throws -> Bool {
+        try waiting.withLock { waiting in
             guard let others = waiting[keyID] else {
                 waiting[keyID] = []
                 return true
@@ -26,7 +27,9 @@ final class KeyHolds: Sendable {
             guard others.count < Self.maxWaiting else { throw KeyServiceServerError.busy }
             return false
         }
-        if isTaken { return }
+    }
+
+    private func take(_ keyID: String) async {
         await withCheckedContinuation { continuation in
             let isTaken = waiting.withLock { waiting in
                 // It may have been released between the two locks.

@@ -84,7 +84,7 @@ struct KeyServiceResponder: HTTPResponder {
                 key = try await keeper.releaseKey(keyID: id, for: guess)
             }
             keyID = key.keyid
-            answer = try Answer(.ok, key)
+            answer = Answer(key)
         } catch let error as HTTPParserError {
             throw error  // The server answers it, and closes the connection.
         } catch {
@@ -103,7 +103,7 @@ struct KeyServiceResponder: HTTPResponder {
             "method": .string(route.method.rawValue),
             "route": .string(route.rawValue),
             "status": .stringConvertible(answer.status.code),
-            "duration_us": .stringConvertible(duration / .microseconds(1)),
+            "duration_us": .stringConvertible(Int(duration / .microseconds(1))),
         ]
         if let keyID { metadata["keyid"] = .string(keyID) }
         if level == .error, let fault { metadata["error"] = .string(String(describing: fault)) }

@@ -59,9 +59,9 @@ enum KeyWrapping {
 
     /// Whether a secret is `cv1.` and 43 base64url characters: 256 bits, which no stretching makes stronger.
     static func isStrong(_ secret: String) -> Bool {
-        let prefix = "cv1."
-        guard secret.utf8.count == prefix.utf8.count + 43, secret.hasPrefix(prefix) else { return false }
-        return secret.utf8.dropFirst(prefix.utf8.count).allSatisfy { byte in
+        let prefix = "cv1.".utf8
+        guard secret.utf8.count == prefix.count + 43, secret.utf8.starts(with: prefix) else { return false }
+        return secret.utf8.dropFirst(prefix.count).allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):

@@ -70,9 +70,9 @@ enum RequestParsing {
 
     private static func isJSON(_ contentType: String?) -> Bool {
         guard let contentType else { return false }
-        let mediaType = contentType.prefix { $0 != ";" }.trimmingPrefix { $0 == " " }
-        return mediaType == "application/json"
-            || mediaType.lowercased().trimmingCharacters(in: .whitespaces) == "application/json"
+        if contentType == "application/json" { return true }
+        let mediaType = contentType.prefix { $0 != ";" }
+        return mediaType.lowercased().trimmingCharacters(in: .whitespaces) == "application/json"
     }
 
     /// Any text may be a secret, except none and one with a NUL, which other software would cut short there.
