@@ -28,10 +28,18 @@ extension Auth {
     /// - Returns: nil when the provider revoked it, or why it did not.
     public func logoutEverywhere() async throws -> VaultError? {
         guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
-        let result = try await revoke(
-            session, thenApply: [.removeItem(.refreshToken), .removeItem(.accessToken), .endRefresh])
-        try await logout()
-        return result
+        do {
+            let failure = try await revoke(
+                session, thenApply: [.removeItem(.refreshToken), .removeItem(.accessToken), .endRefresh])
+            await end(session)
+            if failure != nil { try await removeAccessToken(of: session.id) }
+            return failure
+        } catch {
+            // Whatever stood in the way: on this machine nothing stays open.
+            await end(session)
+            try? await removeAccessToken(of: session.id)
+            throw error
+        }
     }
 
     /// Deletes the open account with all that is stored of it, after the provider was asked to revoke its refresh token.
@@ -39,10 +47,21 @@ extension Auth {
     /// - Returns: nil when the provider revoked it, or why it did not. The account is gone in either case.
     public func deleteAccount() async throws -> VaultError? {
         guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
-        let failure = try await revoke(session, thenApply: [.removeAccount])
-        await change(to: .loggedOut)
+        var failure: VaultError?
+        do {
+            failure = try await revoke(session, thenApply: [.removeAccount])
+        } catch let error as VaultError {
+            failure = error
+        }
+        await end(session)
         if failure != nil { try await converting { try await accounts.delete(session.id) } }
         return failure
+    }
+
+    /// Ends a session that may not be the one that is logged in any more.
+    private func end(_ session: Session) async {
+        if case .open(let current) = state, current === session { await change(to: .loggedOut) }
+        await session.lock()
     }
 
     /// Has the stored refresh token revoked and then makes the changes, while nobody can renew the token in between.

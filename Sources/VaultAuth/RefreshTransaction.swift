@@ -82,14 +82,12 @@ struct RefreshTransaction: Sendable {
     /// Asks the provider, and stores what it answers: the refresh token at once, as the old one may be dead now, and the
     /// rest when it has passed the checks, which may take time or fail.
     private func exchange(_ stored: Stored, _ items: TokenItems) async throws -> AccessToken {
-        var current = stored.sealed
         let tokens = try await provider.refresh(stored.token.value, subject: id.subject) { refreshToken, scope in
             FaultPoint.refreshAnswered.reach()
             // A response without a refresh token keeps the old one (RFC 6749 section 6).
             let change = try items.put(
                 refreshToken: refreshToken ?? stored.token.value, scope: scope ?? stored.token.scope)
-            try await commit([change, .endRefresh], replacing: current)
-            if case .putItem(_, let sealed) = change { current = sealed }
+            try await commit([change, .endRefresh], replacing: stored.sealed)
             FaultPoint.refreshCommitted.reach()
         }
         let accessToken = AccessToken(
@@ -97,7 +95,8 @@ struct RefreshTransaction: Sendable {
             scope: tokens.scope ?? stored.token.scope, obtainedAt: clock.now)
         var changes = [try items.put(accessToken)]
         if let idToken = tokens.idToken { changes.append(try items.put(claimsJSON: idToken.claimsJSON)) }
-        try await commit(changes, replacing: current)
+        // Only a copy for the next start: the refresh token is safe, and the access token good without it.
+        try? await store.apply(changes, to: id)
         return accessToken
     }
 

@@ -59,7 +59,9 @@ public actor Session {
             _ = await refreshing.task.result
         }
         guard let vaultKey else { throw VaultError(.notLoggedIn, "The session is locked. Log in again.") }
-        if !forceRefresh, let current, current.isValid(for: minimumValidity, at: clock.now) { return current }
+        if !forceRefresh, uncommitted == nil, let current, current.isValid(for: minimumValidity, at: clock.now) {
+            return current
+        }
         let task =
             refreshing?.task
             ?? startRefresh(vaultKey, force: forceRefresh, minimumValidity: minimumValidity, requestedAt: requestedAt)

@@ -6,19 +6,16 @@ extension Session {
     func patientAccessToken(
         forceRefresh: Bool, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
-        var isForced = forceRefresh
         for pause in [1, 2, 4, 8, 15] {
             do {
-                return try await accessToken(forceRefresh: isForced, minimumValidity: minimumValidity)
+                return try await accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
             } catch let error as VaultError {
-                guard holdsUnstoredToken else { throw error }
+                guard holdsUnstoredToken, [.storeUnreadable, .busy].contains(error.code) else { throw error }
                 Output.note("vault: \(error.description)")
                 Output.note("vault: trying again in \(pause) seconds; make room, or end what holds the store")
                 try await Task.sleep(for: .seconds(pause))
-                // What waits to be stored is new: nothing needs to be forced any more.
-                isForced = false
             }
         }
-        return try await accessToken(minimumValidity: minimumValidity)
+        return try await accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
     }
 }

@@ -122,8 +122,8 @@ public final class SQLiteStore: SecureStore {
             }
         }
         guard changes.contains(where: \.removes) else { return }
-        // Until then the write-ahead log has the old pages, with keyslots that an old password still opens. When another
-        // program is reading right now, its next writer does it.
+        // Until then the write-ahead log has the old pages, with keyslots that an old password still opens. A
+        // program that reads for longer than the busy timeout prevents it: then the next removal does it.
         try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 
