@@ -43,6 +43,6 @@ enum GuardedMemory {
 enum Sodium {
     static let isReady = sodium_init() >= 0
 
-    /// A valid address for a range of no bytes.
+    /// A valid address for a range of no bytes. Unsafe, but sound: it is never written to nor read from.
     nonisolated(unsafe) static let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
 }

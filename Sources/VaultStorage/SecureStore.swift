@@ -56,8 +56,6 @@ public enum StoreChange: Sendable {
     case putItem(ItemName, [UInt8])
     /// Removes an item if it is there.
     case removeItem(ItemName)
-    /// Removes every item of the account.
-    case removeAllItems
     /// Notes that a refresh begins. The conformer also makes sure, as far as it can, that the result will find room.
     case beginRefresh(Date)
     /// Notes that a refresh ended.
@@ -66,7 +64,7 @@ public enum StoreChange: Sendable {
     /// Whether something is to be gone afterwards.
     var removes: Bool {
         switch self {
-        case .removeAccount, .removeKeyslot, .removeItem, .removeAllItems: true
+        case .removeAccount, .removeKeyslot, .removeItem: true
         default: false
         }
     }

@@ -46,7 +46,7 @@ import Testing
                 [
                     .removeKeyslot(id: "old"), .activateKeyslot(id: "new"), .putItem(.accessToken, [2]),
                     .removeItem(.accessToken), .beginRefresh(Date()), .endRefresh, .putAccount(account),
-                    .removeAllItems, .removeAccount,
+                    .removeAccount,
                 ], to: id)
 
             let run = statements.withLock { $0 }.filter { $0.firstMatch(of: /\b(account|keyslot|item)\b/) != nil }

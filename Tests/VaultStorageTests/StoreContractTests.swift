@@ -136,7 +136,7 @@ import VaultTesting
         try await kind.withStore { (store) async throws in
             let changes: [StoreChange] = [
                 .removeAccount, .putKeyslot(.example("1")), .stageKeyslot(.example("1")), .activateKeyslot(id: "1"),
-                .removeKeyslot(id: "1"), .putItem(.accessToken, []), .removeItem(.accessToken), .removeAllItems,
+                .removeKeyslot(id: "1"), .putItem(.accessToken, []), .removeItem(.accessToken),
                 .beginRefresh(Date()), .endRefresh,
             ]
             for change in changes {
@@ -202,7 +202,7 @@ import VaultTesting
             #expect(try await store.itemNames(of: alice).map(\.rawValue) == ["a", "notes/größe"])
             try await store.apply([.removeItem(note), .removeItem(.accessToken)], to: alice)
             #expect(try await store.item(note, of: alice) == nil)
-            try await store.apply([.removeAllItems], to: alice)
+            try await store.apply([.removeItem(ItemName(rawValue: "a"))], to: alice)
             #expect(try await store.itemNames(of: alice) == [])
         }
     }

@@ -36,8 +36,6 @@ extension StoreChange {
         case .removeItem(let name):
             try db.execute(
                 sql: "DELETE FROM item WHERE account_id = ? AND name = ?", arguments: [row, name.rawValue])
-        case .removeAllItems:
-            try db.execute(sql: "DELETE FROM item WHERE account_id = ?", arguments: [row])
         case .beginRefresh(let date):
             try db.execute(
                 sql: "UPDATE account SET refresh_started_at = ? WHERE id = ?",

@@ -95,7 +95,6 @@ public final class InMemoryStore: SecureStore {
             if new.staged?.id == slot { new.staged = nil }
         case .putItem(let name, let sealed): new.items[name] = sealed
         case .removeItem(let name): new.items[name] = nil
-        case .removeAllItems: new.items = [:]
         case .beginRefresh(let date): new.account.refreshStartedAt = date
         case .endRefresh: new.account.refreshStartedAt = nil
         }
