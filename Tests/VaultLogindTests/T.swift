@@ -1,0 +1,5 @@
+#if Logind
+    import Testing
+    @testable import VaultLogind
+    @Test func x() {}
+#endif
