@@ -135,7 +135,9 @@ let package = Package(
                 "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
                 httpTypes,
             ]),
-        .testTarget(name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth"]),
+        .testTarget(
+            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultTesting"],
+            exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -39,20 +39,25 @@ import VaultAuth
     @Test func `a change counts as taken when the listener asks for the next, or goes away`() async {
         let (stream, listener) = BackgroundListener.make()
         let (taken, note) = AsyncStream.makeStream(of: String.self)
-        listener.tell(.entered) { note.yield("first") }
-        listener.tell(.left) { note.yield("second") }
+        listener.whenTaken { note.yield("nothing") }
+        listener.tell(.entered)
+        listener.whenTaken { note.yield("first") }
+        listener.tell(.left)
+        listener.whenTaken { note.yield("both") }
         var iterator: AsyncStream<BackgroundChange>.Iterator? = stream.makeAsyncIterator()
         #expect(await iterator?.next() == .entered)
         note.yield("busy with the first")
         #expect(await iterator?.next() == .left)
         note.yield("busy with the second")
+        listener.whenTaken { note.yield("both, too") }
         iterator = nil
         listener.end()
-        listener.tell(.entered) { note.yield("too late") }
+        listener.tell(.entered)
+        listener.whenTaken { note.yield("gone") }
         note.finish()
         #expect(
             await taken.reduce(into: []) { $0.append($1) } == [
-                "busy with the first", "first", "busy with the second", "second", "too late",
+                "nothing", "busy with the first", "first", "busy with the second", "both", "both, too", "gone",
             ])
     }
 }

@@ -55,7 +55,9 @@ private final class PlayedMonitor: BackgroundMonitor {
 
     func tell(_ change: BackgroundChange) async {
         await withCheckedContinuation { continuation in
-            listener.withLock { $0 }?.tell(change) { continuation.resume() }
+            let listener = listener.withLock { $0 }
+            listener?.tell(change)
+            listener?.whenTaken { continuation.resume() }
         }
     }
 }

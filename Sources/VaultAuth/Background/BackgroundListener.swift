@@ -7,7 +7,7 @@ internal import Synchronization
 package final class BackgroundListener: Sendable {
     private struct Told {
         let change: BackgroundChange
-        let whenTaken: @Sendable () -> Void
+        var whenTaken: [@Sendable () -> Void] = []
     }
 
     private struct State {
@@ -20,7 +20,9 @@ package final class BackgroundListener: Sendable {
         /// What can be done now, one step at a time, to be done outside of the lock.
         mutating func nextStep() -> (@Sendable () -> Void)? {
             if hasEnded {
-                if let told = givenOut.popLast() ?? waiting.popLast() { return told.whenTaken }
+                if let told = givenOut.popLast() ?? waiting.popLast() {
+                    return { for action in told.whenTaken { action() } }
+                }
                 guard let asking = asking.popLast() else { return nil }
                 return { asking.resume(returning: nil) }
             }
@@ -63,11 +65,25 @@ package final class BackgroundListener: Sendable {
     package var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// Queues a change.
-    ///
-    /// - Parameter whenTaken: called once, on any thread, when the listener is done with the change or is gone.
-    package func tell(_ change: BackgroundChange, whenTaken: @escaping @Sendable () -> Void = {}) {
-        state.withLock { $0.waiting.append(Told(change: change, whenTaken: whenTaken)) }
+    package func tell(_ change: BackgroundChange) {
+        state.withLock { $0.waiting.append(Told(change: change)) }
         work()
+    }
+
+    /// Calls `action` once, on any thread, when the listener is done with all that it was told, or is gone.
+    package func whenTaken(_ action: @escaping @Sendable () -> Void) {
+        let isTaken = state.withLock { state in
+            if state.hasEnded { return true }
+            if let last = state.waiting.indices.last {
+                state.waiting[last].whenTaken.append(action)
+            } else if let last = state.givenOut.indices.last {
+                state.givenOut[last].whenTaken.append(action)
+            } else {
+                return true
+            }
+            return false
+        }
+        if isTaken { action() }
     }
 
     /// Ends the stream. Nothing is told any more.
@@ -87,7 +103,7 @@ package final class BackgroundListener: Sendable {
                 defer { state.givenOut = [] }
                 return state.givenOut
             }
-            for told in taken { told.whenTaken() }
+            for action in taken.flatMap(\.whenTaken) { action() }
             work()
         }
     }

@@ -30,15 +30,14 @@ package final class EventDescriptor: Sendable {
         _ = wait()
     }
 
-    /// Waits for a signal and leaves it there. False when the time is up without one.
+    /// Waits for a signal and leaves it there. False when `patience` is over without one.
     package func wait(atMost patience: Duration) -> Bool {
-        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        let clock = ContinuousClock()
-        let end = clock.now + patience
-        while case let left = clock.now.duration(to: end), left > .zero {
-            // Rounded up, so as not to ask again and again during the last millisecond.
-            let milliseconds = (left / .milliseconds(1)).rounded(.up)
-            let result = Glibc.poll(&poll, 1, Int32(milliseconds))
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        let start = ContinuousClock.now
+        while case let left = patience - (ContinuousClock.now - start), left > .zero {
+            // Rounded up: what is left of a millisecond would be spent in polling.
+            let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
+            guard poll(&wanted, 1, Int32(clamping: milliseconds)) <= 0 else { return true }
         }
         return false
     }

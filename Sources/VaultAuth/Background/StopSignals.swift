@@ -100,7 +100,8 @@ final class StopSignals: Sendable {
         let taken = DispatchGroup()
         for listener in state.withLock({ $0.listeners.values }) {
             taken.enter()
-            listener.tell(.entered) { taken.leave() }
+            listener.tell(.entered)
+            listener.whenTaken { taken.leave() }
         }
         _ = taken.wait(timeout: .now() + Self.patience)
     }

@@ -1,5 +1,0 @@
-#if Logind
-    import Testing
-    @testable import VaultLogind
-    @Test func x() {}
-#endif
