@@ -12,8 +12,8 @@
 
         /// Passes on what a function of sd-bus returned, unless it is an error.
         @discardableResult
-        static func check(_ result: Int32) throws(BusError) -> Int32 {
-            if result < 0 { throw BusError(number: -result) }
+        static func check(_ result: Int32, _ answer: sd_bus_error = sd_bus_error()) throws(BusError) -> Int32 {
+            if result < 0 { throw BusError(number: -result, name: answer.name.map { String(cString: $0) }) }
             return result
         }
     }
@@ -71,8 +71,7 @@
             var error = sd_bus_error()
             defer { sd_bus_error_free(&error) }
             var answer: OpaquePointer?
-            let result = sd_bus_call(bus, pointer, 0, &error, &answer)
-            if result < 0 { throw BusError(number: -result, name: error.name.map { String(cString: $0) }) }
+            try BusError.check(sd_bus_call(bus, pointer, 0, &error, &answer), error)
             guard let answer else { throw BusError(number: ENOMEM) }
             return BusMessage(answer)
         }
@@ -84,7 +83,7 @@
             defer { sd_bus_error_free(&error) }
             let result = sd_bus_get_property_trivial(
                 bus, target.service, target.path, target.interface, property, &error, BusMessage.flag, &value)
-            if result < 0 { throw BusError(number: -result, name: error.name.map { String(cString: $0) }) }
+            try BusError.check(result, error)
             return value != 0
         }
 

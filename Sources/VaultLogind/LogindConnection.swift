@@ -1,6 +1,5 @@
 #if Logind
     internal import Foundation
-    internal import Synchronization
     internal import VaultAuth
 
     /// What logind tells of a session and of the machine.
@@ -68,8 +67,8 @@
             for way in ways {
                 do {
                     return try bus.call(manager, way.method, way.argument).readString(type: BusMessage.path)
-                } catch where error.isLogindsAnswer {
-                    continue
+                } catch {
+                    guard error.isLogindsAnswer else { throw error }
                 }
             }
             return nil
@@ -83,7 +82,8 @@
             guard let session else { return false }
             do {
                 return try bus.flag(session, "LockedHint")
-            } catch where error.isLogindsAnswer {
+            } catch {
+                guard error.isLogindsAnswer else { throw error }
                 return false
             }
         }
@@ -98,7 +98,8 @@
                     Self.manager, "Inhibit", .string("sleep"), .string(ProcessInfo.processInfo.processName),
                     .string("Notes when the sleep begins"), .string("delay"))
                 return SleepDelay(try answer.readDescriptor())
-            } catch where error.name != nil {
+            } catch {
+                guard error.name != nil else { throw error }
                 return nil
             }
         }
@@ -135,23 +136,6 @@
             return name.hasPrefix("org.freedesktop.login1.")
                 || ["UnknownMethod", "UnknownObject", "UnknownInterface", "UnknownProperty", "InvalidArgs"]
                     .contains { name == "org.freedesktop.DBus.Error." + $0 }
-        }
-    }
-
-    /// Holds back the machine's sleep for as long as logind allows, usually five seconds.
-    final class SleepDelay: Sendable {
-        private let descriptor: Mutex<Int32?>
-
-        /// Takes over the file descriptor that stands for the delay.
-        init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
-
-        deinit { end() }
-
-        /// Lets the machine sleep.
-        func end() {
-            descriptor.withLock { descriptor in
-                if let open = descriptor.take() { close(open) }
-            }
         }
     }
 #endif

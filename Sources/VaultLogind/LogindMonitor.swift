@@ -44,9 +44,8 @@
                 return stream
             }
             let (stream, listener) = BackgroundListener.make { end.signal() }
-            let watch = LogindWatch(listener: listener, end: end, pause: pause) { [session, busAddress] () throws(LogindError) in
-                try LogindConnection(session: session, busAddress: busAddress, end: end)
-            }
+            let watch = LogindWatch(
+                session: session, busAddress: busAddress, pause: pause, listener: listener, end: end)
             Thread.detachNewThread { @Sendable in watch.run() }
             return stream
         }

@@ -3,11 +3,13 @@
 
     /// Follows logind for one listener, on a thread of its own.
     struct LogindWatch: Sendable {
-        let listener: BackgroundListener
-        let end: EventDescriptor
+        let session: String?
+        let busAddress: String?
         /// How long to wait before connecting again, at first.
         let pause: Duration
-        let connect: @Sendable () throws(LogindError) -> LogindConnection
+        let listener: BackgroundListener
+        /// Signalled when nobody listens any more.
+        let end: EventDescriptor
 
         private static let longestPause = Duration.seconds(30)
 
@@ -25,7 +27,7 @@
             var pause = pause
             while !listener.hasEnded {
                 do {
-                    let logind = try connect()
+                    let logind = try LogindConnection(session: session, busAddress: busAddress, end: end)
                     pause = self.pause
                     try follow(logind, &absence)
                 } catch {

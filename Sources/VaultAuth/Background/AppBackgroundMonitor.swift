@@ -4,7 +4,7 @@ internal import Synchronization
 public final class AppBackgroundMonitor: BackgroundMonitor {
     private struct State {
         var isInBackground = false
-        var listeners: [ObjectIdentifier: BackgroundListener] = [:]
+        var listeners: [BackgroundListener] = []
     }
 
     private let state = Mutex(State())
@@ -21,8 +21,8 @@ public final class AppBackgroundMonitor: BackgroundMonitor {
     public func changes() -> AsyncStream<BackgroundChange> {
         let (stream, listener) = BackgroundListener.make()
         state.withLock { state in
-            state.listeners = state.listeners.filter { !$0.value.hasEnded }
-            state.listeners[ObjectIdentifier(listener)] = listener
+            state.listeners.removeAll { $0.hasEnded }
+            state.listeners.append(listener)
             if state.isInBackground { listener.tell(.entered) }
         }
         return stream
@@ -33,7 +33,7 @@ public final class AppBackgroundMonitor: BackgroundMonitor {
         state.withLock { state in
             guard state.isInBackground != isInBackground else { return }
             state.isInBackground = isInBackground
-            for listener in state.listeners.values { listener.tell(isInBackground ? .entered : .left) }
+            for listener in state.listeners { listener.tell(isInBackground ? .entered : .left) }
         }
     }
 }

@@ -6,12 +6,12 @@ public enum BackgroundChange: Sendable {
     case left
 }
 
-/// Notices when an app goes to the background and when it comes back, for `auth.enableBackgroundTimeout`.
+/// Notices when an app goes to the background and when it comes back.
 ///
-/// A conformer must not assume that there is one listener, or that anybody listens when something happens; that a
-/// listener reads at once; or that the process runs between `entered` and `left`: it may be stopped or asleep. Where it
-/// can, it lets its listeners take `entered` before that happens, as the time away counts from then. It tells a listener
-/// that comes while the app is in the background so. When the same change happens twice it need not leave one out.
+/// A conformer must not assume that there is just one listener, or any at all when something happens; that a listener
+/// reads at once; or that the process runs between `entered` and `left`: it may be stopped or asleep. Where it can, it
+/// lets its listeners read `entered` before that happens, since they count the time from then on. A listener that comes
+/// while the app is in the background is told `entered` first. The same change may be told twice in a row.
 public protocol BackgroundMonitor: Sendable {
     /// What happens from now on, to one listener, which gets every change in order.
     ///

@@ -74,12 +74,13 @@ package final class BackgroundTimeout: Sendable {
     }
 
     private func cancel() {
-        state.withLock { state in
+        let ended = state.withLock { state in
+            defer { state.stay = nil }
             state.isDisabled = true
-            state.listening?.cancel()
-            state.stay?.counting.cancel()
-            state.stay = nil
+            return [state.listening, state.stay?.counting]
         }
+        // What this makes a monitor or a clock do may come back here, so not under the lock.
+        for task in ended { task?.cancel() }
     }
 
     // MARK: - A stay in the background
@@ -101,12 +102,12 @@ package final class BackgroundTimeout: Sendable {
     }
 
     private func leave() {
-        state.withLock { state in
-            guard let stay = state.stay else { return }
-            stay.counting.cancel()
-            state.stay = nil
-            if !stay.isTooLong, stay.timeAway() >= duration { lockOut(&state) }
+        let stay = state.withLock { state in
+            let stay = state.stay.take()
+            if let stay, !stay.isTooLong, stay.timeAway() >= duration { lockOut(&state) }
+            return stay
         }
+        stay?.counting.cancel()
     }
 
     private func timeIsUp(in number: Int) {

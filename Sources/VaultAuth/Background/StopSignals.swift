@@ -18,7 +18,7 @@ final class StopSignals: Sendable {
     static let shared = StopSignals()
 
     private struct State {
-        var listeners: [ObjectIdentifier: BackgroundListener] = [:]
+        var listeners: [BackgroundListener] = []
         /// How the signal was handled before. nil while our handler is not installed.
         var before: sigaction?
         var isStopping = false
@@ -34,7 +34,7 @@ final class StopSignals: Sendable {
         let isHeard = state.withLock { state in
             guard state.hasThread || startThread() else { return false }
             state.hasThread = true
-            state.listeners[ObjectIdentifier(listener)] = listener
+            state.listeners.append(listener)
             if !state.isStopping { install(&state) }
             return true
         }
@@ -44,7 +44,7 @@ final class StopSignals: Sendable {
 
     private func removeEnded() {
         state.withLock { state in
-            state.listeners = state.listeners.filter { !$0.value.hasEnded }
+            state.listeners.removeAll { $0.hasEnded }
             if state.listeners.isEmpty { _ = uninstall(&state) }
         }
     }
@@ -90,7 +90,7 @@ final class StopSignals: Sendable {
                 stop()
                 // Signals that came meanwhile are dropped, as the kernel drops a stop that SIGCONT overtakes.
                 event.reset()
-                for listener in state.withLock({ $0.listeners.values }) { listener.tell(.left) }
+                for listener in state.withLock({ $0.listeners }) { listener.tell(.left) }
             }
         }
         return true
@@ -98,7 +98,7 @@ final class StopSignals: Sendable {
 
     private func tellEntered() {
         let taken = DispatchGroup()
-        for listener in state.withLock({ $0.listeners.values }) {
+        for listener in state.withLock({ $0.listeners }) {
             taken.enter()
             listener.tell(.entered)
             listener.whenTaken { taken.leave() }
