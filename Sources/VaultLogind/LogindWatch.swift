@@ -13,7 +13,7 @@
 
         private static let longestPause = Duration.seconds(30)
 
-        /// What is known of the person. It outlives a lost connection: whoever is away then stays away.
+        /// What is known of the person, also while the connection is lost: whoever is away stays so until logind is back.
         private struct Absence {
             var isLocked = false
             var isAsleep = false

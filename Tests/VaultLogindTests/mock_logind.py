@@ -7,6 +7,7 @@ Everything ends with the input.
 import os
 import subprocess
 import sys
+import time
 
 import dbus
 import dbusmock
@@ -86,8 +87,10 @@ class Stage:
     def await_delays(self, count):
         """Waits until so many programs hold back the machine's sleep, and tells how."""
         manager = dbus.Interface(self._object(MANAGER), f"{LOGIND}.Manager")
+        patience = time.monotonic() + 30
         while len(inhibitors := manager.ListInhibitors()) != int(count):
-            pass
+            if time.monotonic() > patience:
+                raise TimeoutError(f"there are {len(inhibitors)}")
         return " ".join(f"{what}:{mode}" for what, _, _, mode, _, _ in inhibitors)
 
     def forbid_delays(self):
