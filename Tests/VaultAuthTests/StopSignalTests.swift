@@ -115,6 +115,8 @@ private final class Program {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         guard setpgid(0, 0) == 0 else { throw POSIXError(.EPERM) }
         signal(SIGTSTP, SIG_DFL)
+        // One that hangs must not outlive the tests.
+        alarm(50)
     }
 
     deinit { try? FileManager.default.removeItem(at: folder) }
