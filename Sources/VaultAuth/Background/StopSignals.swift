@@ -106,7 +106,7 @@ final class StopSignals: Sendable {
         _ = taken.wait(timeout: .now() + Self.patience)
     }
 
-    /// Does what the signal would have done without us. Returns when the process goes on.
+    /// Does what the signal would have done without us. When that stops the process, this returns after SIGCONT.
     private func stop() {
         let isAsBefore = state.withLock { state in
             state.isStopping = true
