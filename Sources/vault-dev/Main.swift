@@ -36,6 +36,13 @@ internal import VaultTesting
             "Write the environment to this file, too, once both are up. It is removed at the end.", valueName: "path"))
     var envFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The address of a proxy before the identity provider. Its issuer names this address then.",
+            valueName: "host:port"),
+        transform: { try LoopbackAddress($0) })
+    var proxy: LoopbackAddress?
+
     @Option(help: ArgumentHelp("How long an access token is valid.", valueName: "seconds"))
     var accessTokenLifetime = 300
 
@@ -55,7 +62,7 @@ internal import VaultTesting
         do {
             let addresses = folder.addresses(provider: listen, keyService: keyServiceListen)
             let running = try await Servers.start(
-                addresses, folder: folder.path, accessTokenLifetime: accessTokenLifetime)
+                addresses, proxy: proxy, folder: folder.path, accessTokenLifetime: accessTokenLifetime)
             servers = running
             try folder.remember(running.addresses)
             let environment = Environment(servers: running)

@@ -8,10 +8,13 @@ struct Servers: Sendable {
     /// Where they listen, with the ports that were picked.
     let addresses: Addresses
 
-    static func start(_ wanted: Addresses, folder: String, accessTokenLifetime: Int) async throws -> Servers {
+    static func start(
+        _ wanted: Addresses, proxy: LoopbackAddress?, folder: String, accessTokenLifetime: Int
+    ) async throws -> Servers {
         var options = DevelopmentIdentityProvider.Options()
         options.host = wanted.provider.host
         options.port = wanted.provider.port
+        options.issuer = proxy.map { "http://\($0)" }
         options.accessTokenLifetime = accessTokenLifetime
         options.stateFile = "\(folder)/identity-provider.json"
         let provider: DevelopmentIdentityProvider

@@ -17,7 +17,7 @@ internal import ServiceLifecycle
 /// }
 /// ```
 public final class DevelopmentIdentityProvider: Sendable {
-    /// The issuer, as an app is configured with it: `http://127.0.0.1:PORT`.
+    /// The issuer, as an app is configured with it: `http://127.0.0.1:PORT`, or ``Options/issuer``.
     public let issuer: String
     /// The port it listens on.
     public let port: Int
@@ -66,7 +66,7 @@ public final class DevelopmentIdentityProvider: Sendable {
             configuration: .init(address: .hostname(options.host, port: options.port)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? options.port
-                await server.setIssuer("http://\(host):\(port)")
+                await server.setIssuer(options.issuer ?? "http://\(host):\(port)")
                 started.yield(port)
             },
             logger: logger)

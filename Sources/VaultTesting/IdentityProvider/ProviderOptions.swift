@@ -8,6 +8,9 @@ extension DevelopmentIdentityProvider {
         /// The port to listen on; 0 picks a free one. The issuer contains it, so accounts outlive a restart only
         /// with a fixed port.
         public var port = 0
+        /// What it calls itself where a proxy stands before it: `http://HOST:PORT` of that proxy, on loopback as well. Nil
+        /// for the address that it listens on.
+        public var issuer: String?
         /// The one client that is known. It is public: it has no secret, and must use PKCE.
         public var clientID = "vault-cli"
         /// Redirect URIs that are allowed, compared exactly, besides `http://127.0.0.1:*/callback`,
@@ -79,8 +82,17 @@ extension DevelopmentIdentityProvider.Options {
         guard (0...65535).contains(port) else {
             throw VaultTestingError(.invalidOption, "\(port) is not a port.")
         }
+        guard issuer.map(Self.isLoopbackOrigin) ?? true else {
+            throw VaultTestingError(.invalidOption, "The issuer must be http://HOST:PORT of this machine.")
+        }
         guard accessTokenLifetime > 0, accessTokenLifetime <= 366 * 86400 else {
             throw VaultTestingError(.invalidOption, "The access token lifetime must be 1 second to 366 days.")
+        }
+    }
+
+    private static func isLoopbackOrigin(_ text: String) -> Bool {
+        ["127.0.0.1", "[::1]", "localhost"].contains { host in
+            text.hasPrefix("http://\(host):") && UInt16(text.dropFirst("http://\(host):".count)) != nil
         }
     }
 
