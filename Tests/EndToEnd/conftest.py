@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from support.glewlwyd import Glewlwyd
 from support.person import Person
 from support.programs import BINARIES
 from support.services import DevelopmentServices, KeyService
@@ -34,6 +35,14 @@ def services(tmp_path_factory):
     services = DevelopmentServices(tmp_path_factory.mktemp("services"))
     yield services
     services.kill()
+
+
+@pytest.fixture(scope="session")
+def glewlwyd(tmp_path_factory):
+    """One Glewlwyd for all tests that need one."""
+    provider = Glewlwyd(tmp_path_factory.mktemp("provider") / "glewlwyd")
+    yield provider
+    provider.kill()
 
 
 @pytest.fixture
