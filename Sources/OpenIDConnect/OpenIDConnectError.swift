@@ -5,6 +5,10 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
         let name: String
         /// No network, the provider is down (5xx) or busy (429): try later. See ``OpenIDConnectError/mayHaveBeenProcessed``.
         public static let unavailable = Code(name: "unavailable")
+        /// The provider took the request and did not answer in time: try later.
+        public static let timedOut = Code(name: "timedOut")
+        /// The connection broke before the whole answer was there: try again. The request may have been carried out.
+        public static let interrupted = Code(name: "interrupted")
         /// The refresh token or authorization code is expired, revoked or used up: sign in again.
         public static let invalidGrant = Code(name: "invalidGrant")
         /// The person said no in the browser.
