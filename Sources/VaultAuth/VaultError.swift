@@ -140,6 +140,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
             case .invalidAnswer: .identityProviderAnswerInvalid
             case .denied, .cancelled: .cancelled
             case .invalidGrant: .refreshTokenExpired
+            case .wrongCredentials: .wrongSecret
             case .configurationInvalid, .unsupported, .refused: .configurationInvalid
             default: .tokenInvalid
             }

@@ -38,7 +38,7 @@ import VaultTesting
             let before = try await storedToken(bench)
             await bench.provider.setFault(.swallowAnswerAfterProcessing, times: 1)
             let first = await failure { _ = try await session.accessToken(forceRefresh: true) }
-            #expect(first?.code == .identityProviderUnavailable)
+            #expect(first?.code == .identityProviderInterrupted)
             #expect(try await bench.refreshMark() == bench.clock.now)
             #expect(await bench.refreshes.count == 1)
             // Also for the next program.

@@ -29,8 +29,7 @@ struct OpenIDConnectIssuer: TokenIssuer {
     }
 
     func revoke(_ credential: Credential, of id: AccountID) async throws {
-        try await provider(for: credential).revoke(
-            credential.value, hint: "refresh_token", dpopKey: try credential.dpopKey())
+        try await provider(for: credential).revoke(credential.value, hint: "refresh_token")
     }
 
     private func provider(for credential: Credential) -> OpenIDProvider {

@@ -22,7 +22,7 @@ struct LoginAttempts: Sendable {
     /// Runs one attempt, which counts as failed until it has succeeded or was certainly not about the password.
     ///
     /// - Throws: ``VaultError`` with code `tooManyAttempts` before anything is sent, or `wrongSecret` in place of
-    ///   `attempt`'s `invalidGrant`; what else `attempt` throws.
+    ///   `attempt`'s `wrongCredentials`; what else `attempt` throws.
     func charge<R: Sendable>(_ attempt: () async throws -> R) async throws -> R {
         let now = context.clock.now
         try await context.store.withRecord(name) { bytes in
@@ -40,7 +40,7 @@ struct LoginAttempts: Sendable {
             let result = try await attempt()
             try? await context.store.withRecord(name) { $0 = nil }
             return result
-        } catch let error as OpenIDConnectError where error.code == .invalidGrant {
+        } catch let error as OpenIDConnectError where error.code == .wrongCredentials {
             throw VaultError(.wrongSecret, "The user name or the password is wrong.", underlying: error)
         } catch {
             try? await context.store.withRecord(name) { bytes in
