@@ -55,7 +55,7 @@ public struct Storage: Sendable {
         do {
             let vaultKey = try await accounts.register(
                 token, newPassword: password, alias: alias, replacingItems: replacingItems)
-            return await auth.open(token.account, clientID: token.clientID, vaultKey: vaultKey)
+            return try await auth.open(token, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)
         }
@@ -71,7 +71,7 @@ public struct Storage: Sendable {
     ) async throws -> Session {
         do {
             let vaultKey = try await accounts.replaceRefreshToken(token, existingPassword: password, alias: alias)
-            return await auth.open(token.account, clientID: token.clientID, vaultKey: vaultKey)
+            return try await auth.open(token, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)
         }

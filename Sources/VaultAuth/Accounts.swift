@@ -75,7 +75,7 @@ public struct Accounts: Sendable {
         }
         let account = Account(
             id: token.account, alias: alias ?? existing?.alias, email: token.identity.email,
-            preferredUsername: token.identity.preferredUsername, clientID: token.clientID,
+            preferredUsername: token.identity.preferredUsername, method: token.method, clientID: token.clientID,
             keyServiceURL: keyServiceURL, deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) },
             createdAt: existing?.createdAt ?? clock.now)
         let vaultKey = try VaultKey.random()
@@ -118,6 +118,7 @@ public struct Accounts: Sendable {
             current.alias = alias ?? current.alias
             current.email = token.identity.email
             current.preferredUsername = token.identity.preferredUsername
+            current.method = token.method
             current.clientID = token.clientID
             try await store.apply([.putAccount(current)] + tokens, to: id)
         }
@@ -142,17 +143,17 @@ public struct Accounts: Sendable {
     /// The refresh token as it is stored, with what is known of the person.
     package func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
         let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
-        guard let account = try await store.account(id), let stored = try await items.refreshToken() else {
+        guard let account = try await store.account(id), let credential = try await items.credential() else {
             throw VaultError(
                 .notLoggedIn, "\(id.subject) was logged out everywhere, and no refresh token is left. Register again.")
         }
         let claims = try await items.claims() ?? Array("{}".utf8)
         let object = (try? JSONSerialization.jsonObject(with: Data(claims))) as? [String: Any]
         return RefreshToken(
-            value: stored.value, account: id, clientID: account.clientID, scope: stored.scope,
+            credential, account: id, method: account.method, clientID: account.clientID,
             identity: .init(
                 email: account.email, preferredUsername: account.preferredUsername, name: object?["name"] as? String,
-                claimsJSON: claims), accessToken: try await items.accessToken())
+                claimsJSON: claims), accessToken: try await items.accessToken(), idToken: try await items.idToken())
     }
 
     /// The names of the items that an app stored itself.
@@ -163,9 +164,10 @@ public struct Accounts: Sendable {
     private func sealed(_ token: RefreshToken, _ vaultKey: VaultKey) throws -> [StoreChange] {
         let items = TokenItems(store: store, id: token.account, vaultKey: vaultKey)
         return [
-            try items.put(refreshToken: token.value, scope: token.scope),
+            try items.put(token.credential),
             try token.accessToken.map { try items.put($0) } ?? .removeItem(.accessToken),
             try items.put(claimsJSON: token.identity.claimsJSON),
+            try token.idToken.map { try items.put(idToken: $0) } ?? .removeItem(.idToken),
             .endRefresh,
         ]
     }

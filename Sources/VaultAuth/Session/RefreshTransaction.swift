@@ -8,7 +8,7 @@ struct RefreshTransaction: Sendable {
     let id: AccountID
     let vaultKey: VaultKey
     let store: any SecureStore
-    let provider: OpenIDProvider
+    let issuer: any TokenIssuer
     let clock: any WallClock
 
     /// What a refresh got from the provider but could not store. It is sealed already.
@@ -19,25 +19,46 @@ struct RefreshTransaction: Sendable {
         let cause: any Error
     }
 
-    /// - Parameters:
-    ///   - force: refresh also when the stored access token is still good, unless somebody refreshed since `requestedAt`.
-    ///   - minimumValidity: how long the token has to be good for.
-    ///   - uncommitted: what an earlier run could not store; it is stored first.
-    func run(
-        force: Bool, minimumValidity: Duration, requestedAt: Date, uncommitted: Uncommitted? = nil
-    ) async throws -> AccessToken {
+    /// What a caller asks for.
+    struct Request: Sendable {
+        /// Refresh also when the token at hand is still good, unless somebody refreshed since `at`.
+        var force = false
+        /// How long the token has to be good for.
+        var minimumValidity: Duration
+        /// The value of a token that a resource server refused: any other will do.
+        var rejected: String?
+        /// When it was asked for.
+        var at: Date
+
+        /// Whether a token is good enough.
+        func accepts(_ token: AccessToken, now: Date) -> Bool {
+            token.value != rejected && token.isValid(for: minimumValidity, at: now)
+        }
+
+        /// Whether the result of this request is good enough for `other`, too. Without force it may come from the store.
+        func covers(_ other: Request) -> Bool {
+            force
+                || !other.force && other.minimumValidity <= minimumValidity
+                    && (other.rejected == nil || other.rejected == rejected)
+        }
+    }
+
+    /// - Parameter uncommitted: what an earlier run could not store; it is stored first.
+    /// - Returns: the token, and whether the provider was asked for it.
+    func run(_ request: Request, uncommitted: Uncommitted? = nil) async throws -> (token: AccessToken, isNew: Bool) {
         try await store.withLock(on: id) {
             if let uncommitted, try await store.item(.refreshToken, of: id) == uncommitted.replaces {
                 try await commit(uncommitted.changes, replacing: uncommitted.replaces)
             }
             let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
-            if let token = try await items.accessToken(), token.isValid(for: minimumValidity, at: clock.now),
+            let now = clock.now
+            if let token = try await items.accessToken(), request.accepts(token, now: now),
                 // The clock may have been put back: what comes from the future says nothing of who was faster.
-                !force || token.obtainedAt > requestedAt && token.obtainedAt <= clock.now
+                !request.force || token.obtainedAt > request.at && token.obtainedAt <= now
             {
-                return token  // somebody was faster while we waited for the lock
+                return (token, false)  // somebody was faster while we waited for the lock
             }
-            return try await CriticalSection.run { try await refresh(items) }
+            return (try await CriticalSection.run { try await refresh(items) }, true)
         }
     }
 
@@ -57,7 +78,7 @@ struct RefreshTransaction: Sendable {
             return try await exchange(stored, items)
         } catch let error as OpenIDConnectError where error.code == .invalidGrant {
             // Once more, when the stored token meanwhile is another one.
-            if let current = try await self.stored(items), current.token.value != stored.token.value {
+            if let current = try await self.stored(items), current.credential.value != stored.credential.value {
                 do { return try await exchange(current, items) } catch {
                     throw await refused(error, account: account, wasInterrupted: wasInterrupted)
                 }
@@ -68,34 +89,33 @@ struct RefreshTransaction: Sendable {
         }
     }
 
-    /// The refresh token, and the bytes that it is stored as.
-    private typealias Stored = (token: TokenItems.StoredRefreshToken, sealed: [UInt8])
+    /// The credential, and the bytes that it is stored as.
+    private typealias Stored = (credential: Credential, sealed: [UInt8])
 
     private func stored(_ items: TokenItems) async throws -> Stored? {
-        guard let sealed = try await store.item(.refreshToken, of: id), let token = try await items.refreshToken()
+        guard let sealed = try await store.item(.refreshToken, of: id), let credential = try await items.credential()
         else {
             return nil
         }
-        return (token, sealed)
+        return (credential, sealed)
     }
 
-    /// Asks the provider, and stores what it answers: the refresh token at once, as the old one may be dead now, and the
-    /// rest when it has passed the checks, which may take time or fail.
+    /// Asks the issuer, and stores what it answers: the credential at once, as the old one may be dead now, and the rest
+    /// when it has passed the checks, which may take time or fail.
     private func exchange(_ stored: Stored, _ items: TokenItems) async throws -> AccessToken {
-        let tokens = try await provider.refresh(stored.token.value, subject: id.subject) { refreshToken, scope in
+        let tokens = try await issuer.renew(stored.credential, of: id) { credential in
             FaultPoint.refreshAnswered.reach()
-            // A response without a refresh token keeps the old one (RFC 6749 section 6).
-            let change = try items.put(
-                refreshToken: refreshToken ?? stored.token.value, scope: scope ?? stored.token.scope)
-            try await commit([change, .endRefresh], replacing: stored.sealed)
+            try await commit([try items.put(credential), .endRefresh], replacing: stored.sealed)
             FaultPoint.refreshCommitted.reach()
         }
         let accessToken = AccessToken(
             value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt,
-            scope: tokens.scope ?? stored.token.scope, obtainedAt: clock.now)
+            scope: tokens.scope ?? stored.credential.scope, obtainedAt: clock.now)
         var changes = [try items.put(accessToken)]
-        if let idToken = tokens.idToken { changes.append(try items.put(claimsJSON: idToken.claimsJSON)) }
-        // Only a copy for the next start: the refresh token is safe, and the access token good without it.
+        if let idToken = tokens.idToken {
+            changes += [try items.put(claimsJSON: idToken.claimsJSON), try items.put(idToken: idToken.encoded)]
+        }
+        // Only a copy for the next start: the credential is safe, and the access token good without it.
         try? await store.apply(changes, to: id)
         return accessToken
     }

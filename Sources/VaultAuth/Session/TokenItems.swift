@@ -8,22 +8,12 @@ struct TokenItems: Sendable {
     let id: AccountID
     let vaultKey: VaultKey
 
-    /// What is sealed of a refresh token.
-    struct StoredRefreshToken: Codable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
-        let value: String
-        let scope: String?
-
-        var description: String { "StoredRefreshToken" }
-        var debugDescription: String { description }
-        var customMirror: Mirror { Mirror(self, children: []) }
-    }
-
     func accessToken() async throws -> AccessToken? {
         try await open(.accessToken, as: AccessToken.self)
     }
 
-    func refreshToken() async throws -> StoredRefreshToken? {
-        try await open(.refreshToken, as: StoredRefreshToken.self)
+    func credential() async throws -> Credential? {
+        try await open(.refreshToken, as: Credential.self)
     }
 
     func claims() async throws -> [UInt8]? {
@@ -40,12 +30,23 @@ struct TokenItems: Sendable {
         }
     }
 
-    func put(refreshToken value: String, scope: String?) throws -> StoreChange {
-        try put(.refreshToken, Array(JSONEncoder().encode(StoredRefreshToken(value: value, scope: scope))))
+    /// The last ID token as it was signed.
+    func idToken() async throws -> String? {
+        try await store.item(.idToken, of: id).map {
+            String(decoding: try vaultKey.open($0, as: .idToken, of: id), as: UTF8.self)
+        }
+    }
+
+    func put(_ credential: Credential) throws -> StoreChange {
+        try put(.refreshToken, Array(JSONEncoder().encode(credential)))
     }
 
     func put(_ token: AccessToken) throws -> StoreChange {
         try put(.accessToken, Array(JSONEncoder().encode(token)))
+    }
+
+    func put(idToken: String) throws -> StoreChange {
+        try put(.idToken, Array(idToken.utf8))
     }
 
     func put(claimsJSON: [UInt8]) throws -> StoreChange {

@@ -1,0 +1,50 @@
+public import OpenIDConnect
+internal import VaultStorage
+
+// What else the provider offers to whoever is logged in.
+extension Auth {
+    /// What the provider's UserInfo endpoint says of whoever is logged in now (OpenID Connect Core section 5.3). It is
+    /// checked that it is about the same person.
+    ///
+    /// - Throws: ``VaultError``: `notLoggedIn`, `tokenInvalid` when it is about another person, `configurationInvalid`
+    ///   when there is no such endpoint, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` throws.
+    public func userInfo() async throws -> UserInfo {
+        let provider = try openIDProvider()
+        let token = try await accessToken()
+        let key = token.tokenType.lowercased() == "dpop" ? try await proofKey() : nil
+        return try await converting {
+            try await provider.provider.userinfo(
+                accessToken: token.value, subject: provider.subject, dpopKey: key)
+        }
+    }
+
+    /// The address that ends the person's session at the provider, to be opened in the browser (OpenID Connect
+    /// RP-Initiated Logout section 2). It ends no session here, and revokes nothing: call ``logout()`` as well.
+    ///
+    /// - Parameters:
+    ///   - redirectURI: where the provider sends the browser afterwards, as registered there; nil to stay there.
+    ///   - state: comes back with that redirect.
+    /// - Throws: ``VaultError``: `notLoggedIn`, `configurationInvalid` when the provider has no such address.
+    public func providerLogoutURL(redirectURI: String? = nil, state: String? = nil) async throws -> String {
+        let provider = try openIDProvider()
+        let hint = try await refreshToken.idToken
+        return try await converting {
+            try await provider.provider.logoutURL(
+                idTokenHint: hint, postLogoutRedirectURI: redirectURI, state: state)
+        }
+    }
+
+    private func openIDProvider() throws -> (provider: OpenIDProvider, subject: String) {
+        let key: IssuerKey
+        let subject: String
+        switch state {
+        case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        case .unstored(let token): (key, subject) = (IssuerKey(token), token.account.subject)
+        case .open(let session): (key, subject) = (session.issuerKey, session.id.subject)
+        }
+        guard let issuer = try issuer(key) as? OpenIDConnectIssuer else {
+            throw VaultError(.configurationInvalid, "This account does not sign in at an OpenID provider.")
+        }
+        return (issuer.provider, subject)
+    }
+}
