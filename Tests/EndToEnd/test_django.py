@@ -42,6 +42,16 @@ def test_an_account_from_registration_to_the_end(anna, django):
     assert anna.vault("users", "--json").json == []
 
 
+@pytest.mark.parametrize("command", [["logout", "--everywhere"], ["delete", "--yes"]], ids=" ".join)
+def test_revocation(anna, django, command):
+    """Its revocation endpoint is in the OAuth metadata only."""
+    before = django.live_refresh_tokens()
+    result = anna.vault(*command, "--json", password=PASSWORD)
+    assert result.status == 0 and result.json["revoked"] is True, result
+    assert django.live_refresh_tokens() == before - 1
+    assert anna.vault("login", password=PASSWORD).status == (83 if command[0] == "logout" else 66)
+
+
 def test_two_accounts_of_one_provider(anna, django):
     anna.registered(user="bob", visit=lambda url: django.visit(url, user="bob"))
     assert len(anna.vault("users", "--json").json) == 2

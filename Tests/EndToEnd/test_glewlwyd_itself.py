@@ -220,3 +220,15 @@ def test_revocation(glewlwyd, modern, bound):
                    "DPoP": bound.key.proof("POST", address, tokens["access_token"])}
         statuses.append(requests.post(url, data=form, headers=headers, timeout=10).status_code)
     assert statuses == [401, 200]
+
+
+@pytest.mark.parametrize("name", ["issuer", "modern"])
+def test_deletion_of_a_refresh_token(glewlwyd, bound, name):
+    """What a public client can do instead: a grant type of its own at the token endpoint, without a proof."""
+    plain = Client(getattr(glewlwyd, name), CLIENT, glewlwyd.redirect_uri)
+    for client in [plain] if name == "issuer" else [plain, bound]:
+        tokens = log_in(glewlwyd, client)
+        form = {"grant_type": "delete_token", "refresh_token": tokens["refresh_token"]}
+        answer = client.post("token_endpoint", form)
+        assert (answer.status_code, answer.text) == (200, "")
+        assert client.refresh(tokens["refresh_token"]).status_code == 400
