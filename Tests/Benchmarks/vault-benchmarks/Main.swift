@@ -10,7 +10,7 @@ internal import VaultTesting
         guard let rounds = CommandLine.arguments.dropFirst().first.flatMap(Int.init),
             let issuer = ProcessInfo.processInfo.environment["CREDENTIAL_VAULT_ISSUER"]
         else {
-            throw CocoaError(.featureUnsupported)
+            throw VaultError(.configurationInvalid, "Usage: CREDENTIAL_VAULT_ISSUER=URL vault-benchmarks ROUNDS")
         }
         let folder = FileManager.default.temporaryDirectory.appending(path: "vault-benchmarks-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
