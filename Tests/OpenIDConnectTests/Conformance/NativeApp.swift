@@ -1,0 +1,77 @@
+import HTTPTypes
+import Testing
+import VaultHTTP
+
+@testable import OpenIDConnect
+
+/// An app with a browser and a provider of its own: everything between the person's click and the tokens, over HTTP.
+struct NativeApp: Sendable {
+    static let redirectURI = "http://127.0.0.1:8765/callback"
+
+    let provider: MisbehavingProvider
+    let client: OpenIDProvider
+    private let transport = AsyncHTTPTransport()
+
+    init(key: TestKey = .es256()) async throws {
+        self.init(at: try await MisbehavingProvider(key: key))
+    }
+
+    init(
+        at provider: MisbehavingProvider, issuer: String? = nil, clientID: String = MisbehavingProvider.clientID,
+        through transport: (any HTTPTransport)? = nil
+    ) {
+        self.provider = provider
+        client = OpenIDProvider(
+            issuer: issuer ?? provider.issuer, clientID: clientID, transport: transport ?? self.transport,
+            clock: provider.clock)
+    }
+
+    func start(scopes: [String] = ["openid"], redirectURI: String = redirectURI) async throws -> AuthorizationRequest {
+        try await client.authorizationRequest(redirectURI: redirectURI, scopes: scopes)
+    }
+
+    /// Lets the browser go through the authorization, up to the redirect.
+    func callback(of request: AuthorizationRequest) async throws -> String {
+        let answer = try await visit(request.url)
+        #expect(answer.status == .found, "\(String(decoding: answer.body, as: UTF8.self))")
+        return try #require(answer.headerFields[.location])
+    }
+
+    func signIn(scopes: [String] = ["openid"]) async throws -> TokenSet {
+        let request = try await start(scopes: scopes)
+        return try await client.redeem(request, callback: try await callback(of: request))
+    }
+
+    /// What the browser gets; it follows nothing.
+    func visit(_ url: String) async throws -> HTTPAnswer {
+        let parts = EndpointURL.split(url)
+        let request = HTTPRequest(
+            method: .get, scheme: parts.scheme, authority: parts.authority, path: parts.path)
+        return try await transport.send(request, body: [], limits: HTTPLimits())
+    }
+
+    /// Refreshes, and remembers what had to be kept.
+    func refresh(_ refreshToken: String?, kept: inout [String?]) async throws -> TokenSet {
+        var all: [String?] = []
+        defer { kept = all }
+        return try await client.refresh(refreshToken ?? "", subject: MisbehavingProvider.subject) { token, _ in
+            all.append(token)
+        }
+    }
+}
+
+/// A transport that soon gives up on one of the provider's endpoints, so that nobody waits for one that is silent.
+struct ImpatientTransport: HTTPTransport {
+    let endpoint: MisbehavingProvider.Endpoint
+    private let transport = AsyncHTTPTransport()
+
+    init(at endpoint: MisbehavingProvider.Endpoint) {
+        self.endpoint = endpoint
+    }
+
+    func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+        var limits = limits
+        if request.path == endpoint.rawValue { limits.exchange = .milliseconds(300) }
+        return try await transport.send(request, body: body, limits: limits)
+    }
+}
