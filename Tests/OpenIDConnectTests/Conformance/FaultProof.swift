@@ -15,6 +15,7 @@ extension NativeApp {
         _ code: OpenIDConnectError.Code, sourceLocation: SourceLocation = #_sourceLocation,
         in body: () async throws -> Void
     ) async -> OpenIDConnectError? {
+        let start = provider.log.count
         let error = await caught(body)
         #expect(error?.code == code, "\(error as Any)", sourceLocation: sourceLocation)
         if let error {
@@ -22,7 +23,7 @@ extension NativeApp {
             dump(error, to: &printed)
             #expect(!provider.hasIssued(partOf: printed), sourceLocation: sourceLocation)
         }
-        await proveSilence(sourceLocation)
+        await proveSilence(since: start, sourceLocation)
         return error
     }
 
@@ -67,10 +68,10 @@ extension NativeApp {
         return error
     }
 
-    private func proveSilence(_ sourceLocation: SourceLocation) async {
+    private func proveSilence(since start: Int, _ sourceLocation: SourceLocation) async {
         // What the client sent on its way out has arrived before this.
         _ = try? await visit(provider.origin + "/fence")
-        let log = provider.log
+        let log = provider.log.dropFirst(start)
         guard let index = log.firstIndex(where: \.isAltered) else {
             Issue.record("the provider did nothing wrong", sourceLocation: sourceLocation)
             return
