@@ -2,34 +2,32 @@ internal import FoundationEssentials
 internal import HTTPTypes
 internal import VaultHTTP
 
-/// The token endpoint (RFC 6749 sections 4.1.3, 5 and 6), for a public client.
+/// The token endpoint (RFC 6749 sections 4.1.3, 4.3, 5 and 6, RFC 8628 section 3.4).
 struct TokenEndpoint: Sendable {
     /// What is handed in.
     enum Grant: Sendable {
         case authorizationCode(String, redirectURI: String, verifier: String)
         case refreshToken(String)
+        case deviceCode(String)
+        case password(String, username: String, scopes: [String])
     }
 
-    let connection: ProviderConnection
-    let clientID: String
+    /// What came back. The ID token, if there is one, is not verified yet.
+    typealias Answer = (tokens: TokenSet, unverifiedIDToken: String?, status: Int)
+
+    let exchange: DPoPExchange
+    let client: ClientAuthentication
     let clock: any WallClock
 
-    /// Exchanges a grant. The ID token, if one came, is returned unverified beside the rest.
-    func exchange(_ grant: Grant, at url: String) async throws -> (
-        tokens: TokenSet, unverifiedIDToken: String?, status: Int
-    ) {
-        let form: [(name: String, value: String)] =
-            switch grant {
-            case .authorizationCode(let code, let redirectURI, let verifier):
-                [
-                    ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),
-                    ("client_id", clientID), ("code_verifier", verifier),
-                ]
-            case .refreshToken(let token):
-                [("grant_type", "refresh_token"), ("refresh_token", token), ("client_id", clientID)]
-            }
+    /// Exchanges a grant.
+    ///
+    /// - Parameter dpopKey: what the tokens shall be bound to, or what a refresh token is bound to.
+    func redeem(_ grant: Grant, metadata: ProviderMetadata, dpopKey: DPoPKey?) async throws -> Answer {
+        var (form, fields) = try client.applied(to: Self.form(of: grant), metadata: metadata)
+        fields[.contentType] = "application/x-www-form-urlencoded"
         let sentAt = clock.now
-        let answer = try await connection.post(url, form: form)
+        let answer = try await exchange.send(
+            .post, metadata.tokenEndpoint, fields: fields, body: Array(FormParameters.encode(form).utf8), key: dpopKey)
         let json = JSONValue(objectIn: answer.body)
         // Some providers send an error with status 200.
         guard (200..<300).contains(answer.status.code), json?["error"] == nil || json?["access_token"] != nil else {
@@ -48,11 +46,36 @@ struct TokenEndpoint: Sendable {
         return (tokens, json["id_token"]?.string, answer.status.code)
     }
 
-    /// Refuses access tokens that are used in another way than RFC 6750's. To be called when the refresh token is safe.
-    static func requireBearer(_ tokens: TokenSet, status: Int) throws {
-        guard tokens.tokenType.lowercased() == "bearer" else {
+    /// Says what the access token is bound to, and refuses tokens that this client does not know how to use. To be called
+    /// when the refresh token is safe.
+    ///
+    /// A provider may answer a proof with a Bearer token (RFC 9449 section 5).
+    static func bind(_ answer: Answer, to key: DPoPKey?) throws -> TokenSet {
+        var tokens = answer.tokens
+        switch (tokens.tokenType.lowercased(), key) {
+        case ("bearer", _): break
+        case ("dpop", let key?): tokens.dpopKey = key
+        default:
             throw OpenIDConnectError(
-                .unsupported, "access tokens other than Bearer", status: status, mayHaveBeenProcessed: true)
+                .unsupported, "access tokens of this type", status: answer.status, mayHaveBeenProcessed: true)
+        }
+        return tokens
+    }
+
+    private static func form(of grant: Grant) -> ProviderConnection.Form {
+        switch grant {
+        case .authorizationCode(let code, let redirectURI, let verifier):
+            [
+                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),
+                ("code_verifier", verifier),
+            ]
+        case .refreshToken(let token): [("grant_type", "refresh_token"), ("refresh_token", token)]
+        case .deviceCode(let code): [("grant_type", DeviceAuthorization.grantType), ("device_code", code)]
+        case .password(let password, let username, let scopes):
+            [
+                ("grant_type", "password"), ("username", username), ("password", password),
+                ("scope", scopes.joined(separator: " ")),
+            ]
         }
     }
 
@@ -60,12 +83,15 @@ struct TokenEndpoint: Sendable {
         if let outage = ProviderConnection.outage(status) { return outage }
         let error = json?["error"]?.string
         let isRefresh = if case .refreshToken = grant { true } else { false }
+        let isPassword = if case .password = grant { true } else { false }
         let code: OpenIDConnectError.Code
         switch error {
-        case "invalid_grant": code = .invalidGrant
+        case "invalid_grant": code = isPassword ? .wrongCredentials : .invalidGrant
+        // The person let the time of the device code pass.
+        case "expired_token": code = .invalidGrant
         // What Glewlwyd says of a dead refresh token, in its two ways.
         case "invalid_request" where isRefresh: code = .invalidGrant
-        case nil where status == 400 && isEmpty: code = .invalidGrant
+        case nil where status == 400 && isEmpty && !isPassword: code = .invalidGrant
         case "access_denied": code = .denied
         case "temporarily_unavailable", "server_error": code = .unavailable
         case nil where !(400..<500).contains(status): code = .invalidAnswer

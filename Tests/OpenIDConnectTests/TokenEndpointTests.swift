@@ -36,7 +36,7 @@ struct TokenEndpointTests {
         #expect(
             sent.body
                 == "grant_type=authorization_code&code=CODE&redirect_uri=http%3A%2F%2F127.0.0.1%3A8765%2Fcallback"
-                + "&client_id=vault-cli&code_verifier=\(request.verifier)")
+                + "&code_verifier=\(request.verifier)&client_id=vault-cli")
         var printed = "\(tokens)\(String(reflecting: tokens))"
         dump(tokens, to: &printed)
         for secret in ["ACCESS", "REFRESH", "alice"] { #expect(!printed.contains(secret)) }
