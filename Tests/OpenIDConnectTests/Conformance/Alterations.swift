@@ -10,6 +10,8 @@ struct Alterations: Sendable {
 
     /// Changes the discovery document.
     var metadata: (@Sendable (inout Members) -> Void)?
+    /// Changes the RFC 8414 document.
+    var serverMetadata: (@Sendable (inout Members) -> Void)?
     /// Changes the published keys.
     var keys: (@Sendable (inout [Members]) -> Void)?
     /// Changes the parameters of the redirect that ends the authorization.
@@ -20,13 +22,19 @@ struct Alterations: Sendable {
     var tokens: (@Sendable (inout Members) -> Void)?
     /// Changes the claims of the userinfo answer.
     var userinfo: (@Sendable (inout Members) -> Void)?
+    /// Changes the signed form of the userinfo answer.
+    var signedUserinfo: (@Sendable (inout IDTokenDraft) throws -> Void)?
+    /// Changes the answer to a pushed request.
+    var push: (@Sendable (inout Members) -> Void)?
+    /// Changes the answer to a device that asks for a code.
+    var device: (@Sendable (inout Members) -> Void)?
     /// Changes the answer to a registration.
     var registration: (@Sendable (inout Members) -> Void)?
     /// Gives other replies than the answers that are due.
     var replies: [MisbehavingProvider.Endpoint: @Sendable (HTTPAnswer) async throws -> LoopbackServer.Reply] = [:]
 }
 
-/// An ID token before it is signed.
+/// An ID token, or signed user information, before it is signed.
 struct IDTokenDraft: Sendable {
     var key: TestKey {
         didSet { header["alg"] = key.algorithm }

@@ -73,12 +73,10 @@ struct KeyFaultTests {
         await app.expectFault(.tokenInvalid) { _ = try await app.signIn() }
     }
 
-    @Test("an RSA key under the kid of an EC key, and the other way round")
-    func wrongType() async throws {
-        let rsa = try await TestKey.rsa("RS256")
-        app.provider.sign(with: .es256(), publishing: [rsa])
-        await app.expectRefusal { _ in }
-        app.provider.sign(with: rsa, publishing: [.es256()])
+    @Test("an RSA key under the kid of an EC key, and the other way round", arguments: [true, false])
+    func wrongType(isPublishedRSA: Bool) async throws {
+        let (rsa, ec) = (try await TestKey.rsa("RS256"), TestKey.es256())
+        app.provider.sign(with: isPublishedRSA ? ec : rsa, publishing: [isPublishedRSA ? rsa : ec])
         await app.expectRefusal { _ in }
     }
 

@@ -13,7 +13,8 @@ extension MisbehavingProvider.State {
         switch (request.method, endpoint) {
         case ("GET", .discovery), ("GET", .serverMetadata):
             guard features.documents.contains(endpoint) else { return .text("", status: 404) }
-            return try answer(index, metadata, altered: alterations.metadata)
+            let change = endpoint == .discovery ? alterations.metadata : alterations.serverMetadata
+            return try answer(index, metadata, altered: change)
         case ("GET", .keys):
             var keys: [Members] = published.map(\.jwk)
             if let change = alterations.keys {
@@ -30,6 +31,12 @@ extension MisbehavingProvider.State {
         case ("POST", .revocation):
             grants[log[index].parameters["token"] ?? ""] = nil
             return .text("")
+        case ("GET", .endSession):
+            var answer = HTTPAnswer.text("", status: 302)
+            let parameters = log[index].parameters
+            answer.headerFields[.location] =
+                "\(parameters["post_logout_redirect_uri"] ?? "")?state=\(parameters["state"] ?? "")"
+            return answer
         default: return .text("not here", status: 404)
         }
     }
@@ -60,9 +67,7 @@ extension MisbehavingProvider.State {
     }
 
     private var metadata: Members {
-        func url(_ endpoint: MisbehavingProvider.Endpoint) -> String {
-            issuer.dropLast("/realm".count) + endpoint.rawValue
-        }
+        func url(_ endpoint: MisbehavingProvider.Endpoint) -> String { origin + endpoint.rawValue }
         var members: Members = [
             "issuer": issuer, "authorization_endpoint": url(.authorization), "token_endpoint": url(.token),
             "jwks_uri": url(.keys), "userinfo_endpoint": url(.userinfo), "revocation_endpoint": url(.revocation),
@@ -92,7 +97,8 @@ extension MisbehavingProvider.State {
         }
         let reference = issue("urn:ietf:params:oauth:request_uri:par")
         pushed[reference] = parameters
-        return try answer(index, ["request_uri": reference, "expires_in": 60], altered: nil, status: 201)
+        return try answer(
+            index, ["request_uri": reference, "expires_in": 60], altered: alterations.push, status: 201)
     }
 
     private mutating func authorize(_ index: Int) throws -> HTTPAnswer {

@@ -28,7 +28,7 @@ extension MisbehavingProvider.State {
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes),
             publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)),
             claims["htm"]?.string == request.method,
-            claims["htu"]?.string == issuer.dropLast("/realm".count) + request.path,
+            claims["htu"]?.string == origin + request.path,
             let issued = claims["iat"]?.number, abs(issued - now.timeIntervalSince1970) <= 60,
             let identifier = claims["jti"]?.string, identifier.utf8.count >= 16, proofs.insert(identifier).inserted,
             claims["ath"]?.string

@@ -41,14 +41,14 @@ extension MisbehavingProvider.State {
         return try tokens(index, for: grant, thumbprint: thumbprint, at: now)
     }
 
-    private mutating func tokens(_ index: Int, for grant: Grant, thumbprint: String?, at now: Date) throws -> HTTPAnswer {
+    private mutating func tokens(_ index: Int, for grant: Grant, thumbprint: String?, at now: Date) throws -> HTTPAnswer
+    {
         let (accessToken, refreshToken) = (issue("access"), issue("refresh"))
         for (token, kind) in [(accessToken, Grant.Kind.access), (refreshToken, .refresh)] {
             grants[token] = Grant(kind: kind, clientID: grant.clientID, scopes: grant.scopes, thumbprint: thumbprint)
         }
         let seconds = now.timeIntervalSince1970
-        var draft = IDTokenDraft(key: signer, header: ["alg": signer.algorithm, "typ": "JWT"], claims: [:])
-        draft.header["kid"] = signer.jwk["kid"]
+        var draft = draft
         draft.claims = [
             "iss": issuer, "sub": MisbehavingProvider.subject, "aud": grant.clientID, "exp": seconds + 300,
             "iat": seconds, "at_hash": draft.hash(of: accessToken),
@@ -59,7 +59,8 @@ extension MisbehavingProvider.State {
             log[index].isAltered = true
         }
         let idToken = try draft.token()
-        if !idToken.isEmpty { issued.insert(idToken) }
+        // What is no token at all may stand in any text.
+        if idToken.utf8.count > 64 { issued.insert(idToken) }
         var members: Members = [
             "access_token": accessToken, "token_type": thumbprint == nil ? "Bearer" : "DPoP", "expires_in": 300,
             "refresh_token": refreshToken, "id_token": idToken, "scope": grant.scopes,
@@ -70,6 +71,12 @@ extension MisbehavingProvider.State {
         }
         log[index].refreshToken = members["refresh_token"] as? String
         return try answer(index, members, altered: nil)
+    }
+
+    private var draft: IDTokenDraft {
+        var draft = IDTokenDraft(key: signer, header: ["alg": signer.algorithm, "typ": "JWT"], claims: [:])
+        draft.header["kid"] = signer.jwk["kid"]
+        return draft
     }
 
     /// The client of a request that may be its own (RFC 6749 section 2.3.1).
@@ -114,7 +121,16 @@ extension MisbehavingProvider.State {
             claims["preferred_username"] = "al"
         }
         if scopes.contains("email") { claims["email"] = "alice@id.example" }
-        return try answer(index, claims, altered: alterations.userinfo)
+        guard features.signsUserinfo else { return try answer(index, claims, altered: alterations.userinfo) }
+        var draft = draft
+        draft.claims = claims.merging(["iss": issuer, "aud": grant.clientID]) { $1 }
+        if let change = alterations.signedUserinfo {
+            try change(&draft)
+            log[index].isAltered = true
+        }
+        var answer = HTTPAnswer.text(try draft.token())
+        answer.headerFields[.contentType] = "application/jwt"
+        return answer
     }
 
     private func challenge(_ value: String) -> HTTPAnswer {
@@ -137,11 +153,12 @@ extension MisbehavingProvider.State {
             [
                 "device_code": code, "user_code": "WDJB-MJHT", "verification_uri": issuer + "/activate",
                 "expires_in": 600, "interval": 5,
-            ], altered: nil)
+            ], altered: alterations.device)
     }
 
     mutating func register(_ index: Int) throws -> HTTPAnswer {
-        guard let client = JSONValue(objectIn: Array(log[index].request.body.utf8)), client["redirect_uris"] != nil else {
+        guard let client = JSONValue(objectIn: Array(log[index].request.body.utf8)), client["redirect_uris"] != nil
+        else {
             return refusal("invalid_client_metadata")
         }
         let (clientID, secret) = ("client-" + RandomText.make(), features.givesSecrets ? issue("secret/+ ") : nil)

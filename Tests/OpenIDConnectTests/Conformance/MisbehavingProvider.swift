@@ -33,6 +33,8 @@ final class MisbehavingProvider: Sendable {
         var proofNonce: String?
         /// How the scheme is spelled when userinfo asks for such a nonce.
         var proofScheme = "DPoP"
+        /// Whether userinfo answers are signed.
+        var signsUserinfo = false
         /// Whether registered clients get a secret.
         var givesSecrets = false
         var documents: Set<Endpoint> = [.discovery]
@@ -58,6 +60,7 @@ final class MisbehavingProvider: Sendable {
         var issued: Set<String> = []
         var alterations = Alterations()
         var features = Features()
+        var origin = ""
         var issuer = ""
         var signer: TestKey
         var published: [TestKey]
@@ -90,14 +93,14 @@ final class MisbehavingProvider: Sendable {
     private let server: LoopbackServer
 
     var origin: String { "http://127.0.0.1:\(server.port)" }
-    var issuer: String { origin + "/realm" }
+    var issuer: String { state.withLock { $0.issuer } }
 
     init(key: TestKey = .es256()) async throws {
         let mailbox = Mailbox()
         state = Mutex(State(signer: key, published: [key]))
         server = try await LoopbackServer { await mailbox.provider?.reply(to: $0) ?? .closed }
-        let issuer = issuer
-        state.withLock { $0.issuer = issuer }
+        let origin = origin
+        state.withLock { ($0.origin, $0.issuer) = (origin, origin + "/realm") }
         mailbox.set(self)
     }
 
@@ -113,6 +116,20 @@ final class MisbehavingProvider: Sendable {
             state.signer = key
             state.published = keys ?? state.published
         }
+    }
+
+    /// Calls itself so from now on.
+    func rename(_ issuer: String) { state.withLock { $0.issuer = issuer } }
+
+    /// Knows this client from now on.
+    func register(_ clientID: String, secret: String?) { state.withLock { $0.clients[clientID] = .some(secret) } }
+
+    /// What the device gets when it polls, one after the other: an error's name, or nil for tokens.
+    func answerPolls(_ answers: [String?]) { state.withLock { $0.deviceAnswers = answers } }
+
+    /// All access tokens that were given out do not work any more.
+    func endAccessTokens() {
+        state.withLock { state in state.grants = state.grants.filter { $0.value.kind != .access } }
     }
 
     var log: [Entry] { state.withLock { $0.log } }
@@ -136,7 +153,10 @@ final class MisbehavingProvider: Sendable {
         do {
             let answer = try state.withLock { try $0.answer(index, at: clock.now) }
             guard let other else { return .answer(answer) }
-            state.withLock { $0.log[index].isAltered = true }
+            state.withLock { state in
+                state.log[index].isAltered = true
+                state.log[index].refreshToken = nil
+            }
             return try await other(answer)
         } catch {
             return .answer(.text("the provider itself failed: \(error)", status: 599))

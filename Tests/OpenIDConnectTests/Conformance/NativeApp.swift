@@ -18,11 +18,13 @@ struct NativeApp: Sendable {
 
     init(
         at provider: MisbehavingProvider, issuer: String? = nil, clientID: String = MisbehavingProvider.clientID,
+        clientSecret: String? = nil, tokenEndpointAuthMethod: String? = nil,
         through transport: (any HTTPTransport)? = nil
     ) {
         self.provider = provider
         client = OpenIDProvider(
-            issuer: issuer ?? provider.issuer, clientID: clientID, transport: transport ?? self.transport,
+            issuer: issuer ?? provider.issuer, clientID: clientID, clientSecret: clientSecret,
+            tokenEndpointAuthMethod: tokenEndpointAuthMethod, transport: transport ?? self.transport,
             clock: provider.clock)
     }
 
@@ -51,12 +53,27 @@ struct NativeApp: Sendable {
     }
 
     /// Refreshes, and remembers what had to be kept.
-    func refresh(_ refreshToken: String?, kept: inout [String?]) async throws -> TokenSet {
+    func refresh(_ refreshToken: String?, dpopKey: DPoPKey? = nil, kept: inout [String?]) async throws -> TokenSet {
         var all: [String?] = []
         defer { kept = all }
-        return try await client.refresh(refreshToken ?? "", subject: MisbehavingProvider.subject) { token, _ in
+        return try await client.refresh(
+            refreshToken ?? "", subject: MisbehavingProvider.subject, dpopKey: dpopKey
+        ) { token, _ in
             all.append(token)
         }
+    }
+
+    /// Refreshes, and gives the tokens with the refresh token that counts from now on.
+    func refresh(_ tokens: TokenSet) async throws -> TokenSet {
+        var kept: [String?] = []
+        var new = try await refresh(tokens.refreshToken, dpopKey: tokens.dpopKey, kept: &kept)
+        new.refreshToken = kept.first.flatMap(\.self) ?? tokens.refreshToken
+        return new
+    }
+
+    func userinfo(_ tokens: TokenSet) async throws -> UserInfo {
+        try await client.userinfo(
+            accessToken: tokens.accessToken, subject: MisbehavingProvider.subject, dpopKey: tokens.dpopKey)
     }
 }
 

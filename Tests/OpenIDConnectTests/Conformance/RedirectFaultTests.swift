@@ -97,7 +97,8 @@ struct RedirectFaultTests {
         app.provider.alter { alterations in
             alterations.redirect = {
                 $0 += [
-                    ("session_state", "a.b"), ("scope", "openid email"), ("authuser", "0"), ("x", "\u{0}&=#%"), ("", ""),
+                    ("session_state", "a.b"), ("scope", "openid email"), ("authuser", "0"), ("x", "\u{0}&=#%"),
+                    ("", ""),
                     ("x", "twice"), ("access_token", "forged"), ("id_token", "forged"), ("token_type", "Bearer"),
                 ]
             }

@@ -31,7 +31,8 @@ struct TokenAnswerFaultTests {
         "answers that are none",
         arguments: [
             (HTTPAnswer.text("<html>hello</html>"), OpenIDConnectError.Code.invalidAnswer, true),
-            (.text(""), .invalidAnswer, true), (.text("null"), .invalidAnswer, true), (.text("[]"), .invalidAnswer, true),
+            (.text(""), .invalidAnswer, true), (.text("null"), .invalidAnswer, true),
+            (.text("[]"), .invalidAnswer, true),
             (.text("{}"), .invalidAnswer, true), (.text(#"{"access_token":"#), .invalidAnswer, true),
             (.text("access_token=a&token_type=bearer"), .invalidAnswer, true),
             (.text(String(repeating: "[", count: 500_000)), .invalidAnswer, true),
@@ -111,7 +112,8 @@ struct TokenAnswerFaultTests {
     @Test(
         "odd lifetimes never lose the tokens",
         arguments: [
-            (60, 60), ("60", 60), (0, 0), (-5, 0), (59.5, 59.5), (1e300, nil), (NSNull(), nil), ("soon", nil), ("", nil),
+            (60, 60), ("60", 60), (0, 0), (-5, 0), (59.5, 59.5), (1e300, nil), (NSNull(), nil), ("soon", nil),
+            ("", nil),
             (true, nil), ("1e400", nil), ("nan", nil), ("-inf", nil), ([60], nil), (1_800_000_060_000, nil),
         ] as [(any Sendable, Double?)])
     func lifetime(value: any Sendable, seconds: Double?) async throws {
