@@ -12,7 +12,8 @@ struct TokenEndpoint: Sendable {
         case password(String, username: String, scopes: [String])
     }
 
-    /// What came back. The ID token, if there is one, is not verified yet.
+    /// What came back. The ID token, if there is one, is not verified yet, and the access token may be empty: `bind` finds
+    /// that out.
     typealias Answer = (tokens: TokenSet, unverifiedIDToken: String?, status: Int)
 
     let exchange: DPoPExchange
@@ -33,16 +34,18 @@ struct TokenEndpoint: Sendable {
         guard (200..<300).contains(answer.status.code), json?["error"] == nil || json?["access_token"] != nil else {
             throw refusal(of: grant, status: answer.status.code, json: json, isEmpty: answer.body.isEmpty)
         }
-        guard let json, let accessToken = Self.token(json["access_token"]) else {
+        let (accessToken, refreshToken) = (Self.token(json?["access_token"]), Self.token(json?["refresh_token"]))
+        // A refresh token is kept even when nothing else can be used: it may have taken the place of the old one.
+        guard let json, accessToken != nil || refreshToken != nil else {
             throw OpenIDConnectError(
-                .invalidAnswer, json == nil ? "the token answer is not JSON" : "the token answer has no access token",
+                .invalidAnswer, json == nil ? "the token answer is not JSON" : Self.noAccessToken,
                 status: answer.status.code, mayHaveBeenProcessed: true)
         }
         // Required by the RFC, but to lose a rotated refresh token over its absence would help nobody.
         let type = Self.token(json["token_type"]) ?? "Bearer"
         let tokens = TokenSet(
-            accessToken: accessToken, tokenType: type, expiresAt: Self.expiry(json["expires_in"], from: sentAt),
-            scope: Self.token(json["scope"]), refreshToken: Self.token(json["refresh_token"]))
+            accessToken: accessToken ?? "", tokenType: type, expiresAt: Self.expiry(json["expires_in"], from: sentAt),
+            scope: Self.token(json["scope"]), refreshToken: refreshToken)
         return (tokens, json["id_token"]?.string, answer.status.code)
     }
 
@@ -52,6 +55,10 @@ struct TokenEndpoint: Sendable {
     /// A provider may answer a proof with a Bearer token (RFC 9449 section 5).
     static func bind(_ answer: Answer, to key: DPoPKey?) throws -> TokenSet {
         var tokens = answer.tokens
+        guard !tokens.accessToken.isEmpty else {
+            throw OpenIDConnectError(
+                .invalidAnswer, noAccessToken, status: answer.status, mayHaveBeenProcessed: true)
+        }
         switch (tokens.tokenType.lowercased(), key) {
         case ("bearer", _): break
         case ("dpop", let key?): tokens.dpopKey = key
@@ -61,6 +68,8 @@ struct TokenEndpoint: Sendable {
         }
         return tokens
     }
+
+    private static let noAccessToken = "the token answer has no access token"
 
     private static func form(of grant: Grant) -> ProviderConnection.Form {
         switch grant {
