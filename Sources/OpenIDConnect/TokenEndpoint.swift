@@ -32,7 +32,8 @@ struct TokenEndpoint: Sendable {
         let json = JSONValue(objectIn: answer.body)
         // Some providers send an error with status 200.
         guard (200..<300).contains(answer.status.code), json?["error"] == nil || json?["access_token"] != nil else {
-            throw refusal(of: grant, status: answer.status.code, json: json, isEmpty: answer.body.isEmpty)
+            let secrets = form.filter { Self.secretNames.contains($0.name) }.map(\.value)
+            throw refusal(of: grant, answer, json: json, without: secrets)
         }
         let (accessToken, refreshToken) = (Self.token(json?["access_token"]), Self.token(json?["refresh_token"]))
         // A refresh token is kept even when nothing else can be used: it may have taken the place of the old one.
@@ -88,7 +89,15 @@ struct TokenEndpoint: Sendable {
         }
     }
 
-    private func refusal(of grant: Grant, status: Int, json: JSONValue?, isEmpty: Bool) -> OpenIDConnectError {
+    /// What of a request nobody may read in a message.
+    private static let secretNames: Set = [
+        "code", "code_verifier", "refresh_token", "device_code", "password", "client_secret",
+    ]
+
+    private func refusal(
+        of grant: Grant, _ answer: HTTPAnswer, json: JSONValue?, without secrets: [String]
+    ) -> OpenIDConnectError {
+        let (status, isEmpty) = (answer.status.code, answer.body.isEmpty)
         if let outage = ProviderConnection.outage(status) { return outage }
         let error = json?["error"]?.string
         let isRefresh = if case .refreshToken = grant { true } else { false }
@@ -107,8 +116,10 @@ struct TokenEndpoint: Sendable {
         default: code = .refused
         }
         return OpenIDConnectError(
-            code, "HTTP \(status)", status: status, providerError: error,
-            providerDescription: json?["error_description"]?.string, mayHaveBeenProcessed: code == .unavailable)
+            code, "HTTP \(status)", status: status,
+            providerError: ProviderConnection.words(json?["error"], without: secrets),
+            providerDescription: ProviderConnection.words(json?["error_description"], without: secrets),
+            mayHaveBeenProcessed: code == .unavailable)
     }
 
     /// A non-empty text of printable ASCII (RFC 6749 appendix A); nil for anything else.
