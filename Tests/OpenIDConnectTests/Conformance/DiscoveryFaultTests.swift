@@ -98,14 +98,21 @@ struct DiscoveryFaultTests {
         #expect(app.provider.requests(to: .trap).isEmpty)
     }
 
-    @Test(
-        "a document that is cut off, one that stops coming, one that never comes",
-        arguments: ["cut", "stalled", "never"])
-    func interrupted(kind: String) async {
-        let app = NativeApp(at: app.provider, through: ImpatientTransport(at: .discovery))
+    @Test("a document that is cut off")
+    func cut() async {
+        app.provider.alter { $0.replies[.discovery] = { .truncated($0) } }
+        let error = await app.expectFault(.unavailable) { _ = try await app.signIn() }
+        #expect(error?.mayHaveBeenProcessed == false)
+    }
+
+    @Test("a document that stops coming, and one that never comes", arguments: [true, false])
+    func silent(isStarted: Bool) async {
+        let transport = ImpatientTransport(at: .discovery)
+        let app = NativeApp(at: app.provider, through: transport)
         app.provider.alter { alterations in
-            alterations.replies[.discovery] = {
-                kind == "cut" ? .truncated($0) : kind == "stalled" ? .stalled($0) : .silence
+            alterations.replies[.discovery] = { answer in
+                transport.giveUp()
+                return isStarted ? .stalled(answer) : .silence
             }
         }
         let error = await app.expectFault(.unavailable) { _ = try await app.signIn() }

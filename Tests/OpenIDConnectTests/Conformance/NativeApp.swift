@@ -77,18 +77,33 @@ struct NativeApp: Sendable {
     }
 }
 
-/// A transport that soon gives up on one of the provider's endpoints, so that nobody waits for one that is silent.
-struct ImpatientTransport: HTTPTransport {
-    let endpoint: MisbehavingProvider.Endpoint
+/// A transport that gives up on one of the provider's endpoints when it is told to: as at the end of the time limit, but
+/// nobody has to wait for that.
+final class ImpatientTransport: HTTPTransport {
+    private let endpoint: MisbehavingProvider.Endpoint
     private let transport = AsyncHTTPTransport()
+    private let end = Gate()
 
     init(at endpoint: MisbehavingProvider.Endpoint) {
         self.endpoint = endpoint
     }
 
+    func giveUp() { end.open() }
+
     func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
-        var limits = limits
-        if request.path == endpoint.rawValue { limits.exchange = .milliseconds(300) }
-        return try await transport.send(request, body: body, limits: limits)
+        guard request.path == endpoint.rawValue else {
+            return try await transport.send(request, body: body, limits: limits)
+        }
+        let tooLate = HTTPError(.interrupted, authority: request.authority ?? "")
+        return try await withThrowingTaskGroup { group in
+            group.addTask { [transport] in try await transport.send(request, body: body, limits: limits) }
+            group.addTask { [end] in
+                await end.wait()
+                throw tooLate
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next() else { throw tooLate }
+            return first
+        }
     }
 }

@@ -70,8 +70,14 @@ struct TokenAnswerFaultTests {
 
     @Test("an answer that stops coming, and one that never comes", arguments: [true, false])
     func silent(isStarted: Bool) async throws {
-        let app = NativeApp(at: app.provider, through: ImpatientTransport(at: .token))
-        app.provider.alter { $0.replies[.token] = { isStarted ? .stalled($0) : .silence } }
+        let transport = ImpatientTransport(at: .token)
+        let app = NativeApp(at: app.provider, through: transport)
+        app.provider.alter { alterations in
+            alterations.replies[.token] = { answer in
+                transport.giveUp()
+                return isStarted ? .stalled(answer) : .silence
+            }
+        }
         let error = await app.expectFault(.unavailable) { _ = try await app.signIn() }
         #expect(error?.mayHaveBeenProcessed == true)
         #expect(app.provider.requests(to: .token).count == 1)
