@@ -38,7 +38,7 @@ extension OpenIDProvider {
             tokens.idToken = try await verifier.verify(
                 idToken, accessToken: tokens.accessToken, expecting: .refresh(subject: subject))
         } catch let error as OpenIDConnectError where error.code == .tokenInvalid {
-            throw Self.afterProcessing(error)
+            throw error.processed(true)
         } catch {
             // No keys, no ID token: see above.
         }

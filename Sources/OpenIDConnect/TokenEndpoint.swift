@@ -110,6 +110,8 @@ struct TokenEndpoint: Sendable {
         // What Glewlwyd says of a dead refresh token, in its two ways.
         case "invalid_request" where isRefresh: code = .invalidGrant
         case nil where status == 400 && isEmpty && !isPassword: code = .invalidGrant
+        // Some say nothing at all, and mostly it is this.
+        case nil where isPassword && [400, 401, 403].contains(status): code = .wrongCredentials
         case "access_denied": code = .denied
         case "temporarily_unavailable", "server_error": code = .unavailable
         case nil where !(400..<500).contains(status): code = .invalidAnswer
