@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 import VaultHTTP
 
@@ -17,14 +16,14 @@ struct DeviceFaultTests {
 
     private func signIn() async throws -> TokenSet {
         let device = try await app.client.authorizeDevice(scopes: ["openid"])
-        return try await app.client.redeem(device, clock: LeapingClock())
+        return try await app.client.redeem(device, clock: HastyClock())
     }
 
     @Test("pending, slower, then signed in; the code is asked with as often as it takes and not again")
     func polls() async throws {
         app.provider.answerPolls(["authorization_pending", "slow_down", "authorization_pending", nil])
         let device = try await app.client.authorizeDevice(scopes: ["openid"])
-        let clock = LeapingClock()
+        let clock = HastyClock()
         #expect(try await app.client.redeem(device, clock: clock).idToken?.subject == MisbehavingProvider.subject)
         #expect(clock.waits == [.seconds(5), .seconds(5), .seconds(10), .seconds(10)])
         #expect(app.provider.requests(to: .token).count == 4)
@@ -99,29 +98,5 @@ struct DeviceFaultTests {
         app.provider.alter { $0.device = { $0["interval"] = value } }
         let device = try await app.client.authorizeDevice(scopes: ["openid"])
         #expect((.seconds(1) ... .seconds(3600)).contains(device.interval))
-    }
-}
-
-/// A clock on which waiting takes no time, and which knows how long everybody wanted to wait.
-final class LeapingClock: Clock {
-    struct Instant: InstantProtocol {
-        var offset: Duration
-        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        func duration(to other: Instant) -> Duration { other.offset - offset }
-        static func < (one: Instant, other: Instant) -> Bool { one.offset < other.offset }
-    }
-
-    private let state = Mutex<(now: Instant, waits: [Duration])>((Instant(offset: .zero), []))
-
-    var now: Instant { state.withLock { $0.now } }
-    var minimumResolution: Duration { .nanoseconds(1) }
-    var waits: [Duration] { state.withLock { $0.waits } }
-
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        try Task.checkCancellation()
-        state.withLock { state in
-            state.waits.append(state.now.duration(to: deadline))
-            state.now = max(state.now, deadline)
-        }
     }
 }

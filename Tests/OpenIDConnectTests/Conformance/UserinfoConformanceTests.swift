@@ -7,7 +7,7 @@ import VaultHTTP
 
 /// The modules that end with user information, or with a refresh before it.
 @Suite("Conformance: user information")
-struct UserinfoTests {
+struct UserinfoConformanceTests {
     let app: NativeApp
 
     init() async throws {

@@ -7,7 +7,7 @@ import VaultHTTP
 
 /// Registering a client (RFC 7591), and logging out in the browser.
 @Suite("Conformance: registration and logout")
-struct RegistrationTests {
+struct RegistrationConformanceTests {
     let app: NativeApp
     private let description = ClientMetadata(name: "App", redirectURIs: [NativeApp.redirectURI])
 
