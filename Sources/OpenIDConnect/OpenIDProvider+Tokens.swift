@@ -61,9 +61,8 @@ extension OpenIDProvider {
             let answer = try await connection.post(url, form: form, fields: fields)
             if (200..<300).contains(answer.status.code) { return }
             if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
-            let refusal = ProviderConnection.refusal(answer)
-            throw refusal.providerError == "unsupported_token_type"
-                ? ProviderConnection.refusal(answer, as: .unsupported) : refusal
+            let isKind = JSONValue(objectIn: answer.body)?["error"]?.string == "unsupported_token_type"
+            throw ProviderConnection.refusal(answer, as: isKind ? .unsupported : .refused, without: [token])
         } catch let error as OpenIDConnectError where error.code == .refused || error.code == .unsupported {
             guard metadata.isGlewlwyd, hint == "refresh_token", try await isDeleted(token, metadata: metadata) else {
                 throw error

@@ -82,11 +82,21 @@ package struct ProviderConnection: Sendable {
     }
 
     /// The error for an answer that says no: what it means, and the provider's own words, which may be missing.
-    static func refusal(_ answer: HTTPAnswer, as code: OpenIDConnectError.Code = .refused) -> OpenIDConnectError {
+    ///
+    /// - Parameter secrets: what was sent to the provider and may not come back in its words.
+    static func refusal(
+        _ answer: HTTPAnswer, as code: OpenIDConnectError.Code = .refused, without secrets: [String] = []
+    ) -> OpenIDConnectError {
         let json = JSONValue(objectIn: answer.body)
         return OpenIDConnectError(
-            code, "HTTP \(answer.status.code)", status: answer.status.code, providerError: json?["error"]?.string,
-            providerDescription: json?["error_description"]?.string)
+            code, "HTTP \(answer.status.code)", status: answer.status.code,
+            providerError: words(json?["error"], without: secrets),
+            providerDescription: words(json?["error_description"], without: secrets))
+    }
+
+    /// The provider's words, unless they repeat a secret: some say which token they do not know.
+    static func words(_ value: JSONValue?, without secrets: [String]) -> String? {
+        value?.string.flatMap { text in secrets.contains { !$0.isEmpty && text.contains($0) } ? nil : text }
     }
 
     /// The error for a status that means "try later"; nil for any other.

@@ -12,7 +12,8 @@ struct TokenEndpoint: Sendable {
         case password(String, username: String, scopes: [String])
     }
 
-    /// What came back. The ID token, if there is one, is not verified yet.
+    /// What came back. The ID token, if there is one, is not verified yet, and the access token may be empty: `bind` finds
+    /// that out.
     typealias Answer = (tokens: TokenSet, unverifiedIDToken: String?, status: Int)
 
     let exchange: DPoPExchange
@@ -31,18 +32,21 @@ struct TokenEndpoint: Sendable {
         let json = JSONValue(objectIn: answer.body)
         // Some providers send an error with status 200.
         guard (200..<300).contains(answer.status.code), json?["error"] == nil || json?["access_token"] != nil else {
-            throw refusal(of: grant, status: answer.status.code, json: json, isEmpty: answer.body.isEmpty)
+            let secrets = form.filter { Self.secretNames.contains($0.name) }.map(\.value)
+            throw refusal(of: grant, answer, json: json, without: secrets)
         }
-        guard let json, let accessToken = Self.token(json["access_token"]) else {
+        let (accessToken, refreshToken) = (Self.token(json?["access_token"]), Self.token(json?["refresh_token"]))
+        // A refresh token is kept even when nothing else can be used: it may have taken the place of the old one.
+        guard let json, accessToken != nil || refreshToken != nil else {
             throw OpenIDConnectError(
-                .invalidAnswer, json == nil ? "the token answer is not JSON" : "the token answer has no access token",
+                .invalidAnswer, json == nil ? "the token answer is not JSON" : Self.noAccessToken,
                 status: answer.status.code, mayHaveBeenProcessed: true)
         }
         // Required by the RFC, but to lose a rotated refresh token over its absence would help nobody.
         let type = Self.token(json["token_type"]) ?? "Bearer"
         let tokens = TokenSet(
-            accessToken: accessToken, tokenType: type, expiresAt: Self.expiry(json["expires_in"], from: sentAt),
-            scope: Self.token(json["scope"]), refreshToken: Self.token(json["refresh_token"]))
+            accessToken: accessToken ?? "", tokenType: type, expiresAt: Self.expiry(json["expires_in"], from: sentAt),
+            scope: Self.token(json["scope"]), refreshToken: refreshToken)
         return (tokens, json["id_token"]?.string, answer.status.code)
     }
 
@@ -52,6 +56,10 @@ struct TokenEndpoint: Sendable {
     /// A provider may answer a proof with a Bearer token (RFC 9449 section 5).
     static func bind(_ answer: Answer, to key: DPoPKey?) throws -> TokenSet {
         var tokens = answer.tokens
+        guard !tokens.accessToken.isEmpty else {
+            throw OpenIDConnectError(
+                .invalidAnswer, noAccessToken, status: answer.status, mayHaveBeenProcessed: true)
+        }
         switch (tokens.tokenType.lowercased(), key) {
         case ("bearer", _): break
         case ("dpop", let key?): tokens.dpopKey = key
@@ -61,6 +69,8 @@ struct TokenEndpoint: Sendable {
         }
         return tokens
     }
+
+    private static let noAccessToken = "the token answer has no access token"
 
     private static func form(of grant: Grant) -> ProviderConnection.Form {
         switch grant {
@@ -79,7 +89,15 @@ struct TokenEndpoint: Sendable {
         }
     }
 
-    private func refusal(of grant: Grant, status: Int, json: JSONValue?, isEmpty: Bool) -> OpenIDConnectError {
+    /// What of a request nobody may read in a message.
+    private static let secretNames: Set = [
+        "code", "code_verifier", "refresh_token", "device_code", "password", "client_secret",
+    ]
+
+    private func refusal(
+        of grant: Grant, _ answer: HTTPAnswer, json: JSONValue?, without secrets: [String]
+    ) -> OpenIDConnectError {
+        let (status, isEmpty) = (answer.status.code, answer.body.isEmpty)
         if let outage = ProviderConnection.outage(status) { return outage }
         let error = json?["error"]?.string
         let isRefresh = if case .refreshToken = grant { true } else { false }
@@ -100,8 +118,10 @@ struct TokenEndpoint: Sendable {
         default: code = .refused
         }
         return OpenIDConnectError(
-            code, "HTTP \(status)", status: status, providerError: error,
-            providerDescription: json?["error_description"]?.string, mayHaveBeenProcessed: code == .unavailable)
+            code, "HTTP \(status)", status: status,
+            providerError: ProviderConnection.words(json?["error"], without: secrets),
+            providerDescription: ProviderConnection.words(json?["error_description"], without: secrets),
+            mayHaveBeenProcessed: code == .unavailable)
     }
 
     /// A non-empty text of printable ASCII (RFC 6749 appendix A); nil for anything else.
