@@ -103,7 +103,7 @@ extension AuthorizationServer {
         }
         let now = Int(options.now().timeIntervalSince1970)
         let expiry = now + options.accessTokenLifetime
-        let accessToken = ProviderToken(kind: .access, family: grant.family, number: UInt64(max(0, expiry)))
+        let accessToken = ProviderToken.access(grant.family, expiry: expiry, epoch: state.accessEpoch)
             .encoded(under: tokenKey)
         var response = TokenResponse(
             accessToken: accessToken, expiresIn: options.accessTokenLifetime,
@@ -111,7 +111,7 @@ extension AuthorizationServer {
         if case .scope(let scope) = fault?.kind { response.scope = scope }
         if grant.issuesRefreshToken, fault?.kind != .omitRefreshToken {
             entry.issuedGeneration = Int(grant.login.generation)
-            response.refreshToken = ProviderToken(kind: .refresh, family: grant.family, number: grant.login.generation)
+            response.refreshToken = ProviderToken.refresh(grant.family, generation: grant.login.generation)
                 .encoded(under: tokenKey)
         }
         if grant.scope.contains("openid") {

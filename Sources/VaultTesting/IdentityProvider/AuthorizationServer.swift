@@ -99,6 +99,11 @@ actor AuthorizationServer {
         try await save()
     }
 
+    func invalidateAccessTokens() async throws {
+        state.accessEpoch += 1
+        try await save()
+    }
+
     /// Revokes a token (RFC 7009): a refresh token with all that came from the same login. Unknown ones are no error.
     func revoke(_ request: ClientRequest) async throws {
         var entry = ProviderRequest(.revocation, .ok)
@@ -133,7 +138,7 @@ actor AuthorizationServer {
     /// Whose access token this is, and what it may see; nil when it is not valid (any more).
     func access(_ text: String) -> (user: DevelopmentIdentityProvider.User, scope: [String])? {
         guard let token = ProviderToken(text, under: tokenKey), token.kind == .access,
-            Double(token.number) > options.now().timeIntervalSince1970,
+            token.epoch == state.accessEpoch, Double(token.expiry) > options.now().timeIntervalSince1970,
             !revokedAccessTokens.contains(SHA256.hash(data: Data(text.utf8))),
             let family = state.families[token.family], let user = options.user(named: family.username)
         else { return nil }

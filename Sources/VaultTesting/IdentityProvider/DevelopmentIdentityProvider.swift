@@ -49,6 +49,12 @@ public final class DevelopmentIdentityProvider: Sendable {
         await http.stop()
     }
 
+    /// Whose valid access token it is.
+    func username(bearing token: String?) async -> String? {
+        guard let token else { return nil }
+        return await server.access(token)?.user.username
+    }
+
     // MARK: What it was asked
 
     /// All requests it has answered, oldest first.
@@ -81,6 +87,10 @@ public final class DevelopmentIdentityProvider: Sendable {
     /// Makes all refresh tokens invalid, as when an administrator ends all sessions, and the access tokens too.
     /// - Throws: ``VaultTestingError`` with `stateFileUnusable` if that cannot be stored.
     public func revokeAllRefreshTokens() async throws { try await server.revokeAllRefreshTokens() }
+
+    /// Makes all access tokens invalid now; refresh tokens stay.
+    /// - Throws: ``VaultTestingError`` with `stateFileUnusable` if that cannot be stored.
+    public func invalidateAccessTokens() async throws { try await server.invalidateAccessTokens() }
 
     /// Signs with a new key from now on.
     /// - Parameter keepingOld: Whether the key set still has the old keys, so that older ID tokens verify.

@@ -26,6 +26,8 @@ struct ProviderState: Codable {
     var signingKeys: [SigningKey]
     /// Those that are not revoked.
     var families: [UUID: Family] = [:]
+    /// How often all access tokens were made invalid.
+    var accessEpoch: UInt64 = 0
     /// Those that registered themselves.
     var clients: [String: Client] = [:]
 
@@ -34,13 +36,14 @@ struct ProviderState: Codable {
         signingKeys = [SigningKey()]
     }
 
-    /// Reads a stored state; one from before there was registration has no clients.
+    /// Reads a stored state; one of an earlier version may lack the last members.
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         version = try container.decode(Int.self, forKey: .version)
         tokenKey = try container.decode(Data.self, forKey: .tokenKey)
         signingKeys = try container.decode([SigningKey].self, forKey: .signingKeys)
         families = try container.decode([UUID: Family].self, forKey: .families)
+        accessEpoch = try container.decodeIfPresent(UInt64.self, forKey: .accessEpoch) ?? 0
         clients = try container.decodeIfPresent([String: Client].self, forKey: .clients) ?? [:]
     }
 }

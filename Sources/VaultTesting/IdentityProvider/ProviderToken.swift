@@ -13,7 +13,7 @@ struct ProviderToken {
 
     let kind: Kind
     let family: UUID
-    /// The generation of a refresh token, or the expiry of an access token in seconds since 1970.
+    /// The generation of a refresh token, or epoch and expiry of an access token.
     let number: UInt64
 
     private static let salt = 9
@@ -29,11 +29,26 @@ struct ProviderToken {
         return base64URL(bytes)
     }
 
-    init(kind: Kind, family: UUID, number: UInt64) {
+    private init(kind: Kind, family: UUID, number: UInt64) {
         self.kind = kind
         self.family = family
         self.number = number
     }
+
+    static func refresh(_ family: UUID, generation: UInt64) -> ProviderToken {
+        ProviderToken(kind: .refresh, family: family, number: generation)
+    }
+
+    /// - Parameters:
+    ///   - expiry: In seconds since 1970.
+    ///   - epoch: How often all access tokens had been made invalid before this one.
+    static func access(_ family: UUID, expiry: Int, epoch: UInt64) -> ProviderToken {
+        ProviderToken(kind: .access, family: family, number: epoch << 40 | UInt64(max(0, expiry)))
+    }
+
+    /// When an access token expires, in seconds since 1970.
+    var expiry: Int { Int(number & 0xff_ffff_ffff) }
+    var epoch: UInt64 { number >> 40 }
 
     /// Reads a token that this provider made; nil for anything else.
     init?(_ text: String, under key: SymmetricKey) {
