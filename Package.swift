@@ -99,6 +99,11 @@ let package = Package(
                 "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
             ]),
 
+        // What Tests/Benchmarks/run.sh measures from inside.
+        .executableTarget(
+            name: "vault-benchmarks", dependencies: ["CredentialVault", "VaultTesting"],
+            path: "Tests/Benchmarks/vault-benchmarks"),
+
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
         .testTarget(

@@ -84,7 +84,7 @@ extension OpenIDProvider {
                 case (_, "slow_down"):
                     pace.slowsDown()
                     lost = nil
-                case (.unavailable, _):
+                case (.unavailable, _), (.timedOut, _), (.interrupted, _):
                     pace.backsOff()
                     if error.mayHaveBeenProcessed { lost = error }
                 case (.invalidGrant, _): throw expired(error)

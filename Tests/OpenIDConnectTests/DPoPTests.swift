@@ -264,7 +264,7 @@ struct DPoPTests {
             }
         }
         let error = await caught { _ = try await provider.client().refresh("R", subject: "alice", dpopKey: key) }
-        #expect(error?.code == .unavailable)
+        #expect(error?.code == .interrupted)
         #expect(error?.mayHaveBeenProcessed == true)
     }
 

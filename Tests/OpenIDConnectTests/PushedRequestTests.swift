@@ -107,7 +107,7 @@ struct PushedRequestTests {
     @Test(
         "without a connection the browser would have no more luck",
         arguments: [
-            (HTTPError.Code.notConnected, OpenIDConnectError.Code.unavailable), (.interrupted, .unavailable),
+            (HTTPError.Code.notConnected, OpenIDConnectError.Code.unavailable), (.interrupted, .interrupted),
             (.cancelled, .cancelled),
         ])
     func broken(cause: HTTPError.Code, code: OpenIDConnectError.Code) async {

@@ -101,7 +101,7 @@ struct DiscoveryFaultTests {
     @Test("a document that is cut off")
     func cut() async {
         app.provider.alter { $0.replies[.discovery] = { .truncated($0) } }
-        let error = await app.expectFault(.unavailable) { _ = try await app.signIn() }
+        let error = await app.expectFault(.interrupted) { _ = try await app.signIn() }
         #expect(error?.mayHaveBeenProcessed == false)
     }
 
@@ -115,7 +115,7 @@ struct DiscoveryFaultTests {
                 return isStarted ? .stalled(answer) : .silence
             }
         }
-        let error = await app.expectFault(.unavailable) { _ = try await app.signIn() }
+        let error = await app.expectFault(.timedOut) { _ = try await app.signIn() }
         #expect(error?.mayHaveBeenProcessed == false)
     }
 

@@ -114,6 +114,6 @@ struct KeyFaultTests {
     @Test("a key set that is cut off")
     func truncatedKeySet() async {
         app.provider.alter { $0.replies[.keys] = { .truncated($0) } }
-        await app.expectFault(.unavailable) { _ = try await app.signIn() }
+        await app.expectFault(.interrupted) { _ = try await app.signIn() }
     }
 }

@@ -94,7 +94,7 @@ final class ImpatientTransport: HTTPTransport {
         guard request.path == endpoint.rawValue else {
             return try await transport.send(request, body: body, limits: limits)
         }
-        let tooLate = HTTPError(.interrupted, authority: request.authority ?? "")
+        let tooLate = HTTPError(.timedOut, authority: request.authority ?? "")
         return try await withThrowingTaskGroup { group in
             group.addTask { [transport] in try await transport.send(request, body: body, limits: limits) }
             group.addTask { [end] in

@@ -64,7 +64,7 @@ struct PushedRequestFaultTests {
     @Test("an answer that is cut off, too large or an outage ends the sign-in before it began")
     func broken() async {
         let replies: [(OpenIDConnectError.Code, @Sendable (HTTPAnswer) -> LoopbackServer.Reply)] = [
-            (.unavailable, { .truncated($0) }), (.unavailable, { _ in .closed }),
+            (.interrupted, { .truncated($0) }), (.interrupted, { _ in .closed }),
             (.invalidAnswer, { _ in .answer(.text(String(repeating: " ", count: 1 << 21), status: 201)) }),
         ]
         for (code, reply) in replies {

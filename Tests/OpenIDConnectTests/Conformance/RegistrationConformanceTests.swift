@@ -59,7 +59,7 @@ struct RegistrationConformanceTests {
 
     @Test("a registration that is cut off")
     func cut() async {
-        await expectFault(.unavailable) { $0.replies[.registration] = { .truncated($0) } }
+        await expectFault(.interrupted) { $0.replies[.registration] = { .truncated($0) } }
     }
 
     @Test("oidcc-client-test-rp-init-logout")

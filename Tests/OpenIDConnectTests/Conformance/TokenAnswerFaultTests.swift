@@ -63,7 +63,7 @@ struct TokenAnswerFaultTests {
 
     @Test("an answer that is cut off, and a connection that is closed", arguments: [true, false])
     func cut(isStarted: Bool) async throws {
-        try await expectFault(.unavailable, isProcessed: true) { alterations in
+        try await expectFault(.interrupted, isProcessed: true) { alterations in
             alterations.replies[.token] = { isStarted ? .truncated($0) : .closed }
         }
     }
@@ -78,7 +78,7 @@ struct TokenAnswerFaultTests {
                 return isStarted ? .stalled(answer) : .silence
             }
         }
-        let error = await app.expectFault(.unavailable) { _ = try await app.signIn() }
+        let error = await app.expectFault(.timedOut) { _ = try await app.signIn() }
         #expect(error?.mayHaveBeenProcessed == true)
         #expect(app.provider.requests(to: .token).count == 1)
     }

@@ -70,7 +70,7 @@ struct UserinfoFaultTests {
 
     @Test("an answer that is cut off, and none at all", arguments: [true, false])
     func cut(isStarted: Bool) async throws {
-        try await expectFault(.unavailable) { alterations in
+        try await expectFault(.interrupted) { alterations in
             alterations.replies[.userinfo] = { isStarted ? .truncated($0) : .closed }
         }
     }
