@@ -20,7 +20,7 @@ extension OpenIDProvider {
             let (form, fields) = try client.applied(
                 to: request.parameters.filter { $0.name != "client_id" }, metadata: metadata)
             let answer = try await connection.post(url, form: form, fields: fields)
-            let (requestURI, lifetime) = try Self.requestURI(in: answer)
+            let (requestURI, lifetime) = try Self.requestURI(in: answer, sent: form)
             return request.pushed(
                 as: requestURI, clientID: clientID, expiresAt: lifetime.map { sentAt.addingTimeInterval($0) })
         } catch let error as OpenIDConnectError where !metadata.requirePushedAuthorizationRequests {
@@ -32,13 +32,15 @@ extension OpenIDProvider {
         }
     }
 
-    private static func requestURI(in answer: HTTPAnswer) throws -> (uri: String, lifetime: TimeInterval?) {
+    private static func requestURI(
+        in answer: HTTPAnswer, sent form: ProviderConnection.Form
+    ) throws -> (uri: String, lifetime: TimeInterval?) {
         let status = answer.status.code
         // 201, but some say 200.
         guard (200..<300).contains(status) else {
             if let outage = ProviderConnection.outage(status) { throw outage }
             let isDenied = JSONValue(objectIn: answer.body)?["error"]?.string == "access_denied"
-            throw ProviderConnection.refusal(answer, as: isDenied ? .denied : .refused)
+            throw ProviderConnection.refusal(answer, as: isDenied ? .denied : .refused, sent: form)
         }
         guard let json = JSONValue(objectIn: answer.body), let uri = json["request_uri"]?.string,
             (1...1024).contains(uri.utf8.count), uri.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
