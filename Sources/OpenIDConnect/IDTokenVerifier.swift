@@ -99,9 +99,9 @@ struct IDTokenVerifier: Sendable {
         return (Date(timeIntervalSince1970: expiry), Date(timeIntervalSince1970: issued))
     }
 
-    /// A time between the years 1970 and 9999; other numbers are mistakes, such as milliseconds.
-    static func time(_ value: JSONValue?) -> TimeInterval? {
-        value?.number.flatMap { (0..<253_402_300_800).contains($0) ? $0 : nil }
+    /// Seconds since 1970. Nil for what is before that, or not before the year 3000: a mistake, or milliseconds.
+    static func time(_ claim: JSONValue?) -> TimeInterval? {
+        claim?.number.flatMap { (0..<32_503_680_000).contains($0) ? $0 : nil }
     }
 
     private func checkSubject(_ claims: JSONValue) throws -> String {

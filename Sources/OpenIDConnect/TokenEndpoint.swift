@@ -12,8 +12,8 @@ struct TokenEndpoint: Sendable {
         case password(String, username: String, scopes: [String])
     }
 
-    /// What came back. The ID token, if there is one, is not verified yet, and the access token may be empty: `bind` finds
-    /// that out.
+    /// What came back. The access token is empty when there is none that can be used; the ID token, if there is one, is
+    /// not verified yet.
     typealias Answer = (tokens: TokenSet, unverifiedIDToken: String?, status: Int)
 
     let exchange: DPoPExchange
@@ -32,33 +32,31 @@ struct TokenEndpoint: Sendable {
         let json = JSONValue(objectIn: answer.body)
         // Some providers send an error with status 200.
         guard (200..<300).contains(answer.status.code), json?["error"] == nil || json?["access_token"] != nil else {
-            let secrets = form.filter { Self.secretNames.contains($0.name) }.map(\.value)
-            throw refusal(of: grant, answer, json: json, without: secrets)
+            throw refusal(of: grant, answer, sent: form)
         }
-        let (accessToken, refreshToken) = (Self.token(json?["access_token"]), Self.token(json?["refresh_token"]))
-        // A refresh token is kept even when nothing else can be used: it may have taken the place of the old one.
-        guard let json, accessToken != nil || refreshToken != nil else {
+        guard let json else {
             throw OpenIDConnectError(
-                .invalidAnswer, json == nil ? "the token answer is not JSON" : Self.noAccessToken,
-                status: answer.status.code, mayHaveBeenProcessed: true)
+                .invalidAnswer, "the token answer is not JSON", status: answer.status.code, mayHaveBeenProcessed: true)
         }
         // Required by the RFC, but to lose a rotated refresh token over its absence would help nobody.
         let type = Self.token(json["token_type"]) ?? "Bearer"
         let tokens = TokenSet(
-            accessToken: accessToken ?? "", tokenType: type, expiresAt: Self.expiry(json["expires_in"], from: sentAt),
-            scope: Self.token(json["scope"]), refreshToken: refreshToken)
+            accessToken: Self.token(json["access_token"]) ?? "", tokenType: type,
+            expiresAt: Self.expiry(json["expires_in"], from: sentAt),
+            scope: Self.token(json["scope"]), refreshToken: Self.token(json["refresh_token"]))
         return (tokens, json["id_token"]?.string, answer.status.code)
     }
 
-    /// Says what the access token is bound to, and refuses tokens that this client does not know how to use. To be called
-    /// when the refresh token is safe.
+    /// Says what the access token is bound to, and refuses tokens that this client cannot use. To be called when the
+    /// refresh token is safe.
     ///
     /// A provider may answer a proof with a Bearer token (RFC 9449 section 5).
     static func bind(_ answer: Answer, to key: DPoPKey?) throws -> TokenSet {
         var tokens = answer.tokens
         guard !tokens.accessToken.isEmpty else {
             throw OpenIDConnectError(
-                .invalidAnswer, noAccessToken, status: answer.status, mayHaveBeenProcessed: true)
+                .invalidAnswer, "the token answer has no access token", status: answer.status,
+                mayHaveBeenProcessed: true)
         }
         switch (tokens.tokenType.lowercased(), key) {
         case ("bearer", _): break
@@ -89,17 +87,13 @@ struct TokenEndpoint: Sendable {
         }
     }
 
-    /// What of a request nobody may read in a message.
-    private static let secretNames: Set = [
-        "code", "code_verifier", "refresh_token", "device_code", "password", "client_secret",
-    ]
-
     private func refusal(
-        of grant: Grant, _ answer: HTTPAnswer, json: JSONValue?, without secrets: [String]
+        of grant: Grant, _ answer: HTTPAnswer, sent form: ProviderConnection.Form
     ) -> OpenIDConnectError {
-        let (status, isEmpty) = (answer.status.code, answer.body.isEmpty)
+        let status = answer.status.code
         if let outage = ProviderConnection.outage(status) { return outage }
-        let error = json?["error"]?.string
+        let error = JSONValue(objectIn: answer.body)?["error"]?.string
+        let isEmpty = answer.body.isEmpty
         let isRefresh = if case .refreshToken = grant { true } else { false }
         let isPassword = if case .password = grant { true } else { false }
         let code: OpenIDConnectError.Code
@@ -117,11 +111,7 @@ struct TokenEndpoint: Sendable {
         case nil where !(400..<500).contains(status): code = .invalidAnswer
         default: code = .refused
         }
-        return OpenIDConnectError(
-            code, "HTTP \(status)", status: status,
-            providerError: ProviderConnection.words(json?["error"], without: secrets),
-            providerDescription: ProviderConnection.words(json?["error_description"], without: secrets),
-            mayHaveBeenProcessed: code == .unavailable)
+        return ProviderConnection.refusal(answer, as: code, sent: form).processed(code == .unavailable)
     }
 
     /// A non-empty text of printable ASCII (RFC 6749 appendix A); nil for anything else.
