@@ -6,7 +6,8 @@ extension OpenIDProvider {
     /// Hands a request in where the provider takes it (RFC 9126).
     ///
     /// - Returns: the request as it was when the provider takes none, or refuses this one and does not insist.
-    func pushed(_ request: AuthorizationRequest, metadata: ProviderMetadata) async throws -> AuthorizationRequest {
+    func pushed(_ request: AuthorizationRequest) async throws -> AuthorizationRequest {
+        let metadata = request.metadata
         guard let url = metadata.pushedAuthorizationRequestEndpoint else {
             if metadata.requirePushedAuthorizationRequests {
                 throw OpenIDConnectError(.invalidAnswer, "the provider's metadata has no place to push requests to")
@@ -21,8 +22,7 @@ extension OpenIDProvider {
             let answer = try await connection.post(url, form: form, fields: fields)
             let (requestURI, lifetime) = try Self.requestURI(in: answer)
             return request.pushed(
-                as: requestURI, clientID: clientID, metadata: metadata,
-                expiresAt: lifetime.map { sentAt.addingTimeInterval($0) })
+                as: requestURI, clientID: clientID, expiresAt: lifetime.map { sentAt.addingTimeInterval($0) })
         } catch let error as OpenIDConnectError where !metadata.requirePushedAuthorizationRequests {
             // Only when the provider is there and does not mean the person: then the browser may have more luck.
             guard error.status != nil, error.code != .denied else { throw error.processed(false) }

@@ -36,6 +36,19 @@ struct KeySetTests {
         #expect(transport.count(of: Self.url) == 2)
     }
 
+    @Test("who looked at the old keys gets the newer ones that another has found meanwhile")
+    func foundByAnother() async throws {
+        let fetches = Counter()
+        let key = try #require(SignatureKey(.object(provider.key.jwk.mapValues(JSONValue.string))))
+        let source = KeySource(clock: provider.clock) {
+            (fetches.next() == 1 ? [] : [key], 3600)
+        }
+        let old = try await source.keys()
+        #expect(old.keys.isEmpty)
+        for _ in 0..<2 { #expect(try await source.keys(newerThan: old.generation)?.count == 1) }
+        #expect(fetches.value == 2)
+    }
+
     @Test("tokens with unknown keys cannot make us ask more than once a minute")
     func flood() async throws {
         let transport = provider.transport()

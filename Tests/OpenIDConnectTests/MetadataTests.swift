@@ -173,6 +173,30 @@ struct MetadataTests {
         #expect(try await client.completeMetadata().registrationEndpoint == "https://id.example/r")
     }
 
+    @Test("a sign-in ends where it started, however long the person takes")
+    func oneSignIn() async throws {
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let (request, callback) = try await provider.signIn(client)
+        provider.clock.advance(7200)
+        try publish(["token_endpoint": "https://id.example/new"])
+        try provider.answer(idToken: provider.key.token(provider.claims(nonce: request.nonce)))
+        #expect(try await client.redeem(request, callback: callback).idToken?.subject == "alice")
+        #expect(transport.requests.first { $0.method == .post }?.url == "https://id.example/token")
+    }
+
+    @Test(
+        "an origin is scheme, host and port",
+        arguments: [
+            ("https://ID.example/a", "https://id.example"), ("https://id.example:443?x", "https://id.example"),
+            ("https://id.example:8443/", "https://id.example:8443"), ("http://127.0.0.1:80", "http://127.0.0.1"),
+            ("http://127.0.0.1:443/", "http://127.0.0.1:443"), ("http://[::1]:8080/", "http://[::1]:8080"),
+            ("https://id.example:/", "https://id.example"), ("https://id.example:1443", "https://id.example:1443"),
+        ])
+    func origin(url: String, origin: String) {
+        #expect(EndpointURL.origin(of: url) == origin)
+    }
+
     @Test("a refresh does without the second document")
     func refreshIsShort() async throws {
         try provider.answer()
