@@ -207,7 +207,7 @@ public actor Auth {
     }
 
     /// A valid access token. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
-    public func accessToken(
+    public nonisolated func accessToken(
         forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
         switch state {
@@ -224,7 +224,7 @@ public actor Auth {
     }
 
     /// Another access token than one that a server refused. See ``Session/accessToken(replacing:minimumValidity:)``.
-    public func accessToken(replacing refused: AccessToken) async throws -> AccessToken {
+    public nonisolated func accessToken(replacing refused: AccessToken) async throws -> AccessToken {
         guard case .open(let session) = state else {
             if case .unstored = state { throw Self.unstored }
             throw VaultError(.notLoggedIn, "Nobody is logged in.")

@@ -75,7 +75,8 @@ struct HTTPTransportTests {
         let server = try await RawServer(reaction)
         var limits = HTTPLimits()
         limits.exchange = .milliseconds(300)
-        #expect(await code(request(server.port, method: .post), limits: limits) == (reaction == .close ? .interrupted : .timedOut))
+        let expected: HTTPError.Code = reaction == .close ? .interrupted : .timedOut
+        #expect(await code(request(server.port, method: .post), limits: limits) == expected)
         #expect(server.received.count == 1)
         await server.stop()
     }

@@ -8,16 +8,22 @@ public actor Session {
     /// Whose session this is.
     public nonisolated let id: AccountID
     private var vaultKey: VaultKey?
-    private var current: AccessToken?
     private var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
     private var uncommitted: RefreshTransaction.Uncommitted?
     /// Why the session is over, when the provider ended it.
     private var refusal: VaultError?
-    private nonisolated let openness = Mutex(true)
+    /// What can be looked at without waiting for the actor's turn. Only the actor writes it.
+    private nonisolated let live = Mutex(Live())
     private let accounts: Accounts
     private let issuer: any TokenIssuer
     nonisolated let issuerKey: IssuerKey
     private let updates: SessionUpdates
+
+    private struct Live {
+        var isOpen = true
+        /// Nil also while a renewed token waits to be stored: that comes first.
+        var token: AccessToken?
+    }
 
     /// - Parameter uncommitted: what an earlier session of the account could not store.
     init(
@@ -33,10 +39,10 @@ public actor Session {
         self.uncommitted = uncommitted
     }
 
-    private var clock: any WallClock { accounts.clock }
+    private nonisolated var clock: any WallClock { accounts.clock }
 
     /// Whether the vault key is still in memory.
-    public nonisolated var isOpen: Bool { openness.withLock { $0 } }
+    public nonisolated var isOpen: Bool { live.withLock { $0.isOpen } }
 
     // MARK: - Tokens
 
@@ -50,10 +56,14 @@ public actor Session {
     ///   - minimumValidity: how long the token has to be valid at least. 60 seconds.
     /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `refreshTokenExpired` or
     ///   `refreshInterrupted` (register again), `identityProviderUnavailable` and its kin (try again later).
-    public func accessToken(
+    public nonisolated func accessToken(
         forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
-        try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: clock.now))
+        let now = clock.now
+        if !forceRefresh, let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: now) {
+            return token
+        }
+        return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: now))
     }
 
     /// Another access token than one that a resource server refused with 401, although it was valid by its expiry.
@@ -70,8 +80,8 @@ public actor Session {
     private func accessToken(_ request: RefreshTransaction.Request) async throws -> AccessToken {
         while let refreshing, !refreshing.request.covers(request) { _ = await refreshing.task.result }
         guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
-        if !request.force, uncommitted == nil, let current, request.accepts(current, now: request.at) {
-            return current
+        if !request.force, let token = live.withLock({ $0.token }), request.accepts(token, now: request.at) {
+            return token
         }
         let task = refreshing?.task ?? startRefresh(vaultKey, request)
         do {
@@ -106,12 +116,13 @@ public actor Session {
             let (token, isNew) = try result.get()
             uncommitted = nil
             if vaultKey != nil {
-                current = token
+                live.withLock { $0.token = token }
                 if isNew { updates.send(.init(.refreshed, id)) }
             }
             return token
         } catch let error as RefreshTransaction.Uncommitted {
             uncommitted = error
+            live.withLock { $0.token = nil }
             throw failed(
                 VaultError(
                     .storeUnreadable,
@@ -156,7 +167,7 @@ public actor Session {
         let changes = [try items.put(credential), try items.put(accessToken), .endRefresh]
         try await accounts.store.withLock(on: id) { [accounts, id] in try await accounts.store.apply(changes, to: id) }
         uncommitted = nil
-        if self.vaultKey != nil { current = accessToken }
+        if self.vaultKey != nil { live.withLock { $0.token = accessToken } }
     }
 
     // MARK: - The end
@@ -171,8 +182,7 @@ public actor Session {
     func lock(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError? = nil) {
         guard vaultKey != nil else { return }
         vaultKey = nil
-        current = nil
-        openness.withLock { $0 = false }
+        live.withLock { $0 = Live(isOpen: false) }
         updates.send(.init(event, id, reason: reason, error: error))
     }
 
@@ -194,5 +204,8 @@ public actor Session {
     }
 
     /// Takes over what an earlier session of the account could not store.
-    func adopt(_ rest: RefreshTransaction.Uncommitted) { uncommitted = uncommitted ?? rest }
+    func adopt(_ rest: RefreshTransaction.Uncommitted) {
+        uncommitted = uncommitted ?? rest
+        live.withLock { $0.token = nil }
+    }
 }
