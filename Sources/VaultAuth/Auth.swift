@@ -9,7 +9,8 @@ public import VaultStorage
 public actor Auth {
     /// What a login needs to know.
     public struct Settings: Sendable {
-        /// The provider's issuer URL; for a backend or server its base URL.
+        /// The provider's issuer URL; for a backend or server its base URL. Empty for an app that only opens accounts that
+        /// exist, of every issuer.
         public var issuer: String
         /// The client's id there, a public client; nil or empty to register one (RFC 7591).
         public var clientID: String?
@@ -146,7 +147,7 @@ public actor Auth {
     public func unlock(userID: String, password: borrowing SecretBytes) async throws -> Session {
         let account: Account
         do {
-            account = try await accounts.find(userID, issuer: settings?.issuer)
+            account = try await accounts.find(userID, issuer: issuerOfAccounts)
         } catch {
             throw VaultError.converting(error)
         }
@@ -280,6 +281,9 @@ public actor Auth {
         if let session, session.id == id { return await session.adopt(rest) }
         uncommitted[id] = rest
     }
+
+    /// The issuer whose accounts are meant; nil for those of every issuer.
+    var issuerOfAccounts: String? { settings.flatMap { $0.issuer.isEmpty ? nil : $0.issuer } }
 
     func issuer(_ key: IssuerKey) throws -> any TokenIssuer {
         if let known = issuers[key] { return known }
