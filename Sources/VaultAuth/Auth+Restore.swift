@@ -23,7 +23,7 @@ extension Auth {
     /// - Throws: ``VaultError``: `accountAmbiguous`, `storeUnreadable`, `storeCorrupt`.
     public func restoreSession(userID: String) async throws -> RestoredSession {
         do {
-            let account = try await accounts.find(userID, issuer: settings?.issuer)
+            let account = try await accounts.find(userID, issuer: issuerOfAccounts)
             if let session, session.id == account.id { return .verified(session) }
             return .locked(account)
         } catch let error as VaultError where error.code == .accountNotFound {

@@ -34,6 +34,16 @@ extension Auth {
         }
     }
 
+    /// What the provider of the settings offers.
+    ///
+    /// - Throws: ``VaultError``: `configurationInvalid` and `identityProviderUnavailable` with its kin.
+    package func providerMetadata() async throws -> ProviderMetadata {
+        try await converting {
+            try await providers.provider(issuer: settings?.issuer ?? "", clientID: settings?.clientID ?? "")
+                .completeMetadata()
+        }
+    }
+
     private func openIDProvider() throws -> (provider: OpenIDProvider, subject: String) {
         let key: IssuerKey
         let subject: String

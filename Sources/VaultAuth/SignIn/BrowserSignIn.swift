@@ -19,7 +19,7 @@ public struct BrowserSignIn: SignIn {
         let request: AuthorizationRequest
         do {
             request = try await provider.authorizationRequest(
-                redirectURI: receiver.redirectURI, scopes: context.settings.scopes)
+                redirectURI: receiver.redirectURI, scopes: context.settings.scopes, mayPush: !delivery.isPasted)
         } catch {
             await receiver.stop()
             throw error

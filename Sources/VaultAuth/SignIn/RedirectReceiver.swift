@@ -7,8 +7,12 @@ public enum RedirectDelivery: Sendable {
     /// To a port of this machine that the program listens on, or with a redirect URI of the app's own by
     /// ``Auth/handleRedirect(url:)``.
     case automatic
-    /// The person copies the address that the browser ends at, from any machine. The closure asks for it.
-    case pasted(@Sendable () async throws -> String)
+    /// The person copies the address that the browser ends at, from any machine. The closure asks for it, and is called
+    /// again, with what was wrong, when the address belongs to another login.
+    case pasted(@Sendable (_ objection: VaultError?) async throws -> String)
+
+    /// Whether the address to open goes to another machine, which takes time.
+    var isPasted: Bool { if case .pasted = self { true } else { false } }
 }
 
 /// Waits for the redirect that ends a login in the browser (RFC 8252 section 7).
@@ -89,10 +93,20 @@ struct LoopbackReceiver: RedirectReceiver {
 /// A redirect that the app receives, or that the person copies.
 struct HandedRedirectReceiver: RedirectReceiver {
     let redirectURI: String
-    let redirect: @Sendable () async throws -> String
+    let redirect: @Sendable (_ objection: VaultError?) async throws -> String
 
     func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R {
-        try await finish(try await redirect())
+        var objection: VaultError?
+        while true {
+            let address = try await redirect(objection)
+            do {
+                return try await finish(address)
+            } catch let error as OpenIDConnectError where error.code == .stateMismatch {
+                // Of another login, or forged: nothing was sent, and this login can still end well.
+                objection = VaultError(
+                    .tokenInvalid, "That address belongs to another sign-in than this one.", underlying: error)
+            }
+        }
     }
 
     func stop() async {}
@@ -142,7 +156,9 @@ extension SignInContext {
             loopback = redirect
             return try await LoopbackReceiver(redirect)
         }
-        return HandedRedirectReceiver(redirectURI: settings.redirectURI ?? "") {
+        return HandedRedirectReceiver(redirectURI: settings.redirectURI ?? "") { objection in
+            // Nobody is there to be asked again.
+            if let objection { throw objection.underlying ?? objection }
             guard let url = await appRedirects.first(where: { _ in true }) else { throw CancellationError() }
             return url
         }
