@@ -71,7 +71,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
     }
 
     /// The S256 code challenge (RFC 7636 section 4.2).
-    static func challenge(for verifier: String) -> String {
+    package static func challenge(for verifier: String) -> String {
         Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)))
     }
 

@@ -82,11 +82,20 @@ public actor Auth {
     ///   `configurationInvalid`, and with a password `wrongSecret` and `tooManyAttempts`.
     @discardableResult
     public func signIn(_ way: any SignIn) async throws -> RefreshToken {
-        guard let settings, !settings.issuer.isEmpty else {
+        let token = try await run(way, issuer: settings?.issuer ?? "")
+        await change(to: .unstored(token))
+        updates.send(.init(.loggedIn, token.account))
+        return token
+    }
+
+    /// Signs in and leaves it at that: whoever is logged in stays it.
+    func run(_ way: any SignIn, issuer: String) async throws -> RefreshToken {
+        guard var settings, !issuer.isEmpty else {
             throw VaultError(
                 .configurationInvalid,
                 "The issuer is needed to sign in: the URL of the identity provider, backend or server.")
         }
+        settings.issuer = issuer
         let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
         redirects?.finish()
         // A redirect to a port of this machine comes to the listener, and not through the app.
@@ -96,12 +105,9 @@ public actor Auth {
             settings: settings, transport: transport, clock: accounts.clock, store: accounts.store,
             appRedirects: stream,
             provider: { [providers] id, secret in
-                providers.provider(issuer: settings.issuer, clientID: id, clientSecret: secret)
+                providers.provider(issuer: issuer, clientID: id, clientSecret: secret)
             })
-        let token = try await converting { try await way.run(in: context) }
-        await change(to: .unstored(token))
-        updates.send(.init(.loggedIn, token.account))
-        return token
+        return try await converting { try await way.run(in: context) }
     }
 
     /// Signs in at the identity provider, in a browser: ``signIn(_:)`` with ``BrowserSignIn``.
@@ -287,13 +293,11 @@ public actor Auth {
     }
 
     private func makeIssuer(_ key: IssuerKey) throws -> any TokenIssuer {
-        let layout = settings?.backend ?? BackendLayout()
         switch key.method {
         case .openIDConnect:
             return OpenIDConnectIssuer(key, providers: providers)
         case .backend, .passwordBackend, .serverOAuth, .serverToken:
-            _ = layout
-            throw VaultError(.configurationInvalid, "")
+            return try makeBackendIssuer(key)
         default:
             throw VaultError(
                 .configurationInvalid,

@@ -32,7 +32,20 @@ struct ProviderSwitches: ParsableArguments {
     @Flag(help: "Take username and password at the token endpoint.")
     var passwordGrant = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Have authorization requests pushed: offered, required, or refused in spite of being offered (RFC 9126).",
+            valueName: "how"))
+    var par: PushedAuthorizationSwitch?
+
+    @Option(help: ArgumentHelp("Have tokens bound to a key: offered or required (RFC 9449).", valueName: "how"))
+    var dpop: DPoPSwitch?
+
+    @Flag(help: "Demand a nonce in DPoP proofs.")
+    var dpopNonce = false
+
     func validate() throws {
+        guard dpop != nil || !dpopNonce else { throw ValidationError("--dpop-nonce needs --dpop.") }
         guard (1...366 * 86400).contains(accessTokenLifetime) else {
             throw ValidationError("The access token lifetime must be 1 second to 366 days.")
         }
@@ -52,8 +65,29 @@ struct ProviderSwitches: ParsableArguments {
         options.metadataDocuments = oauthMetadata ? [.openID, .oauth] : [.openID]
         options.offersEndSession = endSession
         options.allowsPasswordGrant = passwordGrant
+        options.pushedAuthorization = par?.option ?? .off
+        options.dpop = dpop?.option ?? .off
+        options.demandsDPoPNonces = dpopNonce
         return options
     }
+}
+
+enum PushedAuthorizationSwitch: String, ExpressibleByArgument, CaseIterable {
+    case offered, required, refused
+
+    var option: DevelopmentIdentityProvider.PushedAuthorization {
+        switch self {
+        case .offered: .offered
+        case .required: .required
+        case .refused: .refused
+        }
+    }
+}
+
+enum DPoPSwitch: String, ExpressibleByArgument, CaseIterable {
+    case offered, required
+
+    var option: DevelopmentIdentityProvider.DPoP { self == .required ? .required : .offered }
 }
 
 /// What of the backend can be switched.
@@ -61,7 +95,9 @@ struct BackendSwitches: ParsableArguments {
     @Option(help: ArgumentHelp("How long its access tokens are valid. (default: 900)", valueName: "seconds"))
     var backendTokenLifetime: Int?
 
-    @Flag(help: "Be an older server: GET /api/info names no features, and there is no OAuth.")
+    @Flag(
+        name: .customLong("backend-without-oauth"),
+        help: "Be an older server: GET /api/info names no features, and there is no OAuth.")
     var backendWithoutOAuth = false
 
     @Flag(help: "Let OAuth give no refresh token.")

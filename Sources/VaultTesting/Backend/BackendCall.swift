@@ -7,8 +7,8 @@ struct BackendCall: Sendable {
     var authorization: String?
     /// The headers `DPoP`.
     var proofs: [String]
-    /// Path and query.
-    var target: String
+    /// Without the query.
+    var path: String
     var query: FormParameters?
     /// nil when the body is not a form.
     var form: FormParameters?
@@ -68,6 +68,10 @@ struct BackendError: Error {
     /// OAuth's own form of an error: the code is `error`, and the message is `error_description`.
     var oauthCode: String?
     var retryAfter: Int?
+    /// The header `WWW-Authenticate`, with 401.
+    var challenge = #"Bearer realm="backend""#
+    /// The header `DPoP-Nonce`.
+    var nonce: String?
     var username: String?
     var presentedGeneration: Int?
 
@@ -95,7 +99,8 @@ struct BackendError: Error {
         let fields = oauthCode.map { ["error": $0, "error_description": message] } ?? ["error": message]
         var answer = BackendAnswer(status: status, outcome: outcome, username: username)
         answer.content = .json((try? JSONEncoder().encode(fields)) ?? Data())
-        if status == 401 { answer.headers["WWW-Authenticate"] = #"Bearer realm="backend""# }
+        if status == 401 { answer.headers["WWW-Authenticate"] = challenge }
+        answer.headers["DPoP-Nonce"] = nonce
         if let retryAfter { answer.headers["Retry-After"] = String(retryAfter) }
         answer.presentedGeneration = presentedGeneration
         return answer

@@ -71,7 +71,7 @@ struct BackendRoutes {
     private func call(_ request: Request) async throws -> BackendCall {
         BackendCall(
             method: request.method.rawValue, authorization: request.headers[.authorization],
-            proofs: request.headers[values: .dpop], target: request.uri.string, query: request.query,
+            proofs: request.headers[values: .dpop], path: request.uri.path, query: request.query,
             form: try await request.form(),
             json: request.hasBody("application/json") ? try await request.bodyData() : nil)
     }

@@ -71,9 +71,18 @@ extension BackendServer {
     /// Whose request it is: by a token of this backend, or of the provider that it trusts.
     private func username(for call: BackendCall) async throws -> String {
         if let user = try? user(bearing: call.bearer) { return user.username }
-        if let provider = options.identityProvider, let username = await provider.username(bearing: call.bearer) {
-            return username
+        guard let provider = options.identityProvider else { throw BackendError.invalidToken }
+        do {
+            return try await provider.username(
+                for: .init(
+                    authorization: call.authorization, proofs: call.proofs, method: call.method,
+                    url: origin + call.path))
+        } catch let error as OAuthError {
+            var refusal = BackendError.invalidToken
+            refusal.outcome = error.outcome
+            refusal.challenge = error.challenge ?? refusal.challenge
+            refusal.nonce = await provider.announcedNonce
+            throw refusal
         }
-        throw BackendError.invalidToken
     }
 }

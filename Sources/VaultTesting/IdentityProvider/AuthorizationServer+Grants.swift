@@ -5,7 +5,7 @@ internal import FoundationEssentials
 extension AuthorizationServer {
     /// An authorization code (RFC 6749 section 4.1.3, RFC 7636 section 4.6).
     func redeemCode(
-        _ form: FormParameters, client: Client, entry: inout ProviderRequest
+        _ form: FormParameters, client: Client, key: String?, entry: inout ProviderRequest
     ) async throws -> Grant {
         guard let text = form["code"] else { throw OAuthError.invalidRequest("code is missing.") }
         guard let verifier = form["code_verifier"] else { throw OAuthError.invalidRequest("code_verifier is missing.") }
@@ -25,8 +25,9 @@ extension AuthorizationServer {
         guard base64URL(Array(SHA256.hash(data: Data(verifier.utf8)))) == code.authorization.challenge else {
             throw OAuthError.invalidGrant("code_verifier does not match.")
         }
+        guard code.authorization.keyThumbprint ?? key == key else { throw OAuthError.wrongKey }
         var grant = newLogin(
-            of: code.username, at: code.authenticatedAt, client: client, scope: code.authorization.scope)
+            of: code.username, at: code.authenticatedAt, client: client, scope: code.authorization.scope, key: key)
         grant.nonce = code.authorization.nonce
         codes[text]?.family = grant.family
         try await save()
@@ -35,18 +36,18 @@ extension AuthorizationServer {
 
     /// A device code (RFC 8628 section 3.4).
     func redeemDeviceCode(
-        _ form: FormParameters, client: Client, entry: inout ProviderRequest
+        _ form: FormParameters, client: Client, key: String?, entry: inout ProviderRequest
     ) async throws -> Grant {
         let approval = try pollDevice(form, client: client)
         entry.username = approval.username
-        let grant = newLogin(of: approval.username, at: approval.at, client: client, scope: approval.scope)
+        let grant = newLogin(of: approval.username, at: approval.at, client: client, scope: approval.scope, key: key)
         try await save()
         return grant
     }
 
     /// Username and password (RFC 6749 section 4.3).
     func redeemPassword(
-        _ form: FormParameters, client: Client, entry: inout ProviderRequest
+        _ form: FormParameters, client: Client, key: String?, entry: inout ProviderRequest
     ) async throws -> Grant {
         guard form["username"] != nil, form["password"] != nil else {
             throw OAuthError.invalidRequest("username or password is missing.")
@@ -57,14 +58,16 @@ extension AuthorizationServer {
         entry.username = user.username
         let asked = (form["scope"] ?? "").split(separator: " ").map(String.init)
         let grant = newLogin(
-            of: user.username, at: options.now(), client: client, scope: options.scopes.filter(asked.contains))
+            of: user.username, at: options.now(), client: client, scope: options.scopes.filter(asked.contains),
+            key: key)
         try await save()
         return grant
     }
 
     /// A refresh token (RFC 6749 section 6).
     func redeemRefreshToken(
-        _ form: FormParameters, client: Client, fault: ProviderFault?, entry: inout ProviderRequest
+        _ form: FormParameters, client: Client, key: String?, fault: ProviderFault?,
+        entry: inout ProviderRequest
     ) async throws -> Grant {
         guard let text = form["refresh_token"] else { throw OAuthError.invalidRequest("refresh_token is missing.") }
         guard let token = ProviderToken(text, under: tokenKey), token.kind == .refresh,
@@ -82,13 +85,18 @@ extension AuthorizationServer {
             }
             throw OAuthError.invalidGrant("The refresh token was used before.", outcome: .reusedRefreshToken)
         }
+        guard login.keyThumbprint ?? key == key else { throw OAuthError.wrongKey }
         let scope = form["scope"]?.split(separator: " ").map(String.init) ?? login.scope
         guard scope.allSatisfy(login.scope.contains) else {
             throw OAuthError("invalid_scope", "The scope goes beyond what was granted.")
         }
         let rotates = options.rotatesRefreshTokens && fault?.kind != .omitRefreshToken
-        if rotates {
-            login.generation += 1
+        if rotates { login.generation += 1 }
+        // A login without a key gets one with the first proof. RFC 9449 section 5 leaves refresh tokens of clients with
+        // a secret unbound; here they are bound like all others.
+        let isNewlyBound = login.keyThumbprint != key
+        login.keyThumbprint = key
+        if rotates || isNewlyBound {
             state.families[token.family] = login
             try await save()
         }
@@ -97,10 +105,11 @@ extension AuthorizationServer {
     }
 
     /// Begins a family of tokens; it still has to be saved.
-    private func newLogin(of username: String, at date: Date, client: Client, scope: [String]) -> Grant {
+    private func newLogin(of username: String, at date: Date, client: Client, scope: [String], key: String?) -> Grant {
         let login = ProviderState.Family(
             username: username, clientID: client.identifier == options.clientID ? nil : client.identifier,
-            scope: scope, authenticatedAt: Int(date.timeIntervalSince1970), generation: 1)
+            scope: scope, authenticatedAt: Int(date.timeIntervalSince1970), generation: 1,
+            keyThumbprint: key)
         let family = UUID()
         state.families[family] = login
         let issues =

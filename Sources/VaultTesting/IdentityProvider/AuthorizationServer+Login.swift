@@ -22,19 +22,21 @@ extension AuthorizationServer {
             log(.init(.authorization, .init(rawValue: "invalid_client")))
             return .refuse("The client “\(parameters["client_id"] ?? "")” is not known here.")
         }
+        if let uri = parameters["request_uri"], options.pushedAuthorization.isOffered {
+            return resume(uri, client: client)
+        }
         guard let redirectURI = parameters["redirect_uri"],
             client.allows(redirectURI: redirectURI)
         else {
             log(.init(.authorization, .init(rawValue: "invalid_redirect_uri")))
             return .refuse("The redirect URI “\(parameters["redirect_uri"] ?? "")” is not allowed for this client.")
         }
-        forgetExpired()
-        do {
+        do throws(OAuthError) {
+            if options.pushedAuthorization == .required {
+                throw .invalidRequest("Authorization requests have to be pushed here.")
+            }
             let authorization = try pendingAuthorization(parameters, client: client, redirectURI: redirectURI)
-            let identifier = randomIdentifier()
-            pending[identifier] = authorization
-            log(.init(.authorization, .ok, clientID: client.identifier))
-            return .form(request: identifier, authorization, problem: nil)
+            return show(authorization, isPushed: false)
         } catch {
             log(.init(.authorization, error.outcome, clientID: client.identifier))
             let answer = [("error", error.code), ("error_description", error.detail)]
@@ -42,7 +44,28 @@ extension AuthorizationServer {
         }
     }
 
-    private func pendingAuthorization(
+    /// The browser brings the name of a request that was pushed.
+    private func resume(_ uri: String, client: Client) -> LoginStep {
+        guard let authorization = takePushed(uri, client: client) else {
+            var entry = ProviderRequest(.authorization, .init(rawValue: "invalid_request_uri"))
+            entry.clientID = client.identifier
+            log(entry)
+            return .refuse("This request was used already, or has expired. Start again from the app.")
+        }
+        return show(authorization, isPushed: true)
+    }
+
+    private func show(_ authorization: PendingAuthorization, isPushed: Bool) -> LoginStep {
+        forgetExpired()
+        let identifier = randomIdentifier()
+        pending[identifier] = authorization
+        var entry = ProviderRequest(.authorization, .ok, clientID: authorization.client.identifier)
+        entry.isPushed = isPushed
+        log(entry)
+        return .form(request: identifier, authorization, problem: nil)
+    }
+
+    func pendingAuthorization(
         _ parameters: FormParameters, client: Client, redirectURI: String
     ) throws(OAuthError) -> PendingAuthorization {
         if let name = parameters.repeated { throw .invalidRequest("\(printable(name)) is given more than once.") }
@@ -71,6 +94,7 @@ extension AuthorizationServer {
             client: client, redirectURI: redirectURI, state: parameters["state"], nonce: parameters["nonce"],
             challenge: challenge,
             scope: options.scopes.filter(asked.contains), loginHint: parameters["login_hint"],
+            keyThumbprint: options.dpop == .off ? nil : parameters["dpop_jkt"],
             expiresAt: options.now().addingTimeInterval(600))
     }
 

@@ -18,7 +18,7 @@ extension AuthorizationServer {
 
     private struct TokenResponse: Encodable {
         var accessToken: String
-        var tokenType = "Bearer"
+        var tokenType: String
         var expiresIn: Int
         var refreshToken: String?
         var scope: String?
@@ -85,12 +85,15 @@ extension AuthorizationServer {
                 "unsupported_grant_type", "Only these are supported: \(grantTypes.joined(separator: ", ")).")
         }
         guard client.grantTypes.contains(grantType) else { throw OAuthError.unauthorizedClient }
+        let key = try checkProof(of: request, at: "/token", isRequired: options.dpop == .required, entry: &entry)
         let grant: Grant
         switch grantType {
-        case "authorization_code": grant = try await redeemCode(form, client: client, entry: &entry)
-        case "refresh_token": grant = try await redeemRefreshToken(form, client: client, fault: fault, entry: &entry)
-        case "password": grant = try await redeemPassword(form, client: client, entry: &entry)
-        default: grant = try await redeemDeviceCode(form, client: client, entry: &entry)
+        case "authorization_code": grant = try await redeemCode(form, client: client, key: key, entry: &entry)
+        case "refresh_token":
+            grant = try await redeemRefreshToken(
+                form, client: client, key: key, fault: fault, entry: &entry)
+        case "password": grant = try await redeemPassword(form, client: client, key: key, entry: &entry)
+        default: grant = try await redeemDeviceCode(form, client: client, key: key, entry: &entry)
         }
         return try protocolJSON(try await tokenResponse(for: grant, fault: fault, entry: &entry))
     }
@@ -103,10 +106,12 @@ extension AuthorizationServer {
         }
         let now = Int(options.now().timeIntervalSince1970)
         let expiry = now + options.accessTokenLifetime
-        let accessToken = ProviderToken.access(grant.family, expiry: expiry, epoch: state.accessEpoch)
-            .encoded(under: tokenKey)
+        let isBound = grant.login.keyThumbprint != nil
+        let accessToken = ProviderToken.access(
+            grant.family, expiry: expiry, epoch: state.accessEpoch, isBound: isBound
+        ).encoded(under: tokenKey)
         var response = TokenResponse(
-            accessToken: accessToken, expiresIn: options.accessTokenLifetime,
+            accessToken: accessToken, tokenType: isBound ? "DPoP" : "Bearer", expiresIn: options.accessTokenLifetime,
             scope: grant.scope.joined(separator: " "))
         if case .scope(let scope) = fault?.kind { response.scope = scope }
         if grant.issuesRefreshToken, fault?.kind != .omitRefreshToken {

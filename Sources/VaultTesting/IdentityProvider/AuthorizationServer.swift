@@ -13,6 +13,8 @@ actor AuthorizationServer {
         var challenge: String
         var scope: [String]
         var loginHint: String?
+        /// The key that the tokens will need, if the client has named one (RFC 9449 section 10).
+        var keyThumbprint: String?
         var expiresAt: Date
     }
 
@@ -32,12 +34,17 @@ actor AuthorizationServer {
     private(set) var issuer = ""
     private(set) var requests: [ProviderRequest] = []
     var pending: [String: PendingAuthorization] = [:]
+    var pushed: [String: PushedRequest] = [:]
     var codes: [String: Code] = [:]
     var devices: [String: Device] = [:]
     var deviceVisits: [String: DeviceVisit] = [:]
     var state: ProviderState
     /// Hashes of the access tokens that were revoked one by one.
     var revokedAccessTokens: Set<SHA256.Digest> = []
+    /// The `jti` of proofs, and how long they must be remembered.
+    var seenProofs: [String: Date] = [:]
+    /// Newest first; all are accepted.
+    var dpopNonces = [randomIdentifier()]
     let faults = FaultInjector()
 
     private let file: ProviderStateFile?
@@ -72,6 +79,7 @@ actor AuthorizationServer {
     func forgetExpired() {
         let now = options.now()
         pending = pending.filter { $0.value.expiresAt > now }
+        pushed = pushed.filter { $0.value.expiresAt > now }
         codes = codes.filter { $0.value.expiresAt.addingTimeInterval(3600) > now }
         devices = devices.filter { $0.value.expiresAt.addingTimeInterval(3600) > now }
         deviceVisits = deviceVisits.filter { devices[$0.value.deviceCode].map { $0.expiresAt > now } ?? false }
@@ -113,7 +121,7 @@ actor AuthorizationServer {
             if let token = ProviderToken(text, under: tokenKey), isIssued(token, to: client) {
                 entry.username = state.families[token.family]?.username
                 switch token.kind {
-                case .access: revokedAccessTokens.insert(SHA256.hash(data: Data(text.utf8)))
+                case .access, .boundAccess: revokedAccessTokens.insert(SHA256.hash(data: Data(text.utf8)))
                 case .refresh:
                     entry.presentedGeneration = Int(token.number)
                     if state.families.removeValue(forKey: token.family) != nil { try await save() }
@@ -135,13 +143,15 @@ actor AuthorizationServer {
 
     // MARK: UserInfo
 
-    /// Whose access token this is, and what it may see; nil when it is not valid (any more).
-    func access(_ text: String) -> (user: DevelopmentIdentityProvider.User, scope: [String])? {
-        guard let token = ProviderToken(text, under: tokenKey), token.kind == .access,
-            token.epoch == state.accessEpoch, Double(token.expiry) > options.now().timeIntervalSince1970,
+    /// Whose access token this is; nil when it is not valid (any more).
+    func access(
+        _ token: ProviderToken, _ text: String
+    ) -> (user: DevelopmentIdentityProvider.User, login: ProviderState.Family)? {
+        guard token.kind != .refresh, token.epoch == state.accessEpoch,
+            Double(token.expiry) > options.now().timeIntervalSince1970,
             !revokedAccessTokens.contains(SHA256.hash(data: Data(text.utf8))),
-            let family = state.families[token.family], let user = options.user(named: family.username)
+            let login = state.families[token.family], let user = options.user(named: login.username)
         else { return nil }
-        return (user, family.scope)
+        return (user, login)
     }
 }

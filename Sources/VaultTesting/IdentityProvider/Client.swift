@@ -38,6 +38,8 @@ struct ClientRequest: Sendable {
     var form: FormParameters?
     /// The header `Authorization`.
     var authorization: String?
+    /// The headers `DPoP`.
+    var proofs: [String] = []
 }
 
 extension AuthorizationServer {

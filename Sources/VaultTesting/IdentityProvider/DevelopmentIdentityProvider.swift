@@ -2,7 +2,7 @@
 ///
 /// It speaks what real providers do: discovery, authorization code with PKCE through an HTML login page, device
 /// authorization, ID tokens signed with ES256, refresh tokens that rotate with reuse detection, registration of clients,
-/// revocation, UserInfo and logout. Tests can see what it was asked (``requests``) and make it misbehave
+/// pushed authorization requests, DPoP, revocation, UserInfo and logout. Tests can see what it was asked (``requests``) and make it misbehave
 /// (``setFault(_:times:at:)``). It must never be reachable from another machine: its passwords are public.
 ///
 /// ```swift
@@ -49,10 +49,14 @@ public final class DevelopmentIdentityProvider: Sendable {
         await http.stop()
     }
 
-    /// Whose valid access token it is.
-    func username(bearing token: String?) async -> String? {
-        guard let token else { return nil }
-        return await server.access(token)?.user.username
+    /// Whose access token a request to a resource server has.
+    func username(for request: AuthorizationServer.ResourceRequest) async throws -> String {
+        try await server.access(request).user.username
+    }
+
+    /// The nonce that a resource server tells its clients, too; nil when none is demanded.
+    var announcedNonce: String? {
+        get async { await server.announcedNonce }
     }
 
     // MARK: What it was asked
@@ -91,6 +95,10 @@ public final class DevelopmentIdentityProvider: Sendable {
     /// Makes all access tokens invalid now; refresh tokens stay.
     /// - Throws: ``VaultTestingError`` with `stateFileUnusable` if that cannot be stored.
     public func invalidateAccessTokens() async throws { try await server.invalidateAccessTokens() }
+
+    /// Demands a new nonce in DPoP proofs from now on. Every answer names it.
+    /// - Parameter keepingOld: Whether proofs with the nonce before it are still accepted.
+    public func renewDPoPNonce(keepingOld: Bool = false) async { await server.renewNonce(keepingOld: keepingOld) }
 
     /// Signs with a new key from now on.
     /// - Parameter keepingOld: Whether the key set still has the old keys, so that older ID tokens verify.

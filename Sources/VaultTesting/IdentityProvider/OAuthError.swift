@@ -29,6 +29,9 @@ struct OAuthError: Error {
         return error
     }
 
+    static let wrongKey = invalidGrant(
+        "It is bound to another key than that of the DPoP proof.", outcome: .wrongDPoPKey)
+
     static let unauthorizedClient = OAuthError(
         "unauthorized_client", "The client is not registered for this grant type.")
 }

@@ -52,7 +52,16 @@ struct ProviderMetadataDocument: Encodable {
             members["device_authorization_endpoint"] = .text("\(issuer)/device_authorization")
         }
         if options.offersRegistration { members["registration_endpoint"] = .text("\(issuer)/register") }
+        addProtection(options, issuer: issuer)
         if options.offersEndSession { members["end_session_endpoint"] = .text("\(issuer)/end_session") }
+    }
+
+    private mutating func addProtection(_ options: DevelopmentIdentityProvider.Options, issuer: String) {
+        if options.pushedAuthorization.isOffered {
+            members["pushed_authorization_request_endpoint"] = .text("\(issuer)/par")
+            members["require_pushed_authorization_requests"] = .flag(options.pushedAuthorization == .required)
+        }
+        if options.dpop != .off { members["dpop_signing_alg_values_supported"] = .list(["ES256"]) }
     }
 
     mutating func remove(_ names: Set<String>) { members = members.filter { !names.contains($0.key) } }

@@ -44,6 +44,15 @@ extension DevelopmentIdentityProvider {
         /// Whether the token endpoint takes username and password (RFC 6749 section 4.3).
         public var allowsPasswordGrant = false
 
+        // MARK: Protection of requests and tokens
+
+        /// Whether clients can, or must, send authorization requests ahead of the browser (RFC 9126).
+        public var pushedAuthorization = PushedAuthorization.off
+        /// Whether tokens can be, or must be, bound to a key of the client's (RFC 9449, with ES256 only).
+        public var dpop = DPoP.off
+        /// Whether DPoP proofs need a nonce of the provider's (RFC 9449 section 8).
+        public var demandsDPoPNonces = false
+
         // MARK: Metadata
 
         /// Which metadata documents there are; the others answer 404.
@@ -85,6 +94,32 @@ extension DevelopmentIdentityProvider {
         public var customMirror: Mirror {
             Mirror(self, children: ["host": host, "port": port, "clientID": clientID, "users": users])
         }
+    }
+
+    /// What becomes of pushed authorization requests.
+    public struct PushedAuthorization: Sendable, Hashable {
+        let name: String
+        /// There is no such endpoint.
+        public static let off = PushedAuthorization(name: "off")
+        /// It is announced, and requests that were not pushed are fine, too.
+        public static let offered = PushedAuthorization(name: "offered")
+        /// It is announced as required, and requests that were not pushed are refused.
+        public static let required = PushedAuthorization(name: "required")
+        /// It is announced, but the endpoint refuses everything.
+        public static let refused = PushedAuthorization(name: "refused")
+
+        var isOffered: Bool { self != .off }
+    }
+
+    /// What becomes of DPoP proofs.
+    public struct DPoP: Sendable, Hashable {
+        let name: String
+        /// They are not looked at, as by a server that has never heard of them.
+        public static let off = DPoP(name: "off")
+        /// Announced: tokens are bound for a client that sends proofs.
+        public static let offered = DPoP(name: "offered")
+        /// Announced, and a token request without a proof is refused.
+        public static let required = DPoP(name: "required")
     }
 
     /// How a client presents its secret (RFC 6749 section 2.3.1).

@@ -19,6 +19,8 @@ public struct ProviderRequest: Sendable, Hashable {
         public static let revocation = Endpoint(description: "revocation")
         /// The UserInfo endpoint.
         public static let userInfo = Endpoint(description: "userInfo")
+        /// Where the client itself sends an authorization request (RFC 9126).
+        public static let pushedAuthorization = Endpoint(description: "pushedAuthorization")
         /// Where a device gets its codes (RFC 8628 section 3.1).
         public static let deviceAuthorization = Endpoint(description: "deviceAuthorization")
         /// The page on which a person connects a device: the code, the login and the confirmation are posted to it.
@@ -44,6 +46,8 @@ public struct ProviderRequest: Sendable, Hashable {
         public static let reusedRefreshToken = Outcome(rawValue: "reused_refresh_token")
         /// An authorization code was used again. The client was told `invalid_grant`.
         public static let replayedCode = Outcome(rawValue: "replayed_code")
+        /// The code or refresh token is bound to a key, and there was no proof of it. The client was told `invalid_grant`.
+        public static let wrongDPoPKey = Outcome(rawValue: "wrong_dpop_key")
         /// The login page was filled in with a wrong username or password.
         public static let wrongPassword = Outcome(rawValue: "wrong_password")
         /// A code was typed in on the device page that no device has.
@@ -64,6 +68,10 @@ public struct ProviderRequest: Sendable, Hashable {
     public var clientID: String?
     /// How the client authenticated at an endpoint of its own: `none`, `client_secret_basic` or `client_secret_post`.
     public var clientAuthentication: String?
+    /// The thumbprint of the key of a valid DPoP proof (RFC 9449 section 6); nil when there was none.
+    public var dpopThumbprint: String?
+    /// Whether the browser came with a request that had been pushed (RFC 9126).
+    public var isPushed = false
     /// Whom it was about, where that is known.
     public var username: String?
     /// The generation of the refresh token that was presented: 1 for a login's first one, 2 after one refresh…

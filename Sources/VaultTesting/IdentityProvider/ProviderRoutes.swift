@@ -32,7 +32,13 @@ struct ProviderRoutes {
             var response = Response.plain(.init(code: answer.status), answer.type, answer.body)
             response.headers[.wwwAuthenticate] = answer.challenge
             response.headers[.retryAfter] = answer.retryAfter.map(String.init)
+            response.headers[.dpopNonce] = await server.announcedNonce
             return response
+        }
+        if options.pushedAuthorization.isOffered {
+            add(.post, "/par", .pushedAuthorization, to: router) { request, _ in
+                .json(try await server.push(try await clientRequest(request)), status: .created)
+            }
         }
         add(.post, "/revoke", .revocation, to: router) { request, _ in
             try await server.revoke(try await clientRequest(request))
@@ -109,16 +115,23 @@ struct ProviderRoutes {
         return cacheable(.json(try protocolJSON(metadata)))
     }
 
-    /// The UserInfo endpoint (OpenID Connect Core section 5.3; errors by RFC 6750 section 3).
+    /// The UserInfo endpoint (OpenID Connect Core section 5.3; errors by RFC 6750 section 3 and RFC 9449 section 7.1).
     private func userInfo(_ request: Request) async throws -> Response {
-        guard let token = bearer(request), let access = await server.access(token) else {
-            await server.log(.init(.userInfo, .init(rawValue: "invalid_token")))
-            var answer = Response.plain(.unauthorized)
-            answer.headers[.wwwAuthenticate] = #"Bearer error="invalid_token""#
+        let resource = AuthorizationServer.ResourceRequest(
+            authorization: request.headers[.authorization], proofs: request.headers[values: .dpop],
+            method: request.method.rawValue, url: await "\(server.issuer)/userinfo")
+        do {
+            let access = try await server.access(resource)
+            var entry = ProviderRequest(.userInfo, .ok, username: access.user.username)
+            entry.dpopThumbprint = access.thumbprint
+            await server.log(entry)
+            return .json(try protocolJSON(IDTokenClaims(user: access.user, scope: access.scope)))
+        } catch let error as OAuthError {
+            await server.log(.init(.userInfo, error.outcome))
+            var answer = Response.plain(.init(code: error.status))
+            answer.headers[.wwwAuthenticate] = error.challenge
             return answer
         }
-        await server.log(.init(.userInfo, .ok, username: access.user.username))
-        return .json(try protocolJSON(IDTokenClaims(user: access.user, scope: access.scope)))
     }
 
     // MARK: Reading and writing
@@ -135,12 +148,13 @@ struct ProviderRoutes {
                 await server.log(.init(endpoint, .fault))
                 return answer
             }
-            let answer: Response
+            var answer: Response
             do {
                 answer = try await handler(request, context)
             } catch let error as OAuthError {
                 answer = Self.answer(to: error)
             }
+            answer.headers[.dpopNonce] = await server.announcedNonce
             await fault?.end(server.faults, context)
             return answer
         }
@@ -153,7 +167,9 @@ struct ProviderRoutes {
     }
 
     private func clientRequest(_ request: Request) async throws -> ClientRequest {
-        ClientRequest(form: try await request.form(), authorization: request.headers[.authorization])
+        ClientRequest(
+            form: try await request.form(), authorization: request.headers[.authorization],
+            proofs: request.headers[values: .dpop])
     }
 
     private func bearer(_ request: Request) -> String? {

@@ -12,6 +12,8 @@ struct ProviderState: Codable {
         /// When the person logged in, in seconds since 1970.
         var authenticatedAt: Int
         var generation: UInt64
+        /// The key that its tokens need (RFC 9449); nil when they need none.
+        var keyThumbprint: String?
     }
 
     struct SigningKey: Codable {

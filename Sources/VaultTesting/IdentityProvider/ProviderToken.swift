@@ -9,6 +9,8 @@ struct ProviderToken {
     enum Kind: UInt8 {
         case access = 1
         case refresh = 2
+        /// An access token that needs a proof of its login's key (RFC 9449).
+        case boundAccess = 3
     }
 
     let kind: Kind
@@ -42,8 +44,10 @@ struct ProviderToken {
     /// - Parameters:
     ///   - expiry: In seconds since 1970.
     ///   - epoch: How often all access tokens had been made invalid before this one.
-    static func access(_ family: UUID, expiry: Int, epoch: UInt64) -> ProviderToken {
-        ProviderToken(kind: .access, family: family, number: epoch << 40 | UInt64(max(0, expiry)))
+    ///   - isBound: Whether it needs a proof of the login's key.
+    static func access(_ family: UUID, expiry: Int, epoch: UInt64, isBound: Bool) -> ProviderToken {
+        ProviderToken(
+            kind: isBound ? .boundAccess : .access, family: family, number: epoch << 40 | UInt64(max(0, expiry)))
     }
 
     /// When an access token expires, in seconds since 1970.

@@ -61,6 +61,8 @@ extension Request {
 extension HTTPField.Name {
     /// RFC 9449 section 4.
     static let dpop = optional("DPoP")
+    /// RFC 9449 section 8.1.
+    static let dpopNonce = optional("DPoP-Nonce")
     fileprivate static let xFrameOptions = optional("X-Frame-Options")
     fileprivate static let referrerPolicy = optional("Referrer-Policy")
     private static func optional(_ name: String) -> HTTPField.Name { .init(name) ?? .server }
