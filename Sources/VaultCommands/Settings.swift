@@ -42,7 +42,8 @@ struct Settings {
                 guard WayIn(rawValue: value) == nil else { return }
                 throw VaultError(
                     .configurationInvalid,
-                    "method has to be one of \(WayIn.allCases.map(\.rawValue).joined(separator: ", ")), and not \(value).")
+                    "method has to be one of \(WayIn.allCases.map(\.rawValue).joined(separator: ", ")), and not \(value)."
+                )
             case .dpop:
                 guard value != "auto", value != "off" else { return }
                 throw VaultError(.configurationInvalid, "dpop has to be auto or off, and not \(value).")

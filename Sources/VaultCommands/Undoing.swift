@@ -14,7 +14,9 @@ enum Undoing {
     ///
     /// - Parameter undo: also puts back half a change, when `change` throws. It must not use `Undoing` itself.
     /// - Returns: what puts it back, once, however often it is called.
-    static func after(_ change: () throws -> Void, _ undo: @escaping @Sendable () -> Void) throws -> @Sendable () -> Void {
+    static func after(_ change: () throws -> Void, _ undo: @escaping @Sendable () -> Void) throws
+        -> @Sendable () -> Void
+    {
         let number = try state.withLock { state in
             do { try change() } catch {
                 undo()

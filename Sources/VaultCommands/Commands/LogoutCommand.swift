@@ -63,7 +63,9 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
 
     private func show(_ address: String) async throws {
         if !noBrowser && Desktop.hasBrowser {
-            if !global.json { Output.note("The identity provider may ask in the browser whether to log out there, too.") }
+            if !global.json {
+                Output.note("The identity provider may ask in the browser whether to log out there, too.")
+            }
             return try await SystemBrowser().open(address)
         }
         if !global.json { Output.note("Open this address in the browser that you signed in with:") }

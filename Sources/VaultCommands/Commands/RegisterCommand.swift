@@ -52,7 +52,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 .configurationInvalid,
                 "There is no terminal to ask for a password. Use --password-file PATH or --password-fd N.")
         }
-        if signIn.redirect.paste && !terminal.isInteractive && (password.file == "-" || signIn.credentials.file == "-") {
+        if signIn.redirect.paste && !terminal.isInteractive && (password.file == "-" || signIn.credentials.file == "-")
+        {
             throw VaultError(
                 .configurationInvalid,
                 "There is no terminal to ask for the address, and standard input cannot have it, too. Use a file for the password."
@@ -76,7 +77,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         do {
             let store = Registration(
                 vault: vault, token: token, alias: alias, source: source, terminal: terminal,
-                mayLoseItems: yes, isQuiet: global.json, prompt: way.takesPassword ? "New password for this vault" : "New password")
+                mayLoseItems: yes, isQuiet: global.json,
+                prompt: way.takesPassword ? "New password for this vault" : "New password")
             try await store.run()
         } catch {
             // Nobody can use what the provider just issued: it should not stay valid. But where an account is stored

@@ -67,7 +67,8 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
         } else {
             Output.line(token.value)
             if token.isBound && isatty(STDERR_FILENO) == 1 {
-                Output.note("vault: this token is bound to a key (DPoP): each request with it needs a proof. See --proof.")
+                Output.note(
+                    "vault: this token is bound to a key (DPoP): each request with it needs a proof. See --proof.")
             }
         }
     }

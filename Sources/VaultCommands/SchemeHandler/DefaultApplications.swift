@@ -10,7 +10,9 @@ enum DefaultApplications {
     private static let header = "[Default Applications]"
 
     /// `$XDG_CONFIG_HOME`.
-    static var folder: String { (((Settings.path as NSString).deletingLastPathComponent) as NSString).deletingLastPathComponent }
+    static var folder: String {
+        (((Settings.path as NSString).deletingLastPathComponent) as NSString).deletingLastPathComponent
+    }
 
     /// The list that counts for every desktop.
     static var mainList: String { "\(folder)/mimeapps.list" }
@@ -19,7 +21,8 @@ enum DefaultApplications {
     static func put(_ id: String, for scheme: String) throws {
         let key = "x-scheme-handler/\(scheme)"
         // A list of one desktop alone comes before the common one.
-        let desktops = (ProcessInfo.processInfo.environment["XDG_CURRENT_DESKTOP"] ?? "").lowercased().split(separator: ":")
+        let desktops = (ProcessInfo.processInfo.environment["XDG_CURRENT_DESKTOP"] ?? "").lowercased().split(
+            separator: ":")
         for desktop in desktops {
             let path = "\(folder)/\(desktop)-mimeapps.list"
             guard let text = read(path), line(of: key, in: text.lines) != nil else { continue }
@@ -30,7 +33,8 @@ enum DefaultApplications {
 
     /// Takes an application out of every list, as far as that can be done.
     static func remove(_ id: String) {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.contains("mimeapps.list") {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        where name.contains("mimeapps.list") {
             let path = "\(folder)/\(name)"
             if name.hasSuffix(".\(id)") { unlink(path) }  // the new version of a list, half written
             guard name.hasSuffix("mimeapps.list"), let text = read(path) else { continue }
@@ -108,8 +112,9 @@ enum DefaultApplications {
         }
 
         var bytes: [UInt8] {
-            Array(lines.map { $0.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
-                .joined(separator: [UInt8(ascii: "\n")]))
+            Array(
+                lines.map { $0.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
+                    .joined(separator: [UInt8(ascii: "\n")]))
         }
     }
 
@@ -121,10 +126,11 @@ enum DefaultApplications {
 
     /// Replaces the file as a whole. Where it is a link, what it points to.
     private static func write(_ text: Text, to path: String, _ id: String) throws {
-        let target = realpath(path, nil).map { pointer in
-            defer { free(pointer) }
-            return String(cString: pointer)
-        } ?? path
+        let target =
+            realpath(path, nil).map { pointer in
+                defer { free(pointer) }
+                return String(cString: pointer)
+            } ?? path
         var status = stat()
         let mode = stat(target, &status) == 0 ? status.st_mode & 0o7777 : 0o644
         let new = "\(target).\(id)"

@@ -53,7 +53,8 @@ struct DesktopEntry {
         let descriptor = open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw SchemeHandler.failure("\(Self.applications) cannot be written to") }
         let bytes = Array(text.utf8)
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, Foundation.write(descriptor, bytes, bytes.count) == bytes.count,
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0,
+            Foundation.write(descriptor, bytes, bytes.count) == bytes.count,
             rename(hidden, path) == 0
         else {
             unlink(hidden)
@@ -71,10 +72,13 @@ struct DesktopEntry {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
             guard descriptor >= 0 else { continue }
             defer { close(descriptor) }
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, let text = try? String(contentsOfFile: path, encoding: .utf8)
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0,
+                let text = try? String(contentsOfFile: path, encoding: .utf8)
             else { continue }
             func value(_ key: String) -> String {
-                text.split(separator: "\n").first { $0.hasPrefix("\(key)=") }.map { String($0.dropFirst(key.count + 1)) }
+                text.split(separator: "\n").first { $0.hasPrefix("\(key)=") }.map {
+                    String($0.dropFirst(key.count + 1))
+                }
                     ?? ""
             }
             let number = name.dropFirst(prefix.count).dropLast(".desktop".count)

@@ -102,7 +102,9 @@ final class RedirectSocket: @unchecked Sendable {
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { return nil }
             bytes += buffer.prefix(count)
-            if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) { return String(decoding: bytes[..<end], as: UTF8.self) }
+            if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+                return String(decoding: bytes[..<end], as: UTF8.self)
+            }
         }
         return nil
     }

@@ -8,7 +8,8 @@ struct DevicePrompt {
     let isQuiet: Bool
 
     func show(_ device: DeviceAuthorization) {
-        status.tell(.device(device, expiresAt: SystemWallClock().now + TimeInterval(device.expiresIn.components.seconds)))
+        status.tell(
+            .device(device, expiresAt: SystemWallClock().now + TimeInterval(device.expiresIn.components.seconds)))
         if !isQuiet { Output.note("To sign in, open this address on any device:") }
         Output.note(device.verificationURI)
         if !isQuiet { Output.note("and enter this code:") }

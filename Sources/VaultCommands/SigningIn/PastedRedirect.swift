@@ -7,12 +7,14 @@ struct PastedRedirect: UserAgent {
     let isQuiet: Bool
     let status: StatusChannel
     /// Ends when the address to open was printed: only then it makes sense to ask.
-    private let (printed, finish) = AsyncStream.makeStream(of: Never.self)
+    private let printed: AsyncStream<Never>
+    private let finish: AsyncStream<Never>.Continuation
 
     init(terminal: any Terminal, isQuiet: Bool, status: StatusChannel) {
         self.terminal = terminal
         self.isQuiet = isQuiet
         self.status = status
+        (printed, finish) = AsyncStream.makeStream()
     }
 
     func open(_ url: String) async throws {
@@ -21,7 +23,8 @@ struct PastedRedirect: UserAgent {
         Output.note(url)
         if !isQuiet {
             Output.note(
-                "After signing in, the browser ends at a page that it cannot show. Copy that page's address all the same.")
+                "After signing in, the browser ends at a page that it cannot show. Copy that page's address all the same."
+            )
         }
         finish.finish()
     }

@@ -80,12 +80,12 @@ struct SigningIn {
     // MARK: - In the browser
 
     private func inBrowser(
-        _ status: StatusChannel, _ makeWay: (any UserAgent, RedirectDelivery) -> any SignIn
+        _ status: StatusChannel, _ makeWay: @escaping @Sendable (any UserAgent, RedirectDelivery) -> any SignIn
     ) async throws -> RefreshToken {
         try await BrowserLogin(
             options: options.redirect, redirectURI: configuration.redirectURI, status: status, terminal: terminal,
             isQuiet: isQuiet
-        ).run(vault, makeWay)
+        ).run(vault) { try await vault.auth.signIn(makeWay($0, $1)) }
     }
 
     // MARK: - Advice
@@ -99,51 +99,5 @@ struct SigningIn {
             error.code,
             "\(error.description) Without a client id, one has to be registered, and that may be what does not work: register a public client at the provider yourself, and give its id with --client-id ID.",
             underlying: cause)
-    }
-}
-
-/// A sign-in in the browser, with whatever brings the answer back.
-struct BrowserLogin {
-    let options: RedirectOptions
-    let redirectURI: String?
-    let status: StatusChannel
-    let terminal: any Terminal
-    let isQuiet: Bool
-
-    /// How long the person may take where the desktop brings the answer. (A port of this machine has its own patience.)
-    private static let patience = Duration.seconds(300)
-
-    func run(
-        _ vault: Vault, _ makeWay: (any UserAgent, RedirectDelivery) -> any SignIn
-    ) async throws -> RefreshToken {
-        if options.paste {
-            let pasted = PastedRedirect(terminal: terminal, isQuiet: isQuiet, status: status)
-            return try await vault.auth.signIn(makeWay(pasted, .pasted { try await pasted.address($0) }))
-        }
-        var browser = LoginBrowser(opens: !options.noBrowser, isQuiet: isQuiet, status: status)
-        if !options.noBrowser && !Desktop.hasBrowser {
-            browser = LoginBrowser(opens: false, isQuiet: isQuiet, status: status)
-            browser.remark =
-                "There is no browser here. Open this address in one on this machine, or use --paste for another machine's:"
-        }
-        let way = makeWay(browser, .automatic)
-        guard let redirectURI, URLComponents(string: redirectURI)?.scheme?.lowercased() != "http" else {
-            return try await vault.auth.signIn(way)
-        }
-        let handler = try SchemeHandler(for: redirectURI) { url in
-            guard let url = URL(string: url) else { return }
-            Task { await vault.auth.handleRedirect(url: url) }
-        }
-        defer { handler.remove() }
-        return try await withThrowingTaskGroup(of: RefreshToken.self) { group in
-            group.addTask { try await vault.auth.signIn(way) }
-            group.addTask {
-                try await Task.sleep(for: Self.patience)
-                throw VaultError(.cancelled, "The browser did not come back within five minutes. Start again.")
-            }
-            defer { group.cancelAll() }
-            guard let token = try await group.next() else { throw CancellationError() }
-            return token
-        }
     }
 }
