@@ -53,11 +53,13 @@ enum DefaultApplications {
             lines[index] = "\(name)=\(id);\(value)"
         } else if let index = lines.firstIndex(where: isHeader) {
             lines.insert("\(key)=\(id)", at: index + 1)
-            // Whoever comes last takes the section away that another sign-in put in.
-            if index > 0, isRemark(lines[index - 1]) { lines.insert(remark(id), at: index) }
         } else {
             // A section of its own, at the top, where it does not matter how the list ends.
-            lines = [remark(id), header, "\(key)=\(id)"] + lines
+            return Text(lines: [remark(id), header, "\(key)=\(id)"] + lines)
+        }
+        // The section of another sign-in: whoever ends last takes it away.
+        if let index = lines.indices.dropFirst().first(where: { isHeader(lines[$0]) && isRemark(lines[$0 - 1]) }) {
+            lines.insert(remark(id), at: index)
         }
         return Text(lines: lines)
     }

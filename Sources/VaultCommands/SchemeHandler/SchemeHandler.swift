@@ -104,7 +104,7 @@ struct SchemeHandler {
         let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-".utf8)
         guard
             let folder = candidates.first(where: {
-                $0.hasPrefix("/") && $0.utf8.count <= 60 && $0.utf8.allSatisfy(plain.contains) && access($0, W_OK) == 0
+                $0.hasPrefix("/") && $0.utf8.count <= 70 && $0.utf8.allSatisfy(plain.contains) && access($0, W_OK) == 0
             })
         else { throw failure("there is no temporary folder to write to") }
         return folder
