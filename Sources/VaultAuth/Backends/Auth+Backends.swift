@@ -38,7 +38,7 @@ extension Auth {
         let vaultKey: VaultKey
         let old: RefreshToken?
         do {
-            account = try await accounts.find(userID, issuer: settings?.issuer)
+            account = try await accounts.find(userID, issuer: issuerOfAccounts)
             guard account.method == .serverToken || account.method == .serverOAuth else {
                 throw VaultError(
                     .configurationInvalid,

@@ -124,7 +124,10 @@ extension JSONValue {
     }
 
     private mutating func set(_ value: JSONValue, at path: ArraySlice<Substring>) {
-        guard let name = path.first.map(String.init) else { return self = value }
+        guard let name = path.first.map(String.init) else {
+            self = value
+            return
+        }
         var members = if case .object(let known) = self { known } else { [String: JSONValue]() }
         members[name, default: .object([:])].set(value, at: path.dropFirst())
         self = .object(members)

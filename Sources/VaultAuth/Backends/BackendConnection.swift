@@ -59,7 +59,7 @@ struct BackendConnection: Sendable {
     }
 
     /// Has a token ended in OAuth's way (RFC 7009).
-    func end(_ path: String, form: ProviderConnection.Form, token: String) async throws {
+    func end(_ path: String, form: ProviderConnection.Form, token: String?) async throws {
         guard !path.isEmpty else { throw OpenIDConnectError(.unsupported, "ending tokens") }
         let url = endpoint.url(path)
         try Self.check(

@@ -18,7 +18,7 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else { throw Self.invalid("it is empty.") }
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }) else {
-            throw Self.invalid("it has characters that do not belong there. Names outside of ASCII are written as xn--….")
+            throw Self.invalid("it has characters that do not belong there. Write a name outside of ASCII as xn--….")
         }
         guard !text.contains(where: { "?#".contains($0) }) else { throw Self.invalid("it has a query or a fragment.") }
         let (scheme, rest) = try Self.scheme(of: text)

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
+internal import VaultCrypto
 internal import VaultHTTP
 internal import VaultStorage
 
@@ -51,7 +52,8 @@ public struct ServerSignIn: SignIn {
         }
         do {
             return try await oauth(server, context)
-        } catch where choice == .automatic && prompt != nil && Self.isTechnical(error) {
+        } catch {
+            guard choice == .automatic, prompt != nil, Self.isTechnical(error) else { throw error }
             return try await apiToken(server, .oauthFailed, context, after: error)
         }
     }
@@ -61,9 +63,12 @@ public struct ServerSignIn: SignIn {
     ) async throws -> RefreshToken {
         guard let prompt else {
             throw VaultError(
-                .configurationInvalid, "The server has no OAuth: user name and password are needed for an API token.")
+                .configurationInvalid,
+                "The server wants user name and password for an API token, and nobody can be asked for them.")
         }
-        let failure = error.map { VaultError.converting($0) as? VaultError ?? VaultError(.configurationInvalid, "\($0)") }
+        let failure = error.map {
+            VaultError.converting($0) as? VaultError ?? VaultError(.configurationInvalid, "\($0)", underlying: $0)
+        }
         let typed = try await prompt.credentials(
             for: .init(server: server.connection.endpoint.url, reason: reason, failure: failure))
         let password = try PasswordInput.checked(
