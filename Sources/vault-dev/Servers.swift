@@ -97,7 +97,7 @@ struct Servers: Sendable {
             Users:  \(users)
             Data:   \(data)
             To use them in another shell, \(next)
-            Ctrl-C stops them.
+            Ctrl-C stops \(backend == nil ? "both" : "all three").
 
             """
     }

@@ -142,7 +142,10 @@ import VaultTesting
     @Test func `its switches reach the provider, and its browser connects a device`() async throws {
         try await withTemporaryFolder { folder in
             let program = try VaultDevProcess(
-                ["--device-interval", "1", "--no-registration", "--no-oauth-metadata", "--password-grant"],
+                [
+                    "--device-interval", "1", "--no-registration", "--no-oauth-metadata", "--password-grant", "--par",
+                    "required", "--dpop", "offered", "--dpop-nonce",
+                ],
                 temporary: folder)
             let client = ProviderClient(
                 issuer: try #require(try await program.environment()["CREDENTIAL_VAULT_ISSUER"]))
@@ -150,6 +153,9 @@ import VaultTesting
             #expect(metadata["registration_endpoint"] == nil)
             #expect((metadata.json["grant_types_supported"] as? [String])?.contains("password") == true)
             #expect(try await client.get("\(client.issuer)/.well-known/oauth-authorization-server").status == 404)
+            #expect(metadata.json["require_pushed_authorization_requests"] as? Bool == true)
+            #expect(metadata.json["dpop_signing_alg_values_supported"] != nil)
+            #expect(try await client.refresh("x").headers["dpop-nonce"] != nil)
             let device = try await client.post(
                 "/device_authorization", ["client_id": "vault-cli", "scope": "openid"])
             #expect(device.json["interval"] as? Int == 1)

@@ -47,7 +47,10 @@ extension AuthorizationServer {
         guard abs(now.timeIntervalSince1970 - claims.iat) <= Self.tolerance else {
             throw .invalidProof("iat is too far from now.")
         }
-        seenProofs = seenProofs.filter { $0.value > now }
+        if now >= nextForgetting {
+            seenProofs = seenProofs.filter { $0.value > now }
+            nextForgetting = now.addingTimeInterval(Self.tolerance)
+        }
         guard seenProofs.updateValue(now.addingTimeInterval(2 * Self.tolerance), forKey: claims.jti) == nil else {
             throw .invalidProof("jti was used before.")
         }

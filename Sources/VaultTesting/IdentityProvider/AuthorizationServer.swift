@@ -43,6 +43,8 @@ actor AuthorizationServer {
     var revokedAccessTokens: Set<SHA256.Digest> = []
     /// The `jti` of proofs, and how long they must be remembered.
     var seenProofs: [String: Date] = [:]
+    /// When ``seenProofs`` is looked through again: not at each of a thousand requests.
+    var nextForgetting = Date.distantPast
     /// Newest first; all are accepted.
     var dpopNonces = [randomIdentifier()]
     let faults = FaultInjector()
