@@ -101,11 +101,16 @@ let package = Package(
                 "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
             ]),
 
+        // What Tests/Benchmarks/run.sh measures from inside.
+        .executableTarget(
+            name: "vault-benchmarks", dependencies: ["CredentialVault", "VaultTesting"],
+            path: "Tests/Benchmarks/vault-benchmarks"),
+
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
         .testTarget(
             name: "OpenIDConnectTests",
-            dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioPosix]),
+            dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioHTTP1, nioPosix]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [

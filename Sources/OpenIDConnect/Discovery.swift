@@ -9,10 +9,19 @@ final class Discovery: Sendable {
         let fetchedAt: Date
         /// Until when it is given out without asking again.
         var freshUntil: Date
-        /// With what only the RFC 8414 document says; nil when nobody asked for that yet.
-        var complete: ProviderMetadata?
+        /// With what only the RFC 8414 document says, and until when that counts; nil when nobody asked for that yet.
+        var complete: (metadata: ProviderMetadata, until: Date)?
 
-        func isFresh(at now: Date) -> Bool { fetchedAt <= now && now < freshUntil }
+        func isFresh(at now: Date) -> Bool { Self.isReached(freshUntil, at: now) }
+
+        func complete(at now: Date) -> ProviderMetadata? {
+            complete.flatMap { Self.isReached($0.until, at: now) ? $0.metadata : nil }
+        }
+
+        /// Whether a time is still to come. One that is too far away is of a clock that was put back since.
+        private static func isReached(_ time: Date, at now: Date) -> Bool {
+            (0...DocumentLifetime.longest).contains(time.timeIntervalSince(now)) && time != now
+        }
     }
 
     /// After a failure to renew, the old document serves for so long before the next try, in seconds.
@@ -58,22 +67,23 @@ final class Discovery: Sendable {
     /// That document is optional: whatever is wrong with it, it is left out.
     func completeMetadata() async throws -> ProviderMetadata {
         let metadata = try await metadata()
-        if let complete = cached.withLock({ $0?.complete }) { return complete }
+        if let complete = cached.withLock({ $0?.complete(at: clock.now) }) { return complete }
         return try await sharing(completion) { [self] in
             guard let known = cached.withLock({ $0 }) else { return metadata }
-            if let complete = known.complete { return complete }
-            let complete: ProviderMetadata
+            if let complete = known.complete(at: clock.now) { return complete }
+            var complete = known.metadata
+            var lifetime = DocumentLifetime.longest  // As long as the document that it completes.
             do {
                 let other = try await connection.getDocument(
-                    Self.authorizationServerURL(of: issuer), named: "the provider's metadata", within: Self.patience
-                ).json
-                complete = merged(known, with: other)
+                    Self.authorizationServerURL(of: issuer), named: "the provider's metadata", within: Self.patience)
+                complete = merged(known, with: other.json)
             } catch let error as OpenIDConnectError where error.code == .invalidAnswer {
-                complete = known.metadata  // There is none.
+                // There is none.
             } catch {
-                return known.metadata  // Next time, perhaps.
+                lifetime = Self.retryInterval
             }
-            cached.withLock { if $0?.fetchedAt == known.fetchedAt { $0?.complete = complete } }
+            let result = (complete, clock.now.addingTimeInterval(lifetime))
+            cached.withLock { if $0?.fetchedAt == known.fetchedAt { $0?.complete = result } }
             return complete
         }
     }
@@ -107,7 +117,8 @@ final class Discovery: Sendable {
         let now = clock.now
         return Known(
             document: answer.json, metadata: metadata, fetchedAt: now,
-            freshUntil: now.addingTimeInterval(answer.lifetime), complete: isComplete ? metadata : nil)
+            freshUntil: now.addingTimeInterval(answer.lifetime),
+            complete: isComplete ? (metadata, now.addingTimeInterval(DocumentLifetime.longest)) : nil)
     }
 
     private func merged(_ known: Known, with other: JSONValue) -> ProviderMetadata {

@@ -81,12 +81,12 @@ extension IDTokenVerifier {
         }
         let now = clock.now.timeIntervalSince1970
         if let expiry = claims.member("exp") {
-            guard let expiry = expiry.number, now < expiry + Self.tolerance else {
+            guard let expiry = Self.time(expiry), now < expiry + Self.tolerance else {
                 throw OpenIDConnectError(.tokenInvalid, "it has expired; is the clock right?")
             }
         }
         if let notBefore = claims.member("nbf") {
-            guard let notBefore = notBefore.number, notBefore <= now + Self.tolerance else {
+            guard let notBefore = Self.time(notBefore), notBefore <= now + Self.tolerance else {
                 throw OpenIDConnectError(.tokenInvalid, "it is not valid yet; is the clock right?")
             }
         }

@@ -44,6 +44,13 @@ internal import VaultTesting
             "Write the environment to this file, too, once all are up. It is removed at the end.", valueName: "path"))
     var envFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The address of a proxy before the identity provider. Its issuer names this address then.",
+            valueName: "host:port"),
+        transform: { try LoopbackAddress($0) })
+    var proxy: LoopbackAddress?
+
     @OptionGroup(title: "Identity provider options")
     var provider: ProviderSwitches
 
@@ -67,7 +74,7 @@ internal import VaultTesting
             let addresses = folder.addresses(
                 provider: listen, keyService: keyServiceListen, backend: backendListen)
             let running = try await Servers.start(
-                addresses, folder: folder.path, options: provider.options,
+                addresses, proxy: proxy, folder: folder.path, options: provider.options,
                 backendOptions: backend ? backendSwitches.options : nil)
             servers = running
             try folder.remember(running.addresses)

@@ -13,12 +13,13 @@ struct Servers: Sendable {
     ///   - options: How the provider behaves; where it listens and what it keeps is filled in here.
     ///   - backendOptions: How the backend behaves, likewise; nil for no backend.
     static func start(
-        _ wanted: Addresses, folder: String, options: DevelopmentIdentityProvider.Options,
+        _ wanted: Addresses, proxy: LoopbackAddress?, folder: String, options: DevelopmentIdentityProvider.Options,
         backendOptions: DevelopmentBackend.Options?
     ) async throws -> Servers {
         var options = options
         options.host = wanted.provider.host
         options.port = wanted.provider.port
+        options.issuer = proxy.map { "http://\($0)" }
         options.stateFile = "\(folder)/identity-provider.json"
         let provider: DevelopmentIdentityProvider
         do {

@@ -300,6 +300,23 @@ import VaultTesting
         }
     }
 
+    @Test func `requests that meet a dead access token refresh it once`() async throws {
+        try await withBackend { bench in
+            try await bench.register(way())
+            await bench.backend.invalidateAccessTokens()
+            let api = try bench.vault.auth.authorizedTransport(for: [bench.backend.url])
+            let port = "127.0.0.1:\(bench.backend.port)"
+            let request = HTTPRequest(method: .get, scheme: "http", authority: port, path: "/api/items")
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 1...20 {
+                    group.addTask { try await api.send(request, body: [], limits: HTTPLimits()).status.code }
+                }
+                for try await status in group { #expect(status == 200) }
+            }
+            #expect(await refreshes(bench).map(\.outcome) == [.ok])
+        }
+    }
+
     @Test func `a refresh token is over after its week`() async throws {
         try await withBackend { bench in
             try await bench.register(way())

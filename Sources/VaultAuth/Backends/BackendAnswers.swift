@@ -55,9 +55,13 @@ struct BackendUser: Sendable {
             throw OpenIDConnectError(.invalidAnswer, "it does not say who that is")
         }
         self.id = id
+        let name = object[path: fields.fullName]?.string
+        var claims = object
+        // Where the stored claims of every account have it.
+        if let name, claims["name"] == nil { claims.set(.string(name), at: ["name"]) }
         identity = .init(
             email: object[path: fields.email]?.string, preferredUsername: object[path: fields.username]?.string,
-            name: object[path: fields.fullName]?.string, claimsJSON: object.encoded())
+            name: name, claimsJSON: claims.encoded())
     }
 
     /// Somebody of whom nothing is known but what an access token says.
@@ -123,7 +127,7 @@ extension JSONValue {
         return string
     }
 
-    private mutating func set(_ value: JSONValue, at path: ArraySlice<Substring>) {
+    fileprivate mutating func set(_ value: JSONValue, at path: ArraySlice<Substring>) {
         guard let name = path.first.map(String.init) else {
             self = value
             return

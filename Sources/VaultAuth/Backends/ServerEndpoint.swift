@@ -52,7 +52,7 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
             return (scheme, text.dropFirst(scheme.count + 1).drop { $0 == "/" })
         }
         guard !text.contains("://") else { throw invalid("it needs https.") }
-        return ("https", text.drop { $0 == "/" })
+        return ("https", text.hasPrefix("//") ? text.drop { $0 == "/" } : text[...])
     }
 
     private static func hostAndPort(_ authority: Substring) throws -> (String, Int?) {

@@ -12,8 +12,8 @@
 /// }
 /// ```
 public final class DevelopmentIdentityProvider: Sendable {
-    /// The issuer, as an app is configured with it: `http://127.0.0.1:PORT`.
-    public var issuer: String { http.origin }
+    /// The issuer, as an app is configured with it: `http://127.0.0.1:PORT`, or ``Options/issuer``.
+    public var issuer: String { server.options.issuer ?? http.origin }
     /// The port it listens on.
     public var port: Int { http.port }
     /// The client ID, as an app is configured with it.
@@ -39,7 +39,7 @@ public final class DevelopmentIdentityProvider: Sendable {
         let server = try await AuthorizationServer(options: options)
         let http = try await LoopbackServer.start(
             host: options.host, port: options.port, label: "development-identity-provider",
-            router: ProviderRoutes(server: server).router(), willAnswer: { await server.setIssuer($0) })
+            router: ProviderRoutes(server: server).router(), willAnswer: { await server.setIssuer(options.issuer ?? $0) })
         return DevelopmentIdentityProvider(server: server, http: http)
     }
 

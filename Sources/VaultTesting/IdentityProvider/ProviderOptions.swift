@@ -8,6 +8,9 @@ extension DevelopmentIdentityProvider {
         /// The port to listen on; 0 picks a free one. The issuer contains it, so accounts outlive a restart only
         /// with a fixed port.
         public var port = 0
+        /// What it calls itself where a proxy stands before it: `http://HOST:PORT` of that proxy, on loopback as well. Nil
+        /// for the address that it listens on.
+        public var issuer: String?
         /// Who can log in.
         public var users: [User] = [.alice, .bob]
         /// Where refresh tokens, registered clients and signing keys are kept across restarts, as a path of a file that
@@ -146,6 +149,9 @@ extension DevelopmentIdentityProvider {
 extension DevelopmentIdentityProvider.Options {
     func validate() throws {
         try LoopbackServer.checkAddress(host: host, port: port)
+        guard issuer.map(Self.isLoopbackOrigin) ?? true else {
+            throw VaultTestingError(.invalidOption, "The issuer must be http://HOST:PORT of this machine.")
+        }
         try Self.check("access token lifetime", accessTokenLifetime, in: 1...366 * 86400)
         try Self.check("device code lifetime", deviceCodeLifetime, in: 1...86400)
         try Self.check("polling interval", devicePollingInterval ?? 5, in: 0...3600)
@@ -156,6 +162,12 @@ extension DevelopmentIdentityProvider.Options {
         guard range.contains(seconds) else {
             throw VaultTestingError(
                 .invalidOption, "The \(name) must be \(range.lowerBound) to \(range.upperBound) seconds.")
+        }
+    }
+
+    private static func isLoopbackOrigin(_ text: String) -> Bool {
+        ["127.0.0.1", "[::1]", "localhost"].contains { host in
+            text.hasPrefix("http://\(host):") && UInt16(text.dropFirst("http://\(host):".count)) != nil
         }
     }
 
