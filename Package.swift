@@ -50,6 +50,8 @@ let package = Package(
         // The C libraries. Both are linked dynamically: statically together they clash.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        // For the command alone.
+        .systemLibrary(name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         // System calls that Swift does not see.
         .systemLibrary(name: "CLinux"),
         // A call of SQLite's that Swift does not see; GRDB links it.
@@ -85,7 +87,7 @@ let package = Package(
         // The programs.
         .target(
             name: "VaultCommands",
-            dependencies: ["CLinux", "CredentialVault", argumentParser, configuration, systemPackage]),
+            dependencies: ["CLinux", "CQRCode", "CredentialVault", argumentParser, configuration, systemPackage]),
         .executableTarget(name: "vault", dependencies: ["VaultCommands"]),
         .executableTarget(
             name: "vault-key-service",
