@@ -132,7 +132,9 @@ private final class Program {
     func letSomebodyStopMe(forSeconds seconds: Double = 0) throws {
         let script = """
             kill -TSTP "$1"
-            until read -r _ _ state _ <"/proc/$1/stat" && [ "$state" = T ]; do :; done
+            until read -r _ _ state _ <"/proc/$1/stat" && [ "$state" = T ]; do
+                [ -e "/proc/$1" ] || exit 1
+            done
             ls "$2" >"$2.seen"
             mv "$2.seen" "$2/seen"
             sleep "$3"
