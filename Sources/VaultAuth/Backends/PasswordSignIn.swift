@@ -105,7 +105,7 @@ struct PasswordBackend: TokenIssuer {
     }
 
     /// Whose access token it is: what the backend answers, or where it has no such call what the token claims.
-    private func user(of accessToken: String) async throws -> BackendUser {
+    func user(of accessToken: String) async throws -> BackendUser {
         if !layout.me.isEmpty {
             do {
                 return try BackendUser(try await connection.get(layout.me, token: accessToken), layout.user)

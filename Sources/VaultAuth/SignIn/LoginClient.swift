@@ -60,8 +60,16 @@ extension SignInContext {
     }
 
     private func register(redirectURI: String) async throws -> LoginClient {
-        let registered = try await provider("", nil).registerClient(
-            ClientMetadata(name: settings.clientName, redirectURIs: [redirectURI], scopes: settings.scopes))
+        let registered: RegisteredClient
+        do {
+            registered = try await provider("", nil).registerClient(
+                ClientMetadata(name: settings.clientName, redirectURIs: [redirectURI], scopes: settings.scopes))
+        } catch let error as OpenIDConnectError where [.unsupported, .refused].contains(error.code) {
+            throw VaultError(
+                .configurationInvalid,
+                "No client id is set, and the identity provider registers no client for this program. \(error.description) Register a public client there yourself, and set its client id.",
+                underlying: error)
+        }
         guard registered.clientSecret == nil else {
             // The secret will be sealed with the account's token, where no other account can read it.
             return LoginClient(id: registered.clientID, secret: registered.clientSecret)

@@ -39,14 +39,13 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let secret = try await password.source.password("Password of \(name): ", ControllingTerminal())
         let (address, failure) = try await Spinner.during("Logging out", isQuiet: global.json) {
             try await vault.auth.unlock(account, password: secret)
-            let address = browser ? try await vault.auth.providerLogoutURL() : nil
+            let address = await providerAddress(vault)
             guard everywhere else {
                 try await vault.auth.logout()
                 return (address, VaultError?.none)
             }
             return (address, try await vault.auth.logoutEverywhere())
         }
-        if let address { try await show(address) }
         if !everywhere {
             report("Logged out \(name). The password opens the account again.", revoked: nil, reason: nil)
         } else if let failure {
@@ -59,6 +58,14 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         } else {
             report("Logged out \(name) everywhere. Registering again is the way back.", revoked: true, reason: nil)
         }
+        // Whatever the provider cannot do: on this machine nothing is open any more.
+        if let address { try await show(address.get()) }
+    }
+
+    /// Where the browser has to go; nil when nobody wants that.
+    private func providerAddress(_ vault: Vault) async -> Result<String, any Error>? {
+        guard browser else { return nil }
+        do { return .success(try await vault.auth.providerLogoutURL()) } catch { return .failure(error) }
     }
 
     private func show(_ address: String) async throws {

@@ -67,13 +67,19 @@ struct SigningIn {
     private func atServer(_ status: StatusChannel) async throws -> RefreshToken {
         let question = CredentialQuestion(options.credentials, terminal, nameOfUsername: "User name")
         let prompt = question.isPossible ? question : nil
-        return try await question.untilRight {
-            try await inBrowser(status) {
-                // Whoever has typed a password already does not have to go to the browser again.
-                ServerSignIn(
-                    using: $0, redirect: $1, asking: prompt,
-                    choosing: question.wasAsked ? .apiToken : .automatic)
+        do {
+            return try await question.untilRight {
+                try await inBrowser(status) {
+                    // Whoever has typed a password already does not have to go to the browser again.
+                    ServerSignIn(
+                        using: $0, redirect: $1, asking: prompt, choosing: question.wasAsked ? .apiToken : .automatic)
+                }
             }
+        } catch let error as VaultError where error.code == .configurationInvalid && prompt == nil {
+            throw VaultError(
+                error.code,
+                "\(error.description) With --username NAME and --login-password-file PATH, an API token is used where OAuth does not work.",
+                underlying: error.underlying)
         }
     }
 
@@ -90,14 +96,16 @@ struct SigningIn {
 
     // MARK: - Advice
 
-    /// Says what to do where a client id is needed and the provider gives none.
+    /// Says what to do about the client, where none is set.
     private func advised(_ error: VaultError) -> VaultError {
         guard error.code == .configurationInvalid, way.isOpenID, configuration.clientID == nil,
             let cause = error.underlying as? OpenIDConnectError, [.unsupported, .refused].contains(cause.code)
         else { return error }
+        // One that was registered before, which the provider does not know any more.
+        let isForgotten = ["invalid_client", "unauthorized_client"].contains(cause.providerError)
         return VaultError(
             error.code,
-            "\(error.description) Without a client id, one has to be registered, and that may be what does not work: register a public client at the provider yourself, and give its id with --client-id ID.",
+            "\(error.description) \(isForgotten ? "Another client is registered with --new-client." : "The option is --client-id ID.")",
             underlying: cause)
     }
 }
