@@ -54,6 +54,8 @@ let package = Package(
         // The C libraries. Both are linked dynamically: statically together they clash.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        // For the command alone.
+        .systemLibrary(name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         // System calls that Swift does not see.
         .systemLibrary(name: "CLinux"),
         // A call of SQLite's that Swift does not see; GRDB links it.
@@ -94,7 +96,7 @@ let package = Package(
         // The programs.
         .target(
             name: "VaultCommands",
-            dependencies: ["CLinux", "CredentialVault", argumentParser, configuration, systemPackage]),
+            dependencies: ["CLinux", "CQRCode", "CredentialVault", argumentParser, configuration, systemPackage]),
         .executableTarget(name: "vault", dependencies: ["VaultCommands"]),
         .executableTarget(
             name: "vault-key-service",
@@ -108,11 +110,16 @@ let package = Package(
                 "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
             ]),
 
+        // What Tests/Benchmarks/run.sh measures from inside.
+        .executableTarget(
+            name: "vault-benchmarks", dependencies: ["CredentialVault", "VaultTesting"],
+            path: "Tests/Benchmarks/vault-benchmarks"),
+
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
         .testTarget(
             name: "OpenIDConnectTests",
-            dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioPosix]),
+            dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioHTTP1, nioPosix]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [

@@ -50,6 +50,8 @@ install_missing_packages
 make_python_environment
 
 export CREDENTIAL_VAULT_STRICT=1 PYTHONDONTWRITEBYTECODE=1
+# All at once, hundreds of tests with servers of their own would wait for each other until some limit is over.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 # With every trait. That the package builds without, Examples/quickstart.sh shows.
 swift build --build-tests --traits Logind
 

@@ -18,7 +18,7 @@ public struct Storage: Sendable {
 
     /// The accounts here (of the configured issuer, when one is), oldest first.
     public func all() async throws -> [Account] {
-        try await converting { try await accounts.store.accounts().filter { issuer == nil || $0.id.issuer == issuer } }
+        try await converting { try await accounts.store.accounts().filter { $0.belongs(to: issuer) } }
     }
 
     /// The one account that `userID` means: a subject, alias, e-mail address or preferred user name.
@@ -55,7 +55,7 @@ public struct Storage: Sendable {
         do {
             let vaultKey = try await accounts.register(
                 token, newPassword: password, alias: alias, replacingItems: replacingItems)
-            return await auth.open(token.account, clientID: token.clientID, vaultKey: vaultKey)
+            return try await auth.open(token, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)
         }
@@ -71,7 +71,7 @@ public struct Storage: Sendable {
     ) async throws -> Session {
         do {
             let vaultKey = try await accounts.replaceRefreshToken(token, existingPassword: password, alias: alias)
-            return await auth.open(token.account, clientID: token.clientID, vaultKey: vaultKey)
+            return try await auth.open(token, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)
         }

@@ -1,12 +1,15 @@
 internal import Crypto
-internal import FoundationEssentials
+public import FoundationEssentials
+internal import Synchronization
 
 /// One sign-in that was started in the browser (OpenID Connect Core section 3.1.2.1, PKCE with S256).
 ///
 /// Keep it in memory until the redirect comes. Its state, nonce and code verifier are secrets, and it does not print them.
 public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The address to open in the browser.
-    public let url: String
+    public private(set) var url: String
+    /// Until when ``url`` has to be opened; nil for no limit. Only requests that were handed in beforehand have one.
+    public private(set) var expiresAt: Date?
     /// Where the browser is sent back to.
     public let redirectURI: String
     /// The scopes asked for.
@@ -14,48 +17,66 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
     package let state: String
     package let nonce: String
     package let verifier: String
+    /// What the tokens will be bound to.
+    package let dpopKey: DPoPKey?
+    /// The provider as it was when the sign-in started: it ends at the same one.
+    let metadata: ProviderMetadata
+    /// What the provider is asked, which is the same in the address and when it is handed in beforehand.
+    let parameters: ProviderConnection.Form
+    private let isAnswered = Flag()
+
+    private final class Flag: Sendable {
+        let value = Mutex(false)
+    }
 
     init(
         metadata: ProviderMetadata, clientID: String, redirectURI: String, scopes: [String], prompt: String?,
-        state: String = RandomText.make(), nonce: String = RandomText.make(), verifier: String = RandomText.make()
+        dpopKey: DPoPKey? = nil, state: String = RandomText.make(), nonce: String = RandomText.make(),
+        verifier: String = RandomText.make()
     ) {
+        self.metadata = metadata
         self.redirectURI = redirectURI
         self.scopes = scopes
         self.state = state
         self.nonce = nonce
         self.verifier = verifier
-        var parameters: [(name: String, value: String)] = [
+        self.dpopKey = dpopKey
+        var parameters: ProviderConnection.Form = [
             ("response_type", "code"), ("client_id", clientID), ("redirect_uri", redirectURI),
             ("scope", scopes.joined(separator: " ")), ("state", state), ("nonce", nonce),
             ("code_challenge", Self.challenge(for: verifier)), ("code_challenge_method", "S256"),
         ]
         if let prompt { parameters.append(("prompt", prompt)) }
-        // The endpoint may have a query of its own, which must be kept (RFC 6749 section 3.1).
-        let endpoint = metadata.authorizationEndpoint
-        let separator = !endpoint.contains("?") ? "?" : endpoint.hasSuffix("?") || endpoint.hasSuffix("&") ? "" : "&"
-        url = endpoint + separator + FormParameters.encode(parameters)
+        // Binds the code to the key, so that nobody else can redeem it (RFC 9449 section 10).
+        if let dpopKey { parameters.append(("dpop_jkt", dpopKey.thumbprint)) }
+        self.parameters = parameters
+        url = EndpointURL.adding(parameters, to: metadata.authorizationEndpoint)
+    }
+
+    /// The same request after it was handed in: the address only points to it (RFC 9126 section 4).
+    func pushed(as requestURI: String, clientID: String, expiresAt: Date?) -> AuthorizationRequest {
+        var request = self
+        request.url = EndpointURL.adding(
+            [("client_id", clientID), ("request_uri", requestURI)], to: metadata.authorizationEndpoint)
+        request.expiresAt = expiresAt
+        return request
+    }
+
+    /// Takes note that the code is being redeemed; false when that was done before. A provider takes a code that comes
+    /// twice for stolen, and revokes what it gave for it.
+    func answer() -> Bool {
+        isAnswered.value.withLock { isAnswered in
+            defer { isAnswered = true }
+            return !isAnswered
+        }
     }
 
     /// The S256 code challenge (RFC 7636 section 4.2).
-    static func challenge(for verifier: String) -> String {
+    package static func challenge(for verifier: String) -> String {
         Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)))
     }
 
     public var description: String { "AuthorizationRequest(redirectURI: \(redirectURI))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["redirectURI": redirectURI, "scopes": scopes]) }
-}
-
-/// Values nobody can guess.
-enum RandomText {
-    /// 32 random bytes as 43 base64url characters.
-    static func make() -> String {
-        SymmetricKey(size: .bits256).withUnsafeBytes { Base64URL.encode($0) }
-    }
-
-    /// Compares in a time that does not depend on where the texts differ.
-    static func areEqual(_ one: String, _ other: String) -> Bool {
-        // swift-crypto compares digests in constant time.
-        SHA256.hash(data: Data(one.utf8)) == SHA256.hash(data: Data(other.utf8))
-    }
 }

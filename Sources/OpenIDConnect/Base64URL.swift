@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
 /// Base64url without padding (RFC 4648 section 5, RFC 7515 appendix C).
-enum Base64URL {
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+package enum Base64URL {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         Data(bytes).base64EncodedString().compactMap { character -> String? in
             switch character {
             case "+": "-"
@@ -14,7 +14,7 @@ enum Base64URL {
     }
 
     /// The bytes, or nil unless `text` is exactly what `encode` makes of them: nobody can respell a signed token.
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var base64 = text.utf8.map { byte in
             switch byte {
             case UInt8(ascii: "-"): UInt8(ascii: "+")

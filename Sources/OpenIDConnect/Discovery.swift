@@ -1,36 +1,146 @@
+internal import FoundationEssentials
 internal import Synchronization
 
-/// Fetches the discovery document once, however many ask for it.
+/// Fetches what the provider says about itself once for everybody who asks, and again when it has become old.
 final class Discovery: Sendable {
-    private let issuer: String
-    private let clientID: String
-    private let connection: ProviderConnection
-    private let flight = SingleFlight<ProviderMetadata>()
-    private let cached = Mutex<ProviderMetadata?>(nil)
+    private struct Known {
+        let document: JSONValue
+        let metadata: ProviderMetadata
+        let fetchedAt: Date
+        /// Until when it is given out without asking again.
+        var freshUntil: Date
+        /// With what only the RFC 8414 document says, and until when that counts; nil when nobody asked for that yet.
+        var complete: (metadata: ProviderMetadata, until: Date)?
 
-    init(issuer: String, clientID: String, connection: ProviderConnection) {
-        self.issuer = issuer
-        self.clientID = clientID
-        self.connection = connection
+        func isFresh(at now: Date) -> Bool { Self.isReached(freshUntil, at: now) }
+
+        func complete(at now: Date) -> ProviderMetadata? {
+            complete.flatMap { Self.isReached($0.until, at: now) ? $0.metadata : nil }
+        }
+
+        /// Whether a time is still to come. One that is too far away is of a clock that was put back since.
+        private static func isReached(_ time: Date, at now: Date) -> Bool {
+            (0...DocumentLifetime.longest).contains(time.timeIntervalSince(now)) && time != now
+        }
     }
 
+    /// After a failure to renew, the old document serves for so long before the next try, in seconds.
+    private static let retryInterval: TimeInterval = 60
+    /// What only completes the picture is not worth a long wait.
+    private static let patience = Duration.seconds(10)
+
+    private let issuer: String
+    private let connection: ProviderConnection
+    private let clock: any WallClock
+    private let flight = SingleFlight<ProviderMetadata>()
+    private let completion = SingleFlight<ProviderMetadata>()
+    private let cached = Mutex<Known?>(nil)
+
+    init(issuer: String, connection: ProviderConnection, clock: any WallClock) {
+        self.issuer = issuer
+        self.connection = connection
+        self.clock = clock
+    }
+
+    /// The OpenID Connect document, or where there is none the RFC 8414 one.
     func metadata() async throws -> ProviderMetadata {
-        if let metadata = cached.withLock({ $0 }) { return metadata }
+        if let known = fresh() { return known.metadata }
         guard EndpointURL.isAllowed(issuer), !issuer.contains("?") else {
             throw OpenIDConnectError(.configurationInvalid, "the issuer is not an https URL")
         }
-        guard !clientID.isEmpty else { throw OpenIDConnectError(.configurationInvalid, "the client ID is empty") }
-        do {
-            return try await flight.run { [self] in
-                // Somebody may have finished between the look above and this run.
-                if let metadata = cached.withLock({ $0 }) { return metadata }
-                let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-                let document = try await connection.getJSON(
-                    base + "/.well-known/openid-configuration", named: "the discovery document")
-                let metadata = try ProviderMetadata(document: document, issuer: issuer)
-                cached.withLock { $0 = metadata }
-                return metadata
+        return try await sharing(flight) { [self] in
+            // Somebody may have finished between the look above and this run.
+            if let known = fresh() { return known.metadata }
+            do {
+                let known = try await fetch()
+                cached.withLock { $0 = known }
+                return known.metadata
+            } catch {
+                guard let old = keepOld() else { throw error }
+                return old.metadata
             }
+        }
+    }
+
+    /// The same with the members that only the RFC 8414 document has.
+    ///
+    /// That document is optional: whatever is wrong with it, it is left out.
+    func completeMetadata() async throws -> ProviderMetadata {
+        let metadata = try await metadata()
+        if let complete = cached.withLock({ $0?.complete(at: clock.now) }) { return complete }
+        return try await sharing(completion) { [self] in
+            guard let known = cached.withLock({ $0 }) else { return metadata }
+            if let complete = known.complete(at: clock.now) { return complete }
+            var complete = known.metadata
+            var lifetime = DocumentLifetime.longest  // As long as the document that it completes.
+            do {
+                let other = try await connection.getDocument(
+                    Self.authorizationServerURL(of: issuer), named: "the provider's metadata", within: Self.patience)
+                complete = merged(known, with: other.json)
+            } catch let error as OpenIDConnectError where error.code == .invalidAnswer {
+                // There is none.
+            } catch {
+                lifetime = Self.retryInterval
+            }
+            let result = (complete, clock.now.addingTimeInterval(lifetime))
+            cached.withLock { if $0?.fetchedAt == known.fetchedAt { $0?.complete = result } }
+            return complete
+        }
+    }
+
+    private func fresh() -> Known? {
+        cached.withLock { known in known.flatMap { $0.isFresh(at: clock.now) ? $0 : nil } }
+    }
+
+    /// The old document once more, unless it is too old to be believed.
+    private func keepOld() -> Known? {
+        let now = clock.now
+        return cached.withLock { known in
+            guard let old = known, now.timeIntervalSince(old.fetchedAt) < DocumentLifetime.longest else { return nil }
+            known?.freshUntil = now.addingTimeInterval(Self.retryInterval)
+            return known
+        }
+    }
+
+    private func fetch() async throws -> Known {
+        let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+        let name = "the provider's metadata"
+        let answer: (json: JSONValue, lifetime: TimeInterval)
+        var isComplete = false
+        do {
+            answer = try await connection.getDocument(base + "/.well-known/openid-configuration", named: name)
+        } catch let error as OpenIDConnectError where error.status == 404 || error.status == 410 {
+            answer = try await connection.getDocument(Self.authorizationServerURL(of: issuer), named: name)
+            isComplete = true
+        }
+        let metadata = try ProviderMetadata(document: answer.json, issuer: issuer)
+        let now = clock.now
+        return Known(
+            document: answer.json, metadata: metadata, fetchedAt: now,
+            freshUntil: now.addingTimeInterval(answer.lifetime),
+            complete: isComplete ? (metadata, now.addingTimeInterval(DocumentLifetime.longest)) : nil)
+    }
+
+    private func merged(_ known: Known, with other: JSONValue) -> ProviderMetadata {
+        guard other["issuer"]?.string == issuer, case .object(var members) = other,
+            case .object(let own) = known.document
+        else { return known.metadata }
+        members.merge(own.filter { $0.value != .null }) { $1 }
+        return (try? ProviderMetadata(document: .object(members), issuer: issuer)) ?? known.metadata
+    }
+
+    /// The well-known path stands before the issuer's own (RFC 8414 section 3.1).
+    static func authorizationServerURL(of issuer: String) -> String {
+        let parts = EndpointURL.split(issuer)
+        let path = parts.path.hasSuffix("/") ? String(parts.path.dropLast()) : parts.path
+        return "\(parts.scheme)://\(parts.authority)/.well-known/oauth-authorization-server\(path)"
+    }
+
+    private func sharing(
+        _ flight: SingleFlight<ProviderMetadata>, _ work: @escaping @Sendable () async throws -> ProviderMetadata
+    ) async throws -> ProviderMetadata {
+        do {
+            return try await flight.run(work)
         } catch let error as CancellationError {
             throw OpenIDConnectError(.cancelled, "", underlying: error)
         }

@@ -1,11 +1,11 @@
 /// `application/x-www-form-urlencoded`, in queries and in request bodies (WHATWG URL section 5).
-enum FormParameters {
-    static func encode(_ parameters: [(name: String, value: String)]) -> String {
+package enum FormParameters {
+    package static func encode(_ parameters: [(name: String, value: String)]) -> String {
         parameters.map { "\(escape($0.name))=\(escape($0.value))" }.joined(separator: "&")
     }
 
     /// The parameters in their order; nil when an escape is broken or the result is not UTF-8.
-    static func decode(_ text: some StringProtocol) -> [(name: String, value: String)]? {
+    package static func decode(_ text: some StringProtocol) -> [(name: String, value: String)]? {
         var parameters: [(name: String, value: String)] = []
         for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
             let rawName = pair.prefix { $0 != UInt8(ascii: "=") }
@@ -18,7 +18,7 @@ enum FormParameters {
     }
 
     /// Leaves only the unreserved characters of RFC 3986: such a value is right in a query and in a body.
-    private static func escape(_ text: String) -> String {
+    static func escape(_ text: String) -> String {
         var escaped: [UInt8] = []
         let digits = Array("0123456789ABCDEF".utf8)
         for byte in text.utf8 {

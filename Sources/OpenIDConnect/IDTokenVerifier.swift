@@ -6,6 +6,8 @@ struct IDTokenVerifier: Sendable {
     enum Expectation: Sendable {
         /// The answer to a code: carries the nonce of the authorization request.
         case signIn(nonce: String)
+        /// The answer to a grant that knows no nonce: a device code, a user name and password.
+        case signInWithoutNonce
         /// The answer to a refresh: is about the person who signed in before.
         case refresh(subject: String)
     }
@@ -21,8 +23,8 @@ struct IDTokenVerifier: Sendable {
     /// Checks signature and claims.
     ///
     /// - Throws: ``OpenIDConnectError``: `tokenInvalid`, or what fetching the provider's keys threw.
-    func verify(_ token: String, accessToken: String, expecting expectation: Expectation) async throws -> IDToken {
-        let token = try SignedToken(token)
+    func verify(_ encoded: String, accessToken: String, expecting expectation: Expectation) async throws -> IDToken {
+        let token = try SignedToken(encoded)
         try await checkSignature(of: token)
         guard let claims = JSONValue(strictObjectIn: token.payload) else {
             throw invalid("its claims are not valid JSON")
@@ -35,6 +37,7 @@ struct IDTokenVerifier: Sendable {
             guard let value = claims["nonce"]?.string, RandomText.areEqual(value, nonce) else {
                 throw invalid("its nonce is not that of this sign-in")
             }
+        case .signInWithoutNonce: break
         case .refresh(let expected):
             guard subject == expected else { throw invalid("it is about another person") }
         }
@@ -46,14 +49,17 @@ struct IDTokenVerifier: Sendable {
         return IDToken(
             issuer: issuer, subject: subject, email: claims["email"]?.string,
             preferredUsername: claims["preferred_username"]?.string, name: claims["name"]?.string,
-            expiresAt: expiresAt, issuedAt: issuedAt, claimsJSON: token.payload)
+            expiresAt: expiresAt, issuedAt: issuedAt, claimsJSON: token.payload, encoded: encoded)
     }
 
-    private func checkSignature(of token: SignedToken) async throws {
+    /// Checks that a key of the provider made the signature.
+    func checkSignature(of token: SignedToken) async throws {
         let known = try await keys.keys()
         if await Self.isSigned(token, byAnyOf: known.keys) { return }
         // The provider may have changed its keys since.
-        if !known.areFresh, let newer = try await keys.searchAgain(), await Self.isSigned(token, byAnyOf: newer) {
+        if !known.areFresh, let newer = try await keys.keys(newerThan: known.generation),
+            await Self.isSigned(token, byAnyOf: newer)
+        {
             return
         }
         throw invalid("no key of the provider verifies its signature")
@@ -81,16 +87,21 @@ struct IDTokenVerifier: Sendable {
 
     private func checkTimes(_ claims: JSONValue) throws -> (expiresAt: Date, issuedAt: Date) {
         let now = clock.now.timeIntervalSince1970
-        guard let expiry = claims["exp"]?.number else { throw invalid("it has no expiry time") }
+        guard let expiry = Self.time(claims["exp"]) else { throw invalid("it has no expiry time") }
         guard now < expiry + Self.tolerance else { throw invalid("it has expired; is the clock right?") }
-        guard let issued = claims["iat"]?.number else { throw invalid("it has no time of issue") }
+        guard let issued = Self.time(claims["iat"]) else { throw invalid("it has no time of issue") }
         guard issued <= now + Self.tolerance else { throw invalid("it was issued in the future; is the clock right?") }
         if let notBefore = claims.member("nbf") {
-            guard let notBefore = notBefore.number, notBefore <= now + Self.tolerance else {
+            guard let notBefore = Self.time(notBefore), notBefore <= now + Self.tolerance else {
                 throw invalid("it is not valid yet; is the clock right?")
             }
         }
         return (Date(timeIntervalSince1970: expiry), Date(timeIntervalSince1970: issued))
+    }
+
+    /// Seconds since 1970. Nil for what is before that, or not before the year 3000: a mistake, or milliseconds.
+    static func time(_ claim: JSONValue?) -> TimeInterval? {
+        claim?.number.flatMap { (0..<32_503_680_000).contains($0) ? $0 : nil }
     }
 
     private func checkSubject(_ claims: JSONValue) throws -> String {

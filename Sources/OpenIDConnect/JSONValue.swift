@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
 /// A JSON value whose members are looked at one by one, so that one odd member does not spoil the rest.
-enum JSONValue: Sendable, Hashable {
+package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
     case number(Double)
@@ -10,7 +10,7 @@ enum JSONValue: Sendable, Hashable {
     case object([String: JSONValue])
 
     /// Parses a JSON object; nil when it is something else or not JSON.
-    init?(objectIn bytes: [UInt8]) {
+    package init?(objectIn bytes: [UInt8]) {
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)), case .object = value else {
             return nil
         }
@@ -20,32 +20,40 @@ enum JSONValue: Sendable, Hashable {
     /// Parses a JSON object in which no object has a member twice.
     ///
     /// Parsers differ in which of two equal names they take (RFC 8259 section 4), so signed JSON must not have any.
-    init?(strictObjectIn bytes: [UInt8]) {
+    package init?(strictObjectIn bytes: [UInt8]) {
         self.init(objectIn: bytes)
         guard memberCount == Self.colonsOutsideStrings(bytes) else { return nil }
     }
 
     /// The member, unless it is missing or null.
-    subscript(_ name: String) -> JSONValue? {
+    package subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self, let value = members[name], value != .null else { return nil }
         return value
     }
 
     /// The member even if it is null: for members whose mere presence matters.
-    func member(_ name: String) -> JSONValue? {
+    package func member(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
-    var string: String? { if case .string(let value) = self { value } else { nil } }
-    var number: Double? { if case .number(let value) = self { value } else { nil } }
-    var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
-    var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+    package var string: String? { if case .string(let value) = self { value } else { nil } }
+    package var number: Double? { if case .number(let value) = self { value } else { nil } }
+    package var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+    package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
     /// An array of nothing but strings.
-    var strings: [String]? {
+    package var strings: [String]? {
         guard let array else { return nil }
         let strings = array.compactMap(\.string)
         return strings.count == array.count ? strings : nil
+    }
+
+    /// The text of it, with the members of objects in the order of their names.
+    package func encoded() -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Only a number that is not finite cannot be written, and none of ours is.
+        return (try? encoder.encode(self)).map { [UInt8]($0) } ?? Array("null".utf8)
     }
 
     /// How many members all objects in it have. Of two equal names the decoder keeps one.
@@ -77,8 +85,8 @@ enum JSONValue: Sendable, Hashable {
     }
 }
 
-extension JSONValue: Decodable {
-    init(from decoder: any Decoder) throws {
+extension JSONValue: Codable {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
@@ -92,6 +100,17 @@ extension JSONValue: Decodable {
             self = .array(value)
         } else {
             self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let values): try container.encode(values)
+        case .object(let members): try container.encode(members)
         }
     }
 }

@@ -2,47 +2,81 @@ internal import FoundationEssentials
 
 /// The provider's published keys, fetched when first needed and kept for a while.
 actor KeySource {
-    /// After this many seconds the keys are asked for again, so that a withdrawn key stops counting.
-    private static let maximumAge: TimeInterval = 3600
+    /// Keys, and for how many seconds they may be kept: afterwards they are asked for again, so that a withdrawn key
+    /// stops counting.
+    typealias Answer = (keys: [SignatureKey], lifetime: TimeInterval)
+
     /// Nobody can make us ask more often than this, in seconds, by sending tokens with unknown keys.
     private static let searchInterval: TimeInterval = 60
 
-    private let clock: any WallClock
-    private let fetch: @Sendable () async throws -> [SignatureKey]
-    private let flight = SingleFlight<[SignatureKey]>()
-    private var cached: (keys: [SignatureKey], at: Date)?
-    private var lastSearch: Date?
+    private struct Cached {
+        let keys: [SignatureKey]
+        let fetchedAt: Date
+        let lifetime: TimeInterval
+        /// Counts the fetches.
+        let generation: Int
+    }
 
-    init(clock: any WallClock, fetch: @escaping @Sendable () async throws -> [SignatureKey]) {
+    private let clock: any WallClock
+    private let fetch: @Sendable () async throws -> Answer
+    private let flight = SingleFlight<Cached>()
+    private var cached: Cached?
+    private var generation = 0
+    private var isLoading = false
+    private var lastSearch: Date?
+    private var lastFailure: (any Error)?
+
+    init(clock: any WallClock, fetch: @escaping @Sendable () async throws -> Answer) {
         self.clock = clock
         self.fetch = fetch
     }
 
-    /// The keys, and whether they were fetched just now.
-    func keys() async throws -> (keys: [SignatureKey], areFresh: Bool) {
-        if let cached, (0..<Self.maximumAge).contains(clock.now.timeIntervalSince(cached.at)) {
-            return (cached.keys, false)
+    /// The keys, whether they were fetched just now, and the number of the fetch that they come from.
+    func keys() async throws -> (keys: [SignatureKey], areFresh: Bool, generation: Int) {
+        if let cached, (0..<cached.lifetime).contains(clock.now.timeIntervalSince(cached.fetchedAt)) {
+            return (cached.keys, false, cached.generation)
         }
-        return (try await load(), true)
+        let loaded = try await load()
+        return (loaded.keys, true, loaded.generation)
     }
 
-    /// Fetches the keys once more because the known ones do not verify a token; nil when that was done a moment ago.
-    func searchAgain() async throws -> [SignatureKey]? {
-        let now = clock.now
-        if let lastSearch, (0..<Self.searchInterval).contains(now.timeIntervalSince(lastSearch)) { return nil }
-        lastSearch = now
-        return try await load()
+    /// Newer keys, because those of a fetch do not verify a token; nil when there are none and the provider was asked
+    /// a moment ago.
+    func keys(newerThan generation: Int) async throws -> [SignatureKey]? {
+        if let cached, cached.generation > generation { return cached.keys }
+        if !isLoading {
+            let now = clock.now
+            if let lastSearch, (0..<Self.searchInterval).contains(now.timeIntervalSince(lastSearch)) {
+                if let lastFailure { throw lastFailure }
+                return nil
+            }
+            lastSearch = now
+        }
+        return try await load().keys
     }
 
-    private func load() async throws -> [SignatureKey] {
-        try await flight.run { [self] in
-            let keys = try await fetch()
-            await store(keys)
-            return keys
+    private func load() async throws -> Cached {
+        isLoading = true
+        do {
+            return try await flight.run { [self] in
+                do { return await loaded(try await fetch()) } catch { throw await failed(error) }
+            }
+        } catch let error as CancellationError {
+            throw OpenIDConnectError(.cancelled, "", underlying: error)
         }
     }
 
-    private func store(_ keys: [SignatureKey]) {
-        cached = (keys, clock.now)
+    private func loaded(_ answer: Answer) -> Cached {
+        (isLoading, lastFailure) = (false, nil)
+        generation += 1
+        let new = Cached(
+            keys: answer.keys, fetchedAt: clock.now, lifetime: answer.lifetime, generation: generation)
+        cached = new
+        return new
+    }
+
+    private func failed(_ error: any Error) -> any Error {
+        (isLoading, lastFailure) = (false, error)
+        return error
     }
 }

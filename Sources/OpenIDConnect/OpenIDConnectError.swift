@@ -5,8 +5,14 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
         let name: String
         /// No network, the provider is down (5xx) or busy (429): try later. See ``OpenIDConnectError/mayHaveBeenProcessed``.
         public static let unavailable = Code(name: "unavailable")
-        /// The refresh token or authorization code is expired, revoked or used up: sign in again.
+        /// The provider took the request and did not answer in time: try later.
+        public static let timedOut = Code(name: "timedOut")
+        /// The connection broke before the whole answer was there: try again. The request may have been carried out.
+        public static let interrupted = Code(name: "interrupted")
+        /// The refresh token, authorization code or device code is expired, revoked or used up: sign in again.
         public static let invalidGrant = Code(name: "invalidGrant")
+        /// The user name or the password is wrong: ask for them again.
+        public static let wrongCredentials = Code(name: "wrongCredentials")
         /// The person said no in the browser.
         public static let denied = Code(name: "denied")
         /// The provider refuses this client or request: `providerError` and `status` say how. Check the client's settings.
@@ -15,6 +21,8 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
         public static let invalidAnswer = Code(name: "invalidAnswer")
         /// The ID token must not be trusted. Start over; if it stays, the provider or the machine's clock is wrong.
         public static let tokenInvalid = Code(name: "tokenInvalid")
+        /// The user information must not be trusted: do without it.
+        public static let userInfoInvalid = Code(name: "userInfoInvalid")
         /// The redirect belongs to another sign-in, or somebody forged it: start over.
         public static let stateMismatch = Code(name: "stateMismatch")
         /// The redirect cannot be understood or trusted: start over.
@@ -56,7 +64,7 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The same error with another ``mayHaveBeenProcessed``.
-    func processed(_ mayHaveBeenProcessed: Bool) -> Self {
+    package func processed(_ mayHaveBeenProcessed: Bool) -> Self {
         var error = self
         error.mayHaveBeenProcessed = mayHaveBeenProcessed
         return error
@@ -67,11 +75,15 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
         let start =
             switch code {
             case .unavailable: "The identity provider cannot be reached"
+            case .timedOut: "The identity provider did not answer in time"
+            case .interrupted: "The identity provider's answer did not arrive"
             case .invalidGrant: "The identity provider no longer accepts this sign-in"
+            case .wrongCredentials: "The user name or the password is wrong"
             case .denied: "The sign-in was denied"
             case .refused: "The identity provider refused the request"
             case .invalidAnswer: "The identity provider's answer is not valid"
             case .tokenInvalid: "The ID token is not valid"
+            case .userInfoInvalid: "The user information is not valid"
             case .stateMismatch, .callbackInvalid: "The redirect from the browser is not valid"
             case .unsupported: "The identity provider does not support this"
             case .configurationInvalid: "The OpenID Connect configuration is not valid"

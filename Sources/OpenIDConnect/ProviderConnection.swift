@@ -1,15 +1,29 @@
-internal import HTTPTypes
-internal import VaultHTTP
+internal import FoundationEssentials
+package import HTTPTypes
+package import VaultHTTP
 
 /// Speaks HTTP with a provider and turns what the transport throws into this library's errors.
-struct ProviderConnection: Sendable {
-    let transport: any HTTPTransport
+package struct ProviderConnection: Sendable {
+    package typealias Form = [(name: String, value: String)]
+
+    package let transport: any HTTPTransport
+
+    package init(transport: any HTTPTransport) {
+        self.transport = transport
+    }
 
     /// Fetches a JSON object.
-    func getJSON(_ url: String, named name: String) async throws -> JSONValue {
+    package func getJSON(_ url: String, named name: String) async throws -> JSONValue {
+        try await getDocument(url, named: name).json
+    }
+
+    /// Fetches a JSON object, and for how many seconds it may be kept.
+    func getDocument(
+        _ url: String, named name: String, within limit: Duration = .seconds(30)
+    ) async throws -> (json: JSONValue, lifetime: TimeInterval) {
         let answer: HTTPAnswer
         do {
-            answer = try await send(.get, url, body: [])
+            answer = try await send(.get, url, within: limit)
         } catch let error as OpenIDConnectError {
             throw error.processed(false)  // Reading uses nothing up.
         }
@@ -21,12 +35,75 @@ struct ProviderConnection: Sendable {
         guard let json = JSONValue(objectIn: answer.body) else {
             throw OpenIDConnectError(.invalidAnswer, "\(name) is not a JSON object", status: answer.status.code)
         }
-        return json
+        return (json, DocumentLifetime.seconds(of: answer.headerFields))
     }
 
     /// Posts a form and returns the answer, whatever its status.
-    func post(_ url: String, form: [(name: String, value: String)]) async throws -> HTTPAnswer {
-        try await send(.post, url, body: Array(FormParameters.encode(form).utf8))
+    package func post(_ url: String, form: Form, fields: HTTPFields = [:]) async throws -> HTTPAnswer {
+        var fields = fields
+        fields[.contentType] = "application/x-www-form-urlencoded"
+        return try await send(.post, url, fields: fields, body: Array(FormParameters.encode(form).utf8))
+    }
+
+    /// Posts JSON and returns the answer, whatever its status.
+    package func post(_ url: String, json: JSONValue, fields: HTTPFields = [:]) async throws -> HTTPAnswer {
+        var fields = fields
+        fields[.contentType] = "application/json"
+        return try await send(.post, url, fields: fields, body: json.encoded())
+    }
+
+    /// Sends a request and returns the answer, whatever its status.
+    ///
+    /// - Throws: ``OpenIDConnectError``; `configurationInvalid` for a URL that may not be called.
+    package func send(
+        _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields = [:], body: [UInt8] = [],
+        within limit: Duration = .seconds(30)
+    ) async throws -> HTTPAnswer {
+        guard EndpointURL.isAllowed(url) else {
+            throw OpenIDConnectError(.configurationInvalid, "a URL to be called is not https")
+        }
+        var fields = fields
+        if fields[.accept] == nil { fields[.accept] = "application/json" }
+        fields[.userAgent] = "credential-vault"
+        let parts = EndpointURL.split(url)
+        let request = HTTPRequest(
+            method: method, scheme: parts.scheme, authority: parts.authority, path: parts.path, headerFields: fields)
+        var limits = HTTPLimits()
+        limits.exchange = limit
+        do {
+            return try await transport.send(request, body: body, limits: limits)
+        } catch let error as HTTPError {
+            throw Self.mapped(error)
+        } catch {
+            let isCancelled = error is CancellationError
+            throw OpenIDConnectError(
+                isCancelled ? .cancelled : .unavailable, "", mayHaveBeenProcessed: true, underlying: error)
+        }
+    }
+
+    /// What in a form is a secret.
+    private static let secretNames: Set = [
+        "client_secret", "code", "code_verifier", "device_code", "password", "refresh_token", "token",
+    ]
+
+    /// The error for an answer that says no: what it means, and the provider's own words, which may be missing.
+    ///
+    /// - Parameter form: what was sent. Some providers repeat the token that they do not like: such words are left out.
+    static func refusal(
+        _ answer: HTTPAnswer, as code: OpenIDConnectError.Code = .refused, sent form: Form = []
+    ) -> OpenIDConnectError {
+        let json = JSONValue(objectIn: answer.body)
+        // What is shorter is no secret, but perhaps part of a word. Only of passwords that is not said.
+        let secrets = form.filter {
+            secretNames.contains($0.name) && $0.value.count >= ($0.name == "password" ? 1 : 8)
+        }.map(\.value)
+        func words(_ name: String) -> String? {
+            guard let text = json?[name]?.string, !secrets.contains(where: text.contains) else { return nil }
+            return text
+        }
+        return OpenIDConnectError(
+            code, "HTTP \(answer.status.code)", status: answer.status.code, providerError: words("error"),
+            providerDescription: words("error_description"))
     }
 
     /// The error for a status that means "try later"; nil for any other.
@@ -39,23 +116,6 @@ struct ProviderConnection: Sendable {
         }
     }
 
-    private func send(_ method: HTTPRequest.Method, _ url: String, body: [UInt8]) async throws -> HTTPAnswer {
-        var fields: HTTPFields = [.accept: "application/json", .userAgent: "credential-vault"]
-        if method == .post { fields[.contentType] = "application/x-www-form-urlencoded" }
-        let parts = EndpointURL.split(url)
-        let request = HTTPRequest(
-            method: method, scheme: parts.scheme, authority: parts.authority, path: parts.path, headerFields: fields)
-        do {
-            return try await transport.send(request, body: body, limits: HTTPLimits())
-        } catch let error as HTTPError {
-            throw Self.mapped(error)
-        } catch {
-            let isCancelled = error is CancellationError
-            throw OpenIDConnectError(
-                isCancelled ? .cancelled : .unavailable, "", mayHaveBeenProcessed: true, underlying: error)
-        }
-    }
-
     private static func mapped(_ error: HTTPError) -> OpenIDConnectError {
         switch error.code {
         case .notConnected: OpenIDConnectError(.unavailable, "no connection to \(error.authority)", underlying: error)
@@ -64,23 +124,11 @@ struct ProviderConnection: Sendable {
         case .forbiddenURL:
             OpenIDConnectError(.configurationInvalid, "\(error.authority) needs https", underlying: error)
         case .cancelled: OpenIDConnectError(.cancelled, "", mayHaveBeenProcessed: true, underlying: error)
+        case .timedOut: OpenIDConnectError(.timedOut, error.authority, mayHaveBeenProcessed: true, underlying: error)
         default:
             OpenIDConnectError(
-                .unavailable, "the connection to \(error.authority) broke or took too long", mayHaveBeenProcessed: true,
+                .interrupted, "the connection to \(error.authority) broke", mayHaveBeenProcessed: true,
                 underlying: error)
         }
-    }
-}
-
-extension EndpointURL {
-    /// Scheme, authority and path with query of an allowed URL.
-    static func split(_ url: String) -> (scheme: String, authority: String, path: String) {
-        let schemeAndRest = url.split(separator: ":", maxSplits: 1)
-        let rest = schemeAndRest.count == 2 ? schemeAndRest[1].drop { $0 == "/" } : ""
-        let authority = rest.prefix { $0 != "/" && $0 != "?" }
-        let path = rest[authority.endIndex...]
-        return (
-            schemeAndRest.first?.lowercased() ?? "", String(authority), path.hasPrefix("/") ? String(path) : "/" + path
-        )
     }
 }

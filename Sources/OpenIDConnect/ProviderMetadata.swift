@@ -1,6 +1,3 @@
-internal import FoundationEssentials
-internal import VaultHTTP
-
 /// What a provider says about itself (OpenID Connect Discovery 1.0 section 3, RFC 8414, RFC 9207).
 ///
 /// URLs are kept as the provider wrote them; all are `https:`, or `http:` to this machine.
@@ -25,6 +22,22 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
     public var idTokenSigningAlgValuesSupported: [String]?
     /// Scopes; nil when the provider does not say.
     public var scopesSupported: [String]?
+    /// Where a device without a browser gets its codes (RFC 8628), if the provider can.
+    public var deviceAuthorizationEndpoint: String?
+    /// Where clients register themselves (RFC 7591), if the provider lets them.
+    public var registrationEndpoint: String?
+    /// Where the parameters of a sign-in are handed in beforehand (RFC 9126), if the provider can.
+    public var pushedAuthorizationRequestEndpoint: String?
+    /// Whether a sign-in works only with parameters that were handed in beforehand. False when the provider does not say.
+    public var requirePushedAuthorizationRequests: Bool
+    /// Algorithms for proofs of possession (RFC 9449); nil when the provider has none.
+    public var dpopSigningAlgValuesSupported: [String]?
+    /// Grant types; nil when the provider does not say.
+    public var grantTypesSupported: [String]?
+    /// Response types; nil when the provider does not say.
+    public var responseTypesSupported: [String]?
+    /// How clients may say who they are at the token endpoint; nil when the provider does not say.
+    public var tokenEndpointAuthMethodsSupported: [String]?
     /// Whether every redirect carries `iss` (RFC 9207). False when the provider does not say.
     public var authorizationResponseIssParameterSupported: Bool
 
@@ -39,19 +52,27 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
         case codeChallengeMethodsSupported = "code_challenge_methods_supported"
         case idTokenSigningAlgValuesSupported = "id_token_signing_alg_values_supported"
         case scopesSupported = "scopes_supported"
+        case deviceAuthorizationEndpoint = "device_authorization_endpoint"
+        case registrationEndpoint = "registration_endpoint"
+        case pushedAuthorizationRequestEndpoint = "pushed_authorization_request_endpoint"
+        case requirePushedAuthorizationRequests = "require_pushed_authorization_requests"
+        case dpopSigningAlgValuesSupported = "dpop_signing_alg_values_supported"
+        case grantTypesSupported = "grant_types_supported"
+        case responseTypesSupported = "response_types_supported"
+        case tokenEndpointAuthMethodsSupported = "token_endpoint_auth_methods_supported"
         case authorizationResponseIssParameterSupported = "authorization_response_iss_parameter_supported"
     }
 
-    /// Reads a discovery document for the issuer it was asked for.
+    /// Reads a metadata document for the issuer it was asked for.
     init(document: JSONValue, issuer: String) throws {
         guard let named = document["issuer"]?.string else {
-            throw OpenIDConnectError(.invalidAnswer, "the discovery document has no issuer")
+            throw OpenIDConnectError(.invalidAnswer, "the provider's metadata has no issuer")
         }
         guard named == issuer else {
             let differsBySlash = named == issuer + "/" || named + "/" == issuer
             throw OpenIDConnectError(
                 .invalidAnswer,
-                "the discovery document names another issuer" + (differsBySlash ? ", by a slash at the end" : ""))
+                "the provider's metadata names another issuer" + (differsBySlash ? ", by a slash at the end" : ""))
         }
         func url(_ key: CodingKeys) throws -> String? {
             guard let value = document[key.rawValue] else { return nil }
@@ -62,7 +83,7 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
         }
         func required(_ key: CodingKeys) throws -> String {
             guard let url = try url(key) else {
-                throw OpenIDConnectError(.invalidAnswer, "the discovery document has no \(key.rawValue)")
+                throw OpenIDConnectError(.invalidAnswer, "the provider's metadata has no \(key.rawValue)")
             }
             return url
         }
@@ -73,22 +94,21 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
         revocationEndpoint = try url(.revocationEndpoint)
         userinfoEndpoint = try url(.userinfoEndpoint)
         endSessionEndpoint = try url(.endSessionEndpoint)
-        codeChallengeMethodsSupported = document[CodingKeys.codeChallengeMethodsSupported.rawValue]?.strings
-        idTokenSigningAlgValuesSupported = document[CodingKeys.idTokenSigningAlgValuesSupported.rawValue]?.strings
-        scopesSupported = document[CodingKeys.scopesSupported.rawValue]?.strings
-        authorizationResponseIssParameterSupported =
-            document[CodingKeys.authorizationResponseIssParameterSupported.rawValue]?.bool ?? false
-    }
-}
+        deviceAuthorizationEndpoint = try url(.deviceAuthorizationEndpoint)
+        registrationEndpoint = try url(.registrationEndpoint)
+        pushedAuthorizationRequestEndpoint = try url(.pushedAuthorizationRequestEndpoint)
 
-/// The rule for every URL of a provider.
-enum EndpointURL {
-    /// Whether `text` is an absolute `https:` URL, or `http:` to this machine, without user, password and fragment.
-    static func isAllowed(_ text: String) -> Bool {
-        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), text.utf8.count <= 2048,
-            let url = URL(string: text), let host = url.host, !host.isEmpty, url.user == nil, url.password == nil,
-            url.fragment == nil, let scheme = url.scheme?.lowercased()
-        else { return false }
-        return scheme == "https" || (scheme == "http" && LoopbackAddress.isLoopback(host: host))
+        func list(_ key: CodingKeys) -> [String]? { document[key.rawValue]?.strings }
+        codeChallengeMethodsSupported = list(.codeChallengeMethodsSupported)
+        idTokenSigningAlgValuesSupported = list(.idTokenSigningAlgValuesSupported)
+        scopesSupported = list(.scopesSupported)
+        dpopSigningAlgValuesSupported = list(.dpopSigningAlgValuesSupported)
+        grantTypesSupported = list(.grantTypesSupported)
+        responseTypesSupported = list(.responseTypesSupported)
+        tokenEndpointAuthMethodsSupported = list(.tokenEndpointAuthMethodsSupported)
+
+        func flag(_ key: CodingKeys) -> Bool { document[key.rawValue]?.bool ?? false }
+        requirePushedAuthorizationRequests = flag(.requirePushedAuthorizationRequests)
+        authorizationResponseIssParameterSupported = flag(.authorizationResponseIssParameterSupported)
     }
 }

@@ -2,78 +2,116 @@ internal import FoundationEssentials
 internal import HTTPTypes
 internal import VaultHTTP
 
-/// The token endpoint (RFC 6749 sections 4.1.3, 5 and 6), for a public client.
+/// The token endpoint (RFC 6749 sections 4.1.3, 4.3, 5 and 6, RFC 8628 section 3.4).
 struct TokenEndpoint: Sendable {
     /// What is handed in.
     enum Grant: Sendable {
         case authorizationCode(String, redirectURI: String, verifier: String)
         case refreshToken(String)
+        case deviceCode(String)
+        case password(String, username: String, scopes: [String])
     }
 
-    let connection: ProviderConnection
-    let clientID: String
+    /// What came back. The access token is empty when there is none that can be used; the ID token, if there is one, is
+    /// not verified yet.
+    typealias Answer = (tokens: TokenSet, unverifiedIDToken: String?, status: Int)
+
+    let exchange: DPoPExchange
+    let client: ClientAuthentication
     let clock: any WallClock
 
-    /// Exchanges a grant. The ID token, if one came, is returned unverified beside the rest.
-    func exchange(_ grant: Grant, at url: String) async throws -> (
-        tokens: TokenSet, unverifiedIDToken: String?, status: Int
-    ) {
-        let form: [(name: String, value: String)] =
-            switch grant {
-            case .authorizationCode(let code, let redirectURI, let verifier):
-                [
-                    ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),
-                    ("client_id", clientID), ("code_verifier", verifier),
-                ]
-            case .refreshToken(let token):
-                [("grant_type", "refresh_token"), ("refresh_token", token), ("client_id", clientID)]
-            }
+    /// Exchanges a grant.
+    ///
+    /// - Parameter dpopKey: what the tokens shall be bound to, or what a refresh token is bound to.
+    func redeem(_ grant: Grant, metadata: ProviderMetadata, dpopKey: DPoPKey?) async throws -> Answer {
+        var (form, fields) = try client.applied(to: Self.form(of: grant), metadata: metadata)
+        fields[.contentType] = "application/x-www-form-urlencoded"
         let sentAt = clock.now
-        let answer = try await connection.post(url, form: form)
+        let answer = try await exchange.send(
+            .post, metadata.tokenEndpoint, fields: fields, body: Array(FormParameters.encode(form).utf8), key: dpopKey)
         let json = JSONValue(objectIn: answer.body)
         // Some providers send an error with status 200.
         guard (200..<300).contains(answer.status.code), json?["error"] == nil || json?["access_token"] != nil else {
-            throw refusal(of: grant, status: answer.status.code, json: json, isEmpty: answer.body.isEmpty)
+            throw refusal(of: grant, answer, sent: form)
         }
-        guard let json, let accessToken = Self.token(json["access_token"]) else {
+        guard let json else {
             throw OpenIDConnectError(
-                .invalidAnswer, json == nil ? "the token answer is not JSON" : "the token answer has no access token",
-                status: answer.status.code, mayHaveBeenProcessed: true)
+                .invalidAnswer, "the token answer is not JSON", status: answer.status.code, mayHaveBeenProcessed: true)
         }
         // Required by the RFC, but to lose a rotated refresh token over its absence would help nobody.
         let type = Self.token(json["token_type"]) ?? "Bearer"
         let tokens = TokenSet(
-            accessToken: accessToken, tokenType: type, expiresAt: Self.expiry(json["expires_in"], from: sentAt),
+            accessToken: Self.token(json["access_token"]) ?? "", tokenType: type,
+            expiresAt: Self.expiry(json["expires_in"], from: sentAt),
             scope: Self.token(json["scope"]), refreshToken: Self.token(json["refresh_token"]))
         return (tokens, json["id_token"]?.string, answer.status.code)
     }
 
-    /// Refuses access tokens that are used in another way than RFC 6750's. To be called when the refresh token is safe.
-    static func requireBearer(_ tokens: TokenSet, status: Int) throws {
-        guard tokens.tokenType.lowercased() == "bearer" else {
+    /// Says what the access token is bound to, and refuses tokens that this client cannot use. To be called when the
+    /// refresh token is safe.
+    ///
+    /// A provider may answer a proof with a Bearer token (RFC 9449 section 5).
+    static func bind(_ answer: Answer, to key: DPoPKey?) throws -> TokenSet {
+        var tokens = answer.tokens
+        guard !tokens.accessToken.isEmpty else {
             throw OpenIDConnectError(
-                .unsupported, "access tokens other than Bearer", status: status, mayHaveBeenProcessed: true)
+                .invalidAnswer, "the token answer has no access token", status: answer.status,
+                mayHaveBeenProcessed: true)
+        }
+        switch (tokens.tokenType.lowercased(), key) {
+        case ("bearer", _): break
+        case ("dpop", let key?): tokens.dpopKey = key
+        default:
+            throw OpenIDConnectError(
+                .unsupported, "access tokens of this type", status: answer.status, mayHaveBeenProcessed: true)
+        }
+        return tokens
+    }
+
+    private static let noAccessToken = "the token answer has no access token"
+
+    private static func form(of grant: Grant) -> ProviderConnection.Form {
+        switch grant {
+        case .authorizationCode(let code, let redirectURI, let verifier):
+            [
+                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),
+                ("code_verifier", verifier),
+            ]
+        case .refreshToken(let token): [("grant_type", "refresh_token"), ("refresh_token", token)]
+        case .deviceCode(let code): [("grant_type", DeviceAuthorization.grantType), ("device_code", code)]
+        case .password(let password, let username, let scopes):
+            [
+                ("grant_type", "password"), ("username", username), ("password", password),
+                ("scope", scopes.joined(separator: " ")),
+            ]
         }
     }
 
-    private func refusal(of grant: Grant, status: Int, json: JSONValue?, isEmpty: Bool) -> OpenIDConnectError {
+    private func refusal(
+        of grant: Grant, _ answer: HTTPAnswer, sent form: ProviderConnection.Form
+    ) -> OpenIDConnectError {
+        let status = answer.status.code
         if let outage = ProviderConnection.outage(status) { return outage }
-        let error = json?["error"]?.string
+        let error = JSONValue(objectIn: answer.body)?["error"]?.string
+        let isEmpty = answer.body.isEmpty
         let isRefresh = if case .refreshToken = grant { true } else { false }
+        let isPassword = if case .password = grant { true } else { false }
         let code: OpenIDConnectError.Code
         switch error {
-        case "invalid_grant": code = .invalidGrant
+        case "invalid_grant": code = isPassword ? .wrongCredentials : .invalidGrant
+        // The person let the time of the device code pass.
+        case "expired_token": code = .invalidGrant
         // What Glewlwyd says of a dead refresh token, in its two ways.
         case "invalid_request" where isRefresh: code = .invalidGrant
-        case nil where status == 400 && isEmpty: code = .invalidGrant
+        case nil where status == 400 && isEmpty && !isPassword: code = .invalidGrant
+        // Some say nothing at all, and mostly it is this.
+        case nil where isPassword && [400, 401, 403].contains(status): code = .wrongCredentials
         case "access_denied": code = .denied
         case "temporarily_unavailable", "server_error": code = .unavailable
         case nil where !(400..<500).contains(status): code = .invalidAnswer
         default: code = .refused
         }
-        return OpenIDConnectError(
-            code, "HTTP \(status)", status: status, providerError: error,
-            providerDescription: json?["error_description"]?.string, mayHaveBeenProcessed: code == .unavailable)
+        return ProviderConnection.refusal(answer, as: code, sent: form).processed(code == .unavailable)
     }
 
     /// A non-empty text of printable ASCII (RFC 6749 appendix A); nil for anything else.

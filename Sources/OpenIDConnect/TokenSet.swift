@@ -4,7 +4,7 @@ public import FoundationEssentials
 public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The access token: an opaque string for the resource server.
     public var accessToken: String
-    /// `Bearer`, as the provider spelled it.
+    /// `Bearer` or `DPoP`, as the provider spelled it.
     public var tokenType: String
     /// When the access token ends, counted from before the request was sent; nil when the provider does not say.
     public var expiresAt: Date?
@@ -12,13 +12,16 @@ public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConv
     public var scope: String?
     /// The refresh token; nil at a refresh means that the old one stays.
     public var refreshToken: String?
-    /// The verified ID token. Never nil after ``OpenIDProvider/redeem(_:callback:)``.
+    /// The verified ID token. Never nil after a sign-in.
     public var idToken: IDToken?
+    /// The key that the tokens are bound to (RFC 9449); nil for Bearer tokens. Without it neither of them is worth
+    /// anything: keep it as long and as secret as the refresh token.
+    public var dpopKey: DPoPKey?
 
     /// Makes a token set, for tests and other token sources.
     public init(
         accessToken: String, tokenType: String = "Bearer", expiresAt: Date? = nil, scope: String? = nil,
-        refreshToken: String? = nil, idToken: IDToken? = nil
+        refreshToken: String? = nil, idToken: IDToken? = nil, dpopKey: DPoPKey? = nil
     ) {
         self.accessToken = accessToken
         self.tokenType = tokenType
@@ -26,6 +29,7 @@ public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConv
         self.scope = scope
         self.refreshToken = refreshToken
         self.idToken = idToken
+        self.dpopKey = dpopKey
     }
 
     public var description: String {
@@ -53,11 +57,13 @@ public struct IDToken: Sendable, CustomStringConvertible, CustomDebugStringConve
     public var issuedAt: Date
     /// All claims: the verified payload, a JSON object in UTF-8.
     public var claimsJSON: [UInt8]
+    /// The signed token as it came, which the provider takes as a hint of who wants to log out; empty if it is not known.
+    public var encoded: String
 
     /// Makes an ID token, for tests and for restoring one that was verified before.
     public init(
         issuer: String, subject: String, email: String? = nil, preferredUsername: String? = nil, name: String? = nil,
-        expiresAt: Date, issuedAt: Date, claimsJSON: [UInt8]
+        expiresAt: Date, issuedAt: Date, claimsJSON: [UInt8], encoded: String = ""
     ) {
         self.issuer = issuer
         self.subject = subject
@@ -67,6 +73,7 @@ public struct IDToken: Sendable, CustomStringConvertible, CustomDebugStringConve
         self.expiresAt = expiresAt
         self.issuedAt = issuedAt
         self.claimsJSON = claimsJSON
+        self.encoded = encoded
     }
 
     public var description: String { "IDToken(issuer: \(issuer))" }

@@ -40,7 +40,7 @@ public struct Accounts: Sendable {
     ///   - issuer: considers only this issuer's accounts, when given.
     /// - Throws: ``VaultError`` with code `accountNotFound` or `accountAmbiguous`.
     public func find(_ userID: String, issuer: String? = nil) async throws -> Account {
-        let matches = try await store.accounts(named: userID).filter { issuer == nil || $0.id.issuer == issuer }
+        let matches = try await store.accounts(named: userID).filter { $0.belongs(to: issuer) }
         guard let first = matches.first else {
             throw VaultError(
                 .accountNotFound,
@@ -75,7 +75,7 @@ public struct Accounts: Sendable {
         }
         let account = Account(
             id: token.account, alias: alias ?? existing?.alias, email: token.identity.email,
-            preferredUsername: token.identity.preferredUsername, clientID: token.clientID,
+            preferredUsername: token.identity.preferredUsername, method: token.method, clientID: token.clientID,
             keyServiceURL: keyServiceURL, deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) },
             createdAt: existing?.createdAt ?? clock.now)
         let vaultKey = try VaultKey.random()
@@ -104,24 +104,32 @@ public struct Accounts: Sendable {
     public func replaceRefreshToken(
         _ token: RefreshToken, existingPassword: borrowing SecretBytes, alias: String?
     ) async throws -> VaultKey {
-        let id = token.account
-        guard let account = try await store.account(id) else {
-            throw VaultError(.accountNotFound, "The account \(id) is not registered here.")
+        guard let account = try await store.account(token.account) else {
+            throw VaultError(.accountNotFound, "The account \(token.account) is not registered here.")
         }
         let vaultKey = try await open(account, password: existingPassword)
+        try await replaceRefreshToken(token, in: account, vaultKey: vaultKey, alias: alias)
+        return vaultKey
+    }
+
+    /// As ``replaceRefreshToken(_:existingPassword:alias:)``, for an account that was opened with `vaultKey`.
+    func replaceRefreshToken(
+        _ token: RefreshToken, in account: Account, vaultKey: VaultKey, alias: String?
+    ) async throws {
+        let id = account.id
         let tokens = try sealed(token, vaultKey)
         try await store.withLock(on: id) {
-            // The password took its time: the account may be another one by now, with another vault key.
+            // That took its time: the account may be another one by now, with another vault key.
             guard var current = try await store.account(id), current.deviceSecret == account.deviceSecret else {
                 throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
             }
             current.alias = alias ?? current.alias
             current.email = token.identity.email
             current.preferredUsername = token.identity.preferredUsername
+            current.method = token.method
             current.clientID = token.clientID
             try await store.apply([.putAccount(current)] + tokens, to: id)
         }
-        return vaultKey
     }
 
     /// Opens an account: one Argon2id here and one call to the key service, where a wrong password costs a guess.
@@ -142,17 +150,17 @@ public struct Accounts: Sendable {
     /// The refresh token as it is stored, with what is known of the person.
     package func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
         let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
-        guard let account = try await store.account(id), let stored = try await items.refreshToken() else {
+        guard let account = try await store.account(id), let credential = try await items.credential() else {
             throw VaultError(
                 .notLoggedIn, "\(id.subject) was logged out everywhere, and no refresh token is left. Register again.")
         }
         let claims = try await items.claims() ?? Array("{}".utf8)
         let object = (try? JSONSerialization.jsonObject(with: Data(claims))) as? [String: Any]
         return RefreshToken(
-            value: stored.value, account: id, clientID: account.clientID, scope: stored.scope,
+            credential, account: id, method: account.method, clientID: account.clientID,
             identity: .init(
                 email: account.email, preferredUsername: account.preferredUsername, name: object?["name"] as? String,
-                claimsJSON: claims), accessToken: try await items.accessToken())
+                claimsJSON: claims), accessToken: try await items.accessToken(), idToken: try await items.idToken())
     }
 
     /// The names of the items that an app stored itself.
@@ -163,9 +171,10 @@ public struct Accounts: Sendable {
     private func sealed(_ token: RefreshToken, _ vaultKey: VaultKey) throws -> [StoreChange] {
         let items = TokenItems(store: store, id: token.account, vaultKey: vaultKey)
         return [
-            try items.put(refreshToken: token.value, scope: token.scope),
+            try items.put(token.credential),
             try token.accessToken.map { try items.put($0) } ?? .removeItem(.accessToken),
             try items.put(claimsJSON: token.identity.claimsJSON),
+            try token.idToken.map { try items.put(idToken: $0) } ?? .removeItem(.idToken),
             .endRefresh,
         ]
     }

@@ -7,9 +7,19 @@ extension Auth {
     /// and the password opens it again. Nothing is revoked: see ``logoutEverywhere()``.
     public func logout() async throws {
         let session = session
-        await change(to: .loggedOut)
+        await change(to: .loggedOut, .requested)
         guard let session else { return }
         try await removeAccessToken(of: session.id)
+    }
+
+    /// Locks the open account: keys and tokens leave the memory, and nothing else changes. The password opens it again.
+    ///
+    /// - Parameter reason: what the listeners of ``sessionUpdates`` are told.
+    public func lock(_ reason: SessionUpdate.Reason = .requested) async {
+        // A login that was not stored cannot be opened again: it is over.
+        guard let session else { return await change(to: .loggedOut, reason) }
+        await session.lock(.locked, reason: reason)
+        await change(to: .loggedOut, nil)
     }
 
     /// Removes an account's cached access token from the store.
@@ -30,13 +40,16 @@ extension Auth {
         guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
         do {
             let failure = try await revoke(
-                session, thenApply: [.removeItem(.refreshToken), .removeItem(.accessToken), .endRefresh])
-            await end(session)
+                session,
+                thenApply: [
+                    .removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh,
+                ])
+            await end(session, .everywhere)
             if failure != nil { try await removeAccessToken(of: session.id) }
             return failure
         } catch {
             // Whatever stood in the way: on this machine nothing stays open.
-            await end(session)
+            await end(session, .requested)
             try? await removeAccessToken(of: session.id)
             throw error
         }
@@ -53,15 +66,15 @@ extension Auth {
         } catch let error as VaultError {
             failure = error
         }
-        await end(session)
+        await end(session, .deleted)
         if failure != nil { try await converting { try await accounts.delete(session.id) } }
         return failure
     }
 
     /// Ends a session that may not be the one that is logged in any more.
-    private func end(_ session: Session) async {
-        if case .open(let current) = state, current === session { await change(to: .loggedOut) }
-        await session.lock()
+    private func end(_ session: Session, _ reason: SessionUpdate.Reason) async {
+        await session.lock(.loggedOut, reason: reason)
+        if case .open(let current) = state, current === session { await change(to: .loggedOut, reason) }
     }
 
     /// Has the stored refresh token revoked and then makes the changes, while nobody can renew the token in between.
@@ -82,8 +95,7 @@ extension Auth {
     /// - Returns: nil when it did, or why it did not.
     public func revoke(_ token: RefreshToken) async -> VaultError? {
         do {
-            try await provider(issuer: token.account.issuer, clientID: token.clientID)
-                .revoke(token.value, hint: "refresh_token")
+            try await issuer(IssuerKey(token)).revoke(token.credential, of: token.account)
             return nil
         } catch {
             return VaultError.converting(error) as? VaultError

@@ -1,27 +1,41 @@
 public import Foundation
 internal import OpenIDConnect
+internal import Synchronization
 public import VaultCrypto
 public import VaultHTTP
 public import VaultStorage
 
 /// Logging in and out, and the tokens of whoever is logged in. One person at a time is logged in per `Auth`.
 public actor Auth {
-    /// What the login at the identity provider needs.
+    /// What a login needs to know.
     public struct Settings: Sendable {
-        /// The provider's issuer URL.
+        /// The provider's issuer URL; for a backend or server its base URL. Empty for an app that only opens accounts that
+        /// exist, of every issuer.
         public var issuer: String
-        /// The client's id there; a public client with PKCE.
-        public var clientID: String
+        /// The client's id there, a public client; nil or empty to register one (RFC 7591).
+        public var clientID: String?
         /// The scopes asked for.
         public var scopes: [String]
-        /// Where the provider sends the browser back to; nil for a free port on 127.0.0.1.
+        /// Where the browser is sent back to; nil for a free port on 127.0.0.1.
         public var redirectURI: String?
+        /// What a client that is registered calls itself in front of the person.
+        public var clientName: String
+        /// Whether to register a new client although one was registered before.
+        public var registersAnew = false
+        /// Whether tokens are bound to a key (RFC 9449) where the provider announces it.
+        public var usesDPoP = true
+        /// What a backend's paths and fields are called.
+        public var backend = BackendLayout()
 
-        public init(issuer: String, clientID: String, scopes: [String], redirectURI: String?) {
+        public init(
+            issuer: String, clientID: String?, scopes: [String], redirectURI: String?,
+            clientName: String = "Credential Vault"
+        ) {
             self.issuer = issuer
             self.clientID = clientID
             self.scopes = scopes
             self.redirectURI = redirectURI
+            self.clientName = clientName
         }
     }
 
@@ -32,46 +46,75 @@ public actor Auth {
         case open(Session)
     }
 
-    private(set) var state = State.loggedOut
-    private var providers: [[String]: OpenIDProvider] = [:]
+    /// Outside the actor's isolation, so that ``isLoggedIn`` can be asked at any time. Only ``change(to:_:)`` writes it.
+    private nonisolated let current = Mutex(State.loggedOut)
+    private var issuers: [IssuerKey: any TokenIssuer] = [:]
     /// Sealed tokens that the provider renewed and a session could not store: the account's next session does.
     private var uncommitted: [AccountID: RefreshTransaction.Uncommitted] = [:]
     private var redirects: AsyncStream<String>.Continuation?
-    private let settings: Settings?
+    var backgroundTimeout: BackgroundTimeout?
+    let settings: Settings?
     let accounts: Accounts
-    private let transport: any HTTPTransport
+    let transport: any HTTPTransport
+    nonisolated let updates = SessionUpdates()
+    let providers: Providers
+    private let customIssuer: @Sendable (IssuerKey) -> (any TokenIssuer)?
 
-    /// - Parameter settings: nil for an app that only opens accounts that exist.
-    public init(settings: Settings?, accounts: Accounts, transport: any HTTPTransport) {
+    /// - Parameters:
+    ///   - settings: nil for an app that only opens accounts that exist.
+    ///   - customIssuer: gives the issuer of accounts that sign in in a way of the app's own; nil for the built-in one.
+    public init(
+        settings: Settings?, accounts: Accounts, transport: any HTTPTransport,
+        customIssuer: @escaping @Sendable (IssuerKey) -> (any TokenIssuer)? = { _ in nil }
+    ) {
         self.settings = settings
         self.accounts = accounts
         self.transport = transport
+        self.customIssuer = customIssuer
+        providers = Providers(
+            usesDPoP: settings?.usesDPoP ?? true, transport: transport, clock: accounts.clock)
     }
 
-    // MARK: - Logging in
+    // MARK: - Signing in
 
-    /// Logs in at the identity provider, in a browser. Nothing is stored yet: pass the result to
-    /// `storage.storeRefreshToken(_:withNewPassword:)`.
+    /// Signs in. Nothing is stored yet: pass the result to `storage.storeRefreshToken(_:withNewPassword:)`.
     ///
-    /// - Parameter userAgent: shows the login to the person.
-    /// - Throws: ``VaultError``: `cancelled`, `identityProviderUnavailable`, `tokenInvalid`, `configurationInvalid`.
+    /// - Throws: ``VaultError``: `cancelled`, `identityProviderUnavailable` and its kin, `tokenInvalid`,
+    ///   `configurationInvalid`, and with a password `wrongSecret` and `tooManyAttempts`.
     @discardableResult
-    public func performOpenIDConnectLogin(using userAgent: any UserAgent) async throws -> RefreshToken {
-        guard let settings, !settings.issuer.isEmpty, !settings.clientID.isEmpty else {
-            throw VaultError(.configurationInvalid, "The issuer and the client id are needed to log in at a provider.")
+    public func signIn(_ way: any SignIn) async throws -> RefreshToken {
+        let token = try await run(way, issuer: settings?.issuer ?? "")
+        await change(to: .unstored(token))
+        updates.send(.init(.loggedIn, token.account))
+        return token
+    }
+
+    /// Signs in and leaves it at that: whoever is logged in stays it.
+    func run(_ way: any SignIn, issuer: String) async throws -> RefreshToken {
+        guard var settings, !issuer.isEmpty else {
+            throw VaultError(
+                .configurationInvalid,
+                "The issuer is needed to sign in: the URL of the identity provider, backend or server.")
         }
+        settings.issuer = issuer
         let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
         redirects?.finish()
         // A redirect to a port of this machine comes to the listener, and not through the app.
         redirects = try LoopbackRedirect(settings.redirectURI) == nil ? continuation : nil
         defer { continuation.finish() }
-        let login = BrowserLogin(
-            provider: provider(issuer: settings.issuer, clientID: settings.clientID), issuer: settings.issuer,
-            clientID: settings.clientID, scopes: settings.scopes, redirectURI: settings.redirectURI,
-            clock: accounts.clock)
-        let token = try await converting { try await login.run(using: userAgent, redirects: stream) }
-        await change(to: .unstored(token))
-        return token
+        let context = SignInContext(
+            settings: settings, transport: transport, clock: accounts.clock, store: accounts.store,
+            appRedirects: stream,
+            provider: { [providers] id, secret in
+                providers.provider(issuer: issuer, clientID: id, clientSecret: secret)
+            })
+        return try await converting { try await way.run(in: context) }
+    }
+
+    /// Signs in at the identity provider, in a browser: ``signIn(_:)`` with ``BrowserSignIn``.
+    @discardableResult
+    public func performOpenIDConnectLogin(using userAgent: any UserAgent) async throws -> RefreshToken {
+        try await signIn(BrowserSignIn(using: userAgent))
     }
 
     /// Hands over the URL that the provider redirected to, for an app that receives it itself (a custom scheme).
@@ -83,13 +126,16 @@ public actor Auth {
         return true
     }
 
+    // MARK: - Opening accounts
+
     /// Logs in again with the password: one call to the key service, and a fresh access token from the provider.
     ///
     /// - Parameters:
     ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
     ///   - password: as typed, UTF-8. Typing it wrong costs one of the few guesses at the key service.
     /// - Throws: ``VaultError``: `accountNotFound`, `accountAmbiguous`, `wrongSecret`, `keyLocked`,
-    ///   `keyServiceUnavailable`, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` throws.
+    ///   `keyServiceUnavailable`, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` throws. With
+    ///   `identityProviderUnavailable` and its kin the account is open all the same.
     @discardableResult
     public func login(userID: String, password: borrowing SecretBytes) async throws -> Session {
         let session = try await unlock(userID: userID, password: password)
@@ -102,7 +148,7 @@ public actor Auth {
     public func unlock(userID: String, password: borrowing SecretBytes) async throws -> Session {
         let account: Account
         do {
-            account = try await accounts.find(userID, issuer: settings?.issuer)
+            account = try await accounts.find(userID, issuer: issuerOfAccounts)
         } catch {
             throw VaultError.converting(error)
         }
@@ -114,59 +160,88 @@ public actor Auth {
     public func unlock(_ account: Account, password: borrowing SecretBytes) async throws -> Session {
         do {
             // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
-            let provider = provider(issuer: account.id.issuer, clientID: account.clientID)
-            Task { await provider.warmUp() }
+            let issuer = try issuer(IssuerKey(account))
+            Task { await issuer.warmUp() }
             let vaultKey = try await accounts.open(account, password: password)
-            return await open(account.id, clientID: account.clientID, vaultKey: vaultKey)
+            return try await open(account.id, IssuerKey(account), vaultKey)
         } catch {
             throw VaultError.converting(error)
         }
     }
 
     /// Makes an account whose vault key is at hand the one that is logged in.
-    package func open(_ id: AccountID, clientID: String, vaultKey: VaultKey) async -> Session {
+    package func open(_ token: RefreshToken, vaultKey: VaultKey) async throws -> Session {
+        try await open(token.account, IssuerKey(token), vaultKey)
+    }
+
+    private func open(_ id: AccountID, _ key: IssuerKey, _ vaultKey: VaultKey) async throws -> Session {
+        let issuer = try issuer(key)
+        // A login that is stored now was announced already.
+        let isAnnounced = if case .unstored(let token) = state { token.account == id } else { false }
         // First of all the old session ends: the new one may have to store what that one could not.
-        await change(to: .loggedOut)
+        await change(to: .loggedOut, isAnnounced ? nil : .replaced)
         let session = Session(
-            id: id, vaultKey: vaultKey, accounts: accounts, provider: provider(issuer: id.issuer, clientID: clientID),
+            id: id, vaultKey: vaultKey, accounts: accounts, issuer: issuer, issuerKey: key, updates: updates,
             uncommitted: uncommitted.removeValue(forKey: id))
         await change(to: .open(session))
+        if !isAnnounced { updates.send(.init(.loggedIn, id)) }
         return session
     }
 
     // MARK: - While logged in
 
     /// Whether somebody is logged in.
-    public var isLoggedIn: Bool {
-        get async {
-            switch state {
-            case .loggedOut: false
-            case .unstored: true
-            case .open(let session): await session.isOpen
-            }
+    public nonisolated var isLoggedIn: Bool {
+        switch state {
+        case .loggedOut: false
+        case .unstored: true
+        case .open(let session): session.isOpen
         }
     }
 
+    nonisolated var state: State { current.withLock { $0 } }
+
+    /// What happens to sessions from now on: a stream of its own for everybody who asks. None of them misses anything,
+    /// and none holds up another.
+    ///
+    /// ```swift
+    /// for await update in vault.auth.sessionUpdates { print(update.account, update.event) }
+    /// ```
+    public nonisolated var sessionUpdates: AsyncStream<SessionUpdate> { updates.stream() }
+
     /// The open account, if there is one.
-    public var session: Session? {
-        if case .open(let session) = state { session } else { nil }
+    public nonisolated var session: Session? {
+        if case .open(let session) = state, session.isOpen { session } else { nil }
     }
 
     /// A valid access token. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
-    public func accessToken(forceRefresh: Bool = false) async throws -> AccessToken {
+    public nonisolated func accessToken(
+        forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
+    ) async throws -> AccessToken {
         switch state {
         case .loggedOut:
             throw VaultError(.notLoggedIn, "Nobody is logged in.")
         case .unstored(let token):
             guard !forceRefresh, let accessToken = token.accessToken,
-                accessToken.isValid(for: .seconds(60), at: accounts.clock.now)
-            else {
-                throw VaultError(.notLoggedIn, "Store the refresh token first: only then can it be exchanged safely.")
-            }
+                accessToken.isValid(for: minimumValidity, at: accounts.clock.now)
+            else { throw Self.unstored }
             return accessToken
         case .open(let session):
-            return try await session.accessToken(forceRefresh: forceRefresh)
+            return try await session.accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
         }
+    }
+
+    /// Another access token than one that a server refused. See ``Session/accessToken(replacing:minimumValidity:)``.
+    public nonisolated func accessToken(replacing refused: AccessToken) async throws -> AccessToken {
+        guard case .open(let session) = state else {
+            if case .unstored = state { throw Self.unstored }
+            throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        }
+        return try await session.accessToken(replacing: refused)
+    }
+
+    private static var unstored: VaultError {
+        VaultError(.notLoggedIn, "Store the refresh token first: only then can it be exchanged safely.")
     }
 
     /// The refresh token of whoever is logged in.
@@ -182,20 +257,53 @@ public actor Auth {
 
     // MARK: - The parts
 
-    func change(to new: State) async {
-        let old = state
-        state = new
-        guard case .open(let session) = old else { return }
-        await session.lock()
-        if let rest = await session.takeUncommitted() { uncommitted[session.id] = rest }
+    /// - Parameter reason: why the present login ends; nil when it goes on in another form.
+    func change(to new: State, _ reason: SessionUpdate.Reason? = .replaced) async {
+        let old = current.withLock { state in
+            defer { state = new }
+            return state
+        }
+        switch old {
+        case .loggedOut: break
+        case .unstored(let token):
+            if let reason { updates.send(.init(.loggedOut, token.account, reason: reason)) }
+        case .open(let session):
+            await session.lock(.loggedOut, reason: reason ?? .replaced)
+            if let rest = await session.takeUncommitted() { uncommitted[session.id] = rest }
+            // Whoever logs out does not wait for a refresh under way, but its result must not be lost.
+            Task {
+                await session.refreshEnded()
+                if let rest = await session.takeUncommitted() { await take(rest, of: session.id) }
+            }
+        }
     }
 
-    func provider(issuer: String, clientID: String) -> OpenIDProvider {
-        if let known = providers[[issuer, clientID]] { return known }
-        let provider = OpenIDProvider(
-            issuer: issuer, clientID: clientID, transport: transport, clock: accounts.clock)
-        providers[[issuer, clientID]] = provider
-        return provider
+    private func take(_ rest: RefreshTransaction.Uncommitted, of id: AccountID) async {
+        if let session, session.id == id { return await session.adopt(rest) }
+        uncommitted[id] = rest
+    }
+
+    /// The issuer whose accounts are meant; nil for those of every issuer.
+    var issuerOfAccounts: String? { settings.flatMap { $0.issuer.isEmpty ? nil : $0.issuer } }
+
+    func issuer(_ key: IssuerKey) throws -> any TokenIssuer {
+        if let known = issuers[key] { return known }
+        let issuer = try customIssuer(key) ?? makeIssuer(key)
+        issuers[key] = issuer
+        return issuer
+    }
+
+    private func makeIssuer(_ key: IssuerKey) throws -> any TokenIssuer {
+        switch key.method {
+        case .openIDConnect:
+            return OpenIDConnectIssuer(key, providers: providers)
+        case .backend, .passwordBackend, .serverOAuth, .serverToken:
+            return try makeBackendIssuer(key)
+        default:
+            throw VaultError(
+                .configurationInvalid,
+                "This account signs in in a way that this program does not know: \(key.method).")
+        }
     }
 
     func converting<R>(_ body: () async throws -> R) async throws -> R {

@@ -18,7 +18,7 @@ extension Accounts {
         FaultPoint.passwordKeyCreated.reach()
         let replaced = account.keyslots.filter { $0.kind == .password }
         let id = account.id
-        let password = try SharedPassword(new.copy())
+        let password = try SharedSecret(new.copy())
         try await store.withLock(on: id) {
             guard let current = try await store.account(id),
                 current.keyslots.filter({ $0.kind == .password }) == replaced
@@ -43,7 +43,7 @@ extension Accounts {
 
     /// Opens the slot as it was stored, with the key as the key service stored it.
     private func verify(
-        _ slot: Keyslot, of account: Account, opensWith password: SharedPassword, to vaultKey: VaultKey
+        _ slot: Keyslot, of account: Account, opensWith password: SharedSecret, to vaultKey: VaultKey
     ) async throws {
         guard let staged = try await store.stagedKeyslot(of: account.id), staged.id == slot.id else {
             throw VaultError(.storeUnreadable, "The new password was not stored. The old one still works.")
@@ -54,11 +54,5 @@ extension Accounts {
         guard opened.isEqual(to: vaultKey) else {
             throw VaultError(.storeCorrupt, "The new password was not stored as it should be. The old one still works.")
         }
-    }
-
-    /// Lets a closure use a password that it only borrows.
-    private final class SharedPassword: Sendable {
-        let bytes: SecretBytes
-        init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
     }
 }

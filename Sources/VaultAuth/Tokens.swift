@@ -33,27 +33,29 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
     public var customMirror: Mirror { Mirror(self, children: ["expiresAt": expiresAt as Any]) }
 }
 
-/// A refresh token together with whom it belongs to, ready to be stored.
+/// What a login gives, ready to be stored: a refresh token, or what serves as one, together with whom it belongs to.
 public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// The token itself: an opaque string.
-    public let value: String
-    /// Whose it is, from the verified ID token.
+    /// What is exchanged for access tokens later.
+    public let credential: Credential
+    /// Whose it is: from the verified ID token, or what the backend calls the person.
     public let account: AccountID
-    /// The client it was issued to.
+    /// How the person signed in.
+    public let method: SignInMethod
+    /// The client it was issued to; empty where the method has none.
     public let clientID: String
-    /// What it was granted for, or nil when the provider did not say.
-    public let scope: String?
-    /// `email`, `preferred_username` and `name` of the ID token.
+    /// What is known of the person.
     public let identity: Identity
     /// The access token that came with it, if it did.
     public let accessToken: AccessToken?
+    /// The ID token as it was signed, if there is one: a hint for logging out at the provider.
+    public let idToken: String?
 
-    /// What the ID token says of the person.
+    /// What the ID token, or the backend, says of the person.
     public struct Identity: Sendable, Hashable {
         public let email: String?
         public let preferredUsername: String?
         public let name: String?
-        /// All verified claims, as the JSON that was signed.
+        /// All verified claims, as the JSON that was signed; with a backend, what it answered of the person.
         public let claimsJSON: [UInt8]
 
         public init(email: String?, preferredUsername: String?, name: String?, claimsJSON: [UInt8]) {
@@ -65,16 +67,22 @@ public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible
     }
 
     public init(
-        value: String, account: AccountID, clientID: String, scope: String?, identity: Identity,
-        accessToken: AccessToken?
+        _ credential: Credential, account: AccountID, method: SignInMethod = .openIDConnect, clientID: String,
+        identity: Identity, accessToken: AccessToken?, idToken: String? = nil
     ) {
-        self.value = value
+        self.credential = credential
         self.account = account
+        self.method = method
         self.clientID = clientID
-        self.scope = scope
         self.identity = identity
         self.accessToken = accessToken
+        self.idToken = idToken
     }
+
+    /// The token itself: an opaque string.
+    public var value: String { credential.value }
+    /// What it was granted for, or nil when that was not said.
+    public var scope: String? { credential.scope }
 
     public var description: String { "RefreshToken(\(account))" }
     public var debugDescription: String { description }

@@ -22,6 +22,13 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         public static let keyServiceUnavailable = Code(name: "keyServiceUnavailable")
         /// The identity provider cannot be reached or is busy: try again later.
         public static let identityProviderUnavailable = Code(name: "identityProviderUnavailable")
+        /// The identity provider took the request and did not answer in time: try again later.
+        public static let identityProviderTimedOut = Code(name: "identityProviderTimedOut")
+        /// The connection to the identity provider broke before the whole answer was there: try again. What was asked
+        /// may have been done.
+        public static let identityProviderInterrupted = Code(name: "identityProviderInterrupted")
+        /// What the identity provider answered makes no sense: something stands between, or it is none. Try again.
+        public static let identityProviderAnswerInvalid = Code(name: "identityProviderAnswerInvalid")
         /// The identity provider no longer takes the refresh token: register again.
         public static let refreshTokenExpired = Code(name: "refreshTokenExpired")
         /// As `refreshTokenExpired`, but an earlier refresh was cut off, which is the likely reason: register again.
@@ -42,6 +49,8 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         public static let storeCorrupt = Code(name: "storeCorrupt")
         /// Somebody else is working on the same account or store: try again.
         public static let busy = Code(name: "busy")
+        /// Too many wrong passwords at a backend: wait for ``VaultError/retryAfter``.
+        public static let tooManyAttempts = Code(name: "tooManyAttempts")
         /// There is not enough memory right now: close something, or try again.
         public static let outOfMemory = Code(name: "outOfMemory")
         /// A token, or another answer of the provider, did not pass a check: the provider's operator has to look.
@@ -59,16 +68,19 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
     public let guessesRemaining: Int?
     /// With `accountAmbiguous`: the accounts that match.
     public let accounts: [AccountID]
+    /// With `tooManyAttempts`: how long to wait.
+    public let retryAfter: Duration?
     public let underlying: (any Error)?
 
     public init(
         _ code: Code, _ description: String, guessesRemaining: Int? = nil, accounts: [AccountID] = [],
-        underlying: (any Error)? = nil
+        retryAfter: Duration? = nil, underlying: (any Error)? = nil
     ) {
         self.code = code
         self.description = description
         self.guessesRemaining = guessesRemaining
         self.accounts = accounts
+        self.retryAfter = retryAfter
         self.underlying = underlying
     }
 
@@ -123,8 +135,12 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         let code: Code =
             switch error.code {
             case .unavailable: .identityProviderUnavailable
+            case .timedOut: .identityProviderTimedOut
+            case .interrupted: .identityProviderInterrupted
+            case .invalidAnswer: .identityProviderAnswerInvalid
             case .denied, .cancelled: .cancelled
             case .invalidGrant: .refreshTokenExpired
+            case .wrongCredentials: .wrongSecret
             case .configurationInvalid, .unsupported, .refused: .configurationInvalid
             default: .tokenInvalid
             }

@@ -11,8 +11,10 @@ enum ExitStatus {
         switch code {
         case .storeCorrupt: 65
         case .accountNotFound, .accountAmbiguous: 66
-        case .identityProviderUnavailable, .keyServiceUnavailable: 69
-        case .busy, .outOfMemory: 75
+        case .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
+            .identityProviderAnswerInvalid, .keyServiceUnavailable:
+            69
+        case .busy, .outOfMemory, .tooManyAttempts: 75
         case .wrongSecret, .passwordUnusable: 77
         case .configurationInvalid: 78
         case .keyLocked, .keyMissing: 80

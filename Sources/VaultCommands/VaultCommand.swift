@@ -19,9 +19,9 @@ struct VaultCommand: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            RegisterCommand.self, LoginCommand.self, TokenCommand.self, UsersCommand.self, StatusCommand.self,
-            LogoutCommand.self, DeleteCommand.self, PasswdCommand.self, DoctorCommand.self, ConfigCommand.self,
-            CompletionCommand.self,
+            RegisterCommand.self, LoginCommand.self, TokenCommand.self, UserInfoCommand.self, UsersCommand.self,
+            StatusCommand.self, AccountCommand.self, LogoutCommand.self, DeleteCommand.self, PasswdCommand.self,
+            DoctorCommand.self, ConfigCommand.self, CompletionCommand.self, HandleRedirectCommand.self,
         ])
 }
 

@@ -73,7 +73,9 @@ public final class AsyncHTTPTransport: HTTPTransport {
         if error is HTTPExchange.AnswerTooLarge { return .answerTooLarge }
         if Task.isCancelled, error as? HTTPClientError == .cancelled { return .cancelled }
         // Not by the kind of error: only this tells whether the server can have seen anything.
-        return exchange.headWasSent ? .interrupted : .notConnected
+        guard exchange.headWasSent else { return .notConnected }
+        let isLate = [.deadlineExceeded, .readTimeout].contains(error as? HTTPClientError)
+        return isLate ? .timedOut : .interrupted
     }
 
     /// The request's URL, if it may be called.

@@ -4,7 +4,8 @@ public import HTTPTypes
 ///
 /// A conformer must not retry (a refresh token or a guess may be spent by the first try), must not follow redirects,
 /// must not log bodies or the `Authorization` header, must enforce `limits`, and must be safe to call from any number
-/// of tasks at once. It throws ``HTTPError`` and nothing else.
+/// of tasks at once. It throws ``HTTPError``; one that
+/// needs more than HTTP (a token, say) may throw its own errors besides.
 public protocol HTTPTransport: Sendable {
     /// Sends `request` and returns the whole answer, whatever its status.
     func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer
@@ -46,7 +47,9 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         let name: String
         /// No connection came up: the request was certainly not received.
         public static let notConnected = Code(name: "notConnected")
-        /// The connection broke or the time ran out: the request may or may not have been carried out.
+        /// No answer came in time: the request may or may not have been carried out.
+        public static let timedOut = Code(name: "timedOut")
+        /// The connection broke: the request may or may not have been carried out.
         public static let interrupted = Code(name: "interrupted")
         /// The answer is larger than allowed.
         public static let answerTooLarge = Code(name: "answerTooLarge")
@@ -70,7 +73,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         switch code {
         case .notConnected: "No connection to \(authority)."
-        case .interrupted: "The connection to \(authority) broke, or no answer came in time."
+        case .timedOut: "\(authority) did not answer in time."
+        case .interrupted: "The connection to \(authority) broke."
         case .answerTooLarge: "The answer of \(authority) is larger than allowed."
         case .forbiddenURL: "\(authority) may not be called: it needs https (plain http only works on this machine)."
         default: "The call to \(authority) was cancelled."

@@ -25,7 +25,9 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var email: String?
     /// The `preferred_username` of the last ID token.
     public var preferredUsername: String?
-    /// The client that registered the account; refreshing needs the same one.
+    /// How the account signs in.
+    public var method: SignInMethod
+    /// The client that registered the account; refreshing needs the same one. Empty where the method has none.
     public var clientID: String
     /// The base URL of the key service that holds the account's keys.
     public var keyServiceURL: String
@@ -40,14 +42,15 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var keyslots: [Keyslot]
 
     public init(
-        id: AccountID, alias: String? = nil, email: String? = nil, preferredUsername: String? = nil, clientID: String,
-        keyServiceURL: String, deviceSecret: [UInt8], createdAt: Date, refreshStartedAt: Date? = nil,
-        keyslots: [Keyslot] = []
+        id: AccountID, alias: String? = nil, email: String? = nil, preferredUsername: String? = nil,
+        method: SignInMethod = .openIDConnect, clientID: String, keyServiceURL: String, deviceSecret: [UInt8],
+        createdAt: Date, refreshStartedAt: Date? = nil, keyslots: [Keyslot] = []
     ) {
         self.id = id
         self.alias = alias
         self.email = email
         self.preferredUsername = preferredUsername
+        self.method = method
         self.clientID = clientID
         self.keyServiceURL = keyServiceURL
         self.deviceSecret = deviceSecret
@@ -111,12 +114,15 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
     public init(rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }
 
-    /// The refresh token, with the scope it was granted for.
+    /// What is exchanged for access tokens, a refresh token mostly, with what has to go with it.
     public static let refreshToken = ItemName(rawValue: "vault/refresh-token")
     /// The last access token, with its expiry.
     public static let accessToken = ItemName(rawValue: "vault/access-token")
     /// The verified claims of the last ID token, as JSON.
     public static let idTokenClaims = ItemName(rawValue: "vault/id-token-claims")
+
+    /// The last ID token as it was signed: the hint for logging out at the provider.
+    public static let idToken = ItemName(rawValue: "vault/id-token")
 
     /// Whether the vault itself keeps this item. An app's own items must not begin with `vault/`.
     public var isReserved: Bool { rawValue.hasPrefix("vault/") }

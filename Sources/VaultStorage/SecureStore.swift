@@ -28,6 +28,12 @@ public protocol SecureStore: Sendable {
     /// Makes all `changes` to one account, or none of them.
     func apply(_ changes: [StoreChange], to id: AccountID) async throws
 
+    /// Reads and changes a record that belongs to no account and is not sealed: `change` gets its bytes, nil when there
+    /// are none, and leaves what is to be there afterwards. Nobody else changes the record meanwhile.
+    func withRecord<R: Sendable>(
+        _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
+    ) async throws -> R
+
     /// Runs `body` while nobody else, in this process or another, runs one for the same account. The lock ends with the
     /// process that holds it, however that ends.
     ///

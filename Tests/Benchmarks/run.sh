@@ -18,7 +18,7 @@ fi
 
 # Not exporting every symbol spares the dynamic loader a search at each start.
 release=(-c release --static-swift-stdlib -Xlinker --no-export-dynamic)
-for product in vault vault-key-service vault-dev; do
+for product in vault vault-key-service vault-dev vault-benchmarks; do
     swift build "${release[@]}" --product "$product"
 done
 exec python3 Tests/Benchmarks/benchmark.py --programs "$(swift build "${release[@]}" --show-bin-path)" "$@"

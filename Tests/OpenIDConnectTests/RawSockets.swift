@@ -37,7 +37,7 @@ struct RawClient {
 
 /// A server on a free port that does to every request what it is told.
 final class RawServer: Sendable {
-    enum Reaction: Sendable {
+    enum Reaction: Sendable, Equatable {
         case answer(String)
         case close
         case hang

@@ -1,3 +1,4 @@
+import CredentialVault
 import Synchronization
 import Testing
 import VaultAuth
@@ -188,5 +189,38 @@ private struct Barrier: Sendable {
         scene.clock.advance(by: .seconds(60))
         #expect(!scene.monitor.isHeard)
         #expect(await scene.rest() == [])
+    }
+}
+
+/// The timeout as an app enables it.
+@Suite struct EnabledBackgroundTimeoutTests {
+    @Test(arguments: [true, false])
+    func `the login of somebody who stays away is locked, and told so`(isStored: Bool) async throws {
+        try await withBench { bench in
+            let auth = bench.vault.auth
+            let (monitor, clock) = (PlayedMonitor(), ManualContinuousClock())
+            let (handled, handle) = AsyncStream.makeStream(of: Bool.self)
+            await auth.enableBackgroundTimeout(duration: .seconds(60), monitor: monitor, clock: clock) {
+                handle.yield(auth.isLoggedIn)
+            }
+            if isStored { try await bench.register() } else { _ = try await bench.signIn() }
+            let updates = auth.sessionUpdates
+            // Back in time: nothing happens.
+            await monitor.tell(.entered)
+            clock.advance(by: .seconds(59), wakesSleepers: false)
+            await monitor.tell(.left)
+            #expect(auth.isLoggedIn)
+            await monitor.tell(.entered)
+            clock.advance(by: .seconds(61), wakesSleepers: false)
+            await monitor.tell(.left)
+            // It was locked before the handler was called.
+            #expect(await handled.first { _ in true } == false)
+            let update = await updates.first { _ in true }
+            #expect(update?.event == (isStored ? .locked : .loggedOut))
+            #expect(update?.reason == .backgroundTimeout)
+            await auth.disableBackgroundTimeout()
+            #expect(!monitor.isHeard)
+            if isStored { try await bench.login() }
+        }
     }
 }

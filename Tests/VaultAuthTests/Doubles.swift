@@ -21,6 +21,11 @@ struct WatchedStore: SecureStore {
     func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? { try await base.item(name, of: id) }
     func itemNames(of id: AccountID) async throws -> [ItemName] { try await base.itemNames(of: id) }
     func stagedKeyslot(of id: AccountID) async throws -> Keyslot? { try await base.stagedKeyslot(of: id) }
+    func withRecord<R: Sendable>(
+        _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
+    ) async throws -> R {
+        try await base.withRecord(name, change)
+    }
     func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable () async throws -> R) async throws -> R {
         try await base.withLock(on: id, body)
     }

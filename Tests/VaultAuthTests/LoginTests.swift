@@ -7,7 +7,7 @@ import VaultTesting
     @Test func `register once, and log in again with the password`() async throws {
         try await withBenchOnDisk { bench, folder in
             let token = try await bench.signIn()
-            #expect(await bench.vault.auth.isLoggedIn)
+            #expect(bench.vault.auth.isLoggedIn)
             #expect(try await bench.vault.storage.availableUserIDs == [])
             try await bench.vault.storage.storeRefreshToken(
                 token, withNewPassword: SecretBytes(utf8: Bench.password), alias: "me")
@@ -22,7 +22,7 @@ import VaultTesting
                 let session = try await vault.auth.login(userID: name, password: SecretBytes(utf8: Bench.password))
                 #expect(bench.keyService.calls == calls + 1)
                 #expect(session.id == token.account)
-                #expect(await vault.auth.isLoggedIn)
+                #expect(vault.auth.isLoggedIn)
                 #expect(await bench.refreshes.last?.presentedGeneration == index + 1)
                 let access = try await vault.auth.accessToken()
                 #expect(access.tokenType == "Bearer" && access.isValid(for: .seconds(200), at: bench.clock.now))
@@ -62,7 +62,7 @@ import VaultTesting
             let locked = await failure { try await bench.login() }
             #expect(locked?.code == .keyLocked)
             #expect(locked?.description.contains("Registering again is the way back") == true)
-            #expect(await !bench.vault.auth.isLoggedIn)
+            #expect(!bench.vault.auth.isLoggedIn)
             #expect(await bench.refreshes == [])
             // The way back.
             try await bench.register(password: "another fine password")
@@ -122,7 +122,7 @@ import VaultTesting
                     using: ScriptedBrowser(username: "alice", password: "", choice: .deny))
             }
             #expect(error?.code == .cancelled)
-            #expect(await !bench.vault.auth.isLoggedIn)
+            #expect(!bench.vault.auth.isLoggedIn)
             try await bench.register()
         }
     }
@@ -134,7 +134,7 @@ import VaultTesting
             let error = await failure { _ = try await bench.signIn() }
             #expect(error?.code == .configurationInvalid)
             #expect(error?.description.contains("offline_access") == true)
-            #expect(await !bench.vault.auth.isLoggedIn)
+            #expect(!bench.vault.auth.isLoggedIn)
         }
     }
 

@@ -10,8 +10,8 @@ import VaultTesting
             let id = session.id
             let sealed = try await bench.store.item(.refreshToken, of: id)
             try await bench.vault.auth.logout()
-            #expect(await !bench.vault.auth.isLoggedIn)
-            #expect(await !session.isOpen)
+            #expect(!bench.vault.auth.isLoggedIn)
+            #expect(!session.isOpen)
             #expect(await failure { _ = try await session.accessToken() }?.code == .notLoggedIn)
             #expect(await failure { _ = try await session.refreshToken() }?.code == .notLoggedIn)
             #expect(await failure { _ = try await bench.vault.auth.accessToken() }?.code == .notLoggedIn)
@@ -49,7 +49,7 @@ import VaultTesting
             #expect(reason?.code == .identityProviderUnavailable)
             #expect(try await bench.store.item(.refreshToken, of: session.id) == sealed)
             #expect(try await bench.store.item(.accessToken, of: session.id) == nil)
-            #expect(await !bench.vault.auth.isLoggedIn)
+            #expect(!bench.vault.auth.isLoggedIn)
         }
     }
 

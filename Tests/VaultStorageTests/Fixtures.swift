@@ -76,8 +76,8 @@ struct Registry {
     @discardableResult
     func register(_ name: String) async throws -> VaultKey {
         let token = RefreshToken(
-            value: "refresh token of \(name)", account: AccountID(issuer: issuer, subject: name), clientID: "app",
-            scope: "openid",
+            Credential(value: "refresh token of \(name)", scope: "openid"),
+            account: AccountID(issuer: issuer, subject: name), clientID: "app",
             identity: .init(
                 email: "\(name)@example.com", preferredUsername: nil, name: nil, claimsJSON: Array("{}".utf8)),
             accessToken: AccessToken(

@@ -246,3 +246,39 @@ import VaultTesting
         }
     }
 }
+
+/// Records that belong to no account.
+@Suite struct RecordTests {
+    @Test(arguments: StoreKind.allCases)
+    func `a record is read, changed and removed, and a failing change leaves it`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            struct Failure: Error {}
+            #expect(try await store.withRecord("a") { $0 } == nil)
+            try await store.withRecord("a") { $0 = [1] }
+            try await store.withRecord("b") { $0 = [2] }
+            await #expect(throws: Failure.self) {
+                try await store.withRecord("a") { bytes in
+                    bytes = [9]
+                    throw Failure()
+                }
+            }
+            #expect(try await store.withRecord("a") { $0 } == [1])
+            try await store.withRecord("a") { $0 = nil }
+            #expect(try await store.withRecord("a") { $0 } == nil)
+            #expect(try await store.withRecord("b") { $0 } == [2])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `no change is lost when many change one record at once`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<100 {
+                    group.addTask { try await store.withRecord("count") { $0 = [($0?.first ?? 0) + 1] } }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await store.withRecord("count") { $0 } == [100])
+        }
+    }
+}

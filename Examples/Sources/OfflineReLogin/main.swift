@@ -62,7 +62,7 @@ func login(_ vault: Vault) async throws {
         "\nLogged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt?.formatted() ?? "revoked")."
     )
     try await vault.auth.logout()
-    print("Logged out: is anybody logged in? \(await vault.auth.isLoggedIn)")
+    print("Logged out: is anybody logged in? \(vault.auth.isLoggedIn)")
 }
 
 do {

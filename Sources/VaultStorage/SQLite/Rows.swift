@@ -15,8 +15,8 @@ extension AccountID {
 
 extension Account {
     static let columns = """
-        id, issuer, subject, alias, email, preferred_username, client_id, key_service_url, device_secret, created_at,
-        refresh_started_at, checksum
+        id, issuer, subject, alias, email, preferred_username, method, client_id, key_service_url, device_secret,
+        created_at, refresh_started_at, checksum
         """
 
     init(row: Row, keyslots: [Keyslot]) throws {
@@ -24,6 +24,7 @@ extension Account {
         try self.init(
             id: AccountID(row: row), alias: row.decode(forColumn: "alias"), email: row.decode(forColumn: "email"),
             preferredUsername: row.decode(forColumn: "preferred_username"),
+            method: SignInMethod(rawValue: row.decode(forColumn: "method")),
             clientID: row.decode(forColumn: "client_id"), keyServiceURL: row.decode(forColumn: "key_service_url"),
             deviceSecret: row.bytes("device_secret"), createdAt: row.date("created_at"),
             refreshStartedAt: refreshStartedAt.map { Date(timeIntervalSince1970: $0) }, keyslots: keyslots)

@@ -71,12 +71,21 @@ extension SQLiteStore {
                 .newerVersion,
                 "\(folder.database) was made by a newer version of this program, which is needed to use it.")
         }
-        if !isComplete { try Schema.migrator.migrate(database) }
+        if !isComplete { try migrate(database) }
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA journal_mode = WAL")
             try keepLog(db, false)
         }
         return database
+    }
+
+    /// Brings the tables to this version. When another program does so at the same moment, its work is as good.
+    private static func migrate(_ database: DatabaseQueue) throws {
+        do {
+            try Schema.migrator.migrate(database)
+        } catch {
+            guard try database.read(Schema.migrator.hasCompletedMigrations) else { throw error }
+        }
     }
 
     private static func keepLog(_ db: Database, _ keep: Bool) throws {

@@ -127,6 +127,27 @@ public final class SQLiteStore: SecureStore {
         try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 
+    public func withRecord<R: Sendable>(
+        _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
+    ) async throws -> R {
+        try await folder.translatingErrors {
+            try await database.write { db in
+                let old = try Data.fetchOne(db, sql: "SELECT value FROM record WHERE name = ?", arguments: [name])
+                    .map { Array($0) }
+                var value = old
+                let result = try change(&value)
+                if let value, value != old {
+                    try db.execute(
+                        sql: "INSERT OR REPLACE INTO record (name, value) VALUES (?, ?)",
+                        arguments: [name, Data(value)])
+                } else if value == nil, old != nil {
+                    try db.execute(sql: "DELETE FROM record WHERE name = ?", arguments: [name])
+                }
+                return result
+            }
+        }
+    }
+
     public func withLock<R: Sendable>(
         on id: AccountID, _ body: @Sendable () async throws -> R
     ) async throws -> R {

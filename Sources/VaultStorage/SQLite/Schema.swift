@@ -52,6 +52,13 @@ enum Schema {
                     ) STRICT, WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("2") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE account ADD COLUMN method TEXT NOT NULL DEFAULT 'openid-connect';
+                    CREATE TABLE record (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }
 }

@@ -49,16 +49,17 @@ extension StoreChange {
         do {
             try db.execute(
                 sql: """
-                    INSERT INTO account (issuer, subject, alias, email, preferred_username, client_id, key_service_url,
-                        device_secret, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO account (issuer, subject, alias, email, preferred_username, method, client_id,
+                        key_service_url, device_secret, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT (subject, issuer) DO UPDATE SET alias = excluded.alias, email = excluded.email,
-                        preferred_username = excluded.preferred_username, client_id = excluded.client_id,
+                        preferred_username = excluded.preferred_username, method = excluded.method,
+                        client_id = excluded.client_id,
                         key_service_url = excluded.key_service_url, device_secret = excluded.device_secret,
                         created_at = excluded.created_at, checksum = excluded.checksum
                     """,
                 arguments: [
                     account.id.issuer, account.id.subject, account.alias, account.email, account.preferredUsername,
-                    account.clientID, account.keyServiceURL, Data(account.deviceSecret),
+                    account.method.rawValue, account.clientID, account.keyServiceURL, Data(account.deviceSecret),
                     account.createdAt.timeIntervalSince1970, Data(account.checksum),
                 ])
         } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {

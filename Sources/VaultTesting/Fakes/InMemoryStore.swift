@@ -15,6 +15,7 @@ public final class InMemoryStore: SecureStore {
         var writeFailure: StoreError?
         var locked: Set<AccountID> = []
         var waiters: [AccountID: [CheckedContinuation<Void, Never>]] = [:]
+        var records: [String: [UInt8]] = [:]
     }
 
     private let state = Mutex(State())
@@ -99,6 +100,18 @@ public final class InMemoryStore: SecureStore {
         case .endRefresh: new.account.refreshStartedAt = nil
         }
         content = new
+    }
+
+    public func withRecord<R: Sendable>(
+        _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
+    ) async throws -> R {
+        try state.withLock { state in
+            var value = state.records[name]
+            let result = try change(&value)
+            if value != state.records[name], let failure = state.writeFailure { throw failure }
+            state.records[name] = value
+            return result
+        }
     }
 
     public func withLock<R: Sendable>(

@@ -1,0 +1,79 @@
+internal import FoundationEssentials
+package import HTTPTypes
+internal import Synchronization
+package import VaultHTTP
+
+/// The nonces that servers want to see in the next proof (RFC 9449 sections 8 and 9), one for every origin.
+package final class DPoPNonces: Sendable {
+    private let known = Mutex<[String: String]>([:])
+
+    package init() {}
+
+    /// The nonce for a request to this URL; nil for none.
+    package subscript(_ url: String) -> String? {
+        known.withLock { $0[EndpointURL.origin(of: url)] }
+    }
+
+    /// Remembers the nonce of an answer; false when it has none.
+    package func learn(from answer: HTTPAnswer, of url: String) -> Bool {
+        // Without quotation mark and backslash (RFC 9449 section 8.1).
+        guard let nonce = answer.headerFields[.dpopNonce], (1...1024).contains(nonce.utf8.count),
+            nonce.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C })
+        else { return false }
+        known.withLock { $0[EndpointURL.origin(of: url)] = nonce }
+        return true
+    }
+}
+
+/// Sends requests with a proof of possession, and once more when the server wants its nonce in it.
+package struct DPoPExchange: Sendable {
+    let connection: ProviderConnection
+    let nonces: DPoPNonces
+    let clock: any WallClock
+
+    package init(connection: ProviderConnection, nonces: DPoPNonces, clock: any WallClock) {
+        self.connection = connection
+        self.nonces = nonces
+        self.clock = clock
+    }
+
+    /// - Parameters:
+    ///   - key: signs the proof; nil sends none.
+    ///   - accessToken: goes into the `Authorization` header field, and with a key into the proof; nil sends none.
+    package func send(
+        _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields = [:], body: [UInt8] = [], key: DPoPKey?,
+        accessToken: String? = nil
+    ) async throws -> HTTPAnswer {
+        var fields = fields
+        if let accessToken { fields[.authorization] = (key == nil ? "Bearer " : "DPoP ") + accessToken }
+        guard let key else { return try await connection.send(method, url, fields: fields, body: body) }
+
+        func sendOnce() async throws -> (answer: HTTPAnswer, hasNonce: Bool) {
+            fields[.dpop] = try key.proof(
+                method: method.rawValue, url: url, accessToken: accessToken, nonce: nonces[url], at: clock.now)
+            let answer = try await connection.send(method, url, fields: fields, body: body)
+            return (answer, nonces.learn(from: answer, of: url))
+        }
+        let first = try await sendOnce()
+        // A request that is refused for its nonce was not carried out: only such a one may be sent again, and only once.
+        guard first.hasNonce, Self.asksForNonce(first.answer) else { return first.answer }
+        return try await sendOnce().answer
+    }
+
+    /// Whether a server refuses only for want of its nonce: as an authorization server (RFC 9449 section 8), or as a
+    /// resource server (section 9).
+    package static func asksForNonce(_ answer: HTTPAnswer) -> Bool {
+        switch answer.status.code {
+        case 400: JSONValue(objectIn: answer.body)?["error"]?.string == "use_dpop_nonce"
+        case 401:
+            Challenge.error(in: answer, scheme: "dpop") == "use_dpop_nonce"
+                || JSONValue(objectIn: answer.body)?["error"]?.string == "use_dpop_nonce"
+        default: false
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let dpop = Self("DPoP")!
+    static let dpopNonce = Self("DPoP-Nonce")!
+}

@@ -1,0 +1,67 @@
+internal import FoundationEssentials
+
+/// A sign-in that was started without a browser of this machine (RFC 8628 section 3.2): the person enters the code at
+/// the address on another device.
+///
+/// It holds the device code, a secret, and does not print it.
+public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// What the person enters: 1 to 64 printable ASCII characters.
+    public let userCode: String
+    /// Where the person enters it.
+    public let verificationURI: String
+    /// The same address with the code in it, for a QR code; nil when the provider has none.
+    public let verificationURIComplete: String?
+    /// How long the person may take.
+    public let expiresIn: Duration
+    /// How long to wait between two polls.
+    public let interval: Duration
+    let deviceCode: String
+    /// The provider as it was when the sign-in started: it ends at the same one.
+    let metadata: ProviderMetadata
+    /// What the tokens will be bound to.
+    let dpopKey: DPoPKey?
+
+    static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
+
+    /// Reads the answer of the device authorization endpoint.
+    init(answer: JSONValue, metadata: ProviderMetadata, dpopKey: DPoPKey?) throws {
+        func invalid(_ reason: String) -> OpenIDConnectError {
+            OpenIDConnectError(.invalidAnswer, "the device authorization \(reason)")
+        }
+        func text(_ name: String, atMost count: Int) -> String? {
+            guard let text = answer[name]?.string, (1...count).contains(text.utf8.count),
+                text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+            else { return nil }
+            return text
+        }
+        guard let deviceCode = text("device_code", atMost: 4096) else { throw invalid("has no device code") }
+        guard let userCode = text("user_code", atMost: 64) else { throw invalid("has no user code") }
+        // The second name is that of drafts, which large providers still use.
+        guard let address = answer["verification_uri"]?.string ?? answer["verification_url"]?.string,
+            EndpointURL.isAllowed(address)
+        else { throw invalid("has no https address for the person") }
+        self.deviceCode = deviceCode
+        self.userCode = userCode
+        self.metadata = metadata
+        self.dpopKey = dpopKey
+        verificationURI = address
+        verificationURIComplete = answer["verification_uri_complete"]?.string.flatMap {
+            EndpointURL.isAllowed($0) ? $0 : nil
+        }
+        // Ten minutes where there is no sensible number: the provider says itself when the time is over.
+        expiresIn = Self.seconds(answer["expires_in"], in: 1...86_400) ?? .seconds(600)
+        interval = Self.seconds(answer["interval"], in: 1...3600) ?? .seconds(5)
+    }
+
+    /// A number of seconds, or one in quotes, brought into a range; nil when it is not above zero.
+    private static func seconds(_ value: JSONValue?, in range: ClosedRange<Double>) -> Duration? {
+        guard let seconds = value?.number ?? value?.string.flatMap(Double.init), seconds.isFinite, seconds > 0 else {
+            return nil
+        }
+        return .seconds(min(max(seconds, range.lowerBound), range.upperBound))
+    }
+
+    public var description: String { "DeviceAuthorization(\(verificationURI))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["verificationURI": verificationURI]) }
+}

@@ -1,0 +1,42 @@
+internal import FoundationEssentials
+internal import VaultHTTP
+
+/// The rule for every URL of a provider.
+package enum EndpointURL {
+    /// Whether `text` is an absolute `https:` URL, or `http:` to this machine, without user, password and fragment.
+    package static func isAllowed(_ text: String) -> Bool {
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), text.utf8.count <= 2048,
+            let url = URL(string: text), let host = url.host, !host.isEmpty, url.user == nil, url.password == nil,
+            url.fragment == nil, let scheme = url.scheme?.lowercased()
+        else { return false }
+        return scheme == "https" || (scheme == "http" && LoopbackAddress.isLoopback(host: host))
+    }
+
+    /// Scheme, authority and path with query of an allowed URL.
+    package static func split(_ url: String) -> (scheme: String, authority: String, path: String) {
+        let schemeAndRest = url.split(separator: ":", maxSplits: 1)
+        let rest = schemeAndRest.count == 2 ? schemeAndRest[1].drop { $0 == "/" } : ""
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        let path = rest[authority.endIndex...]
+        return (
+            schemeAndRest.first?.lowercased() ?? "", String(authority), path.hasPrefix("/") ? String(path) : "/" + path
+        )
+    }
+
+    /// What of an allowed URL says who answers there (RFC 6454): scheme, host and port, in lower case and the port only
+    /// where it is not the usual one.
+    package static func origin(of url: String) -> String {
+        let parts = split(url)
+        var authority = parts.authority.lowercased()
+        let usualPort = parts.scheme == "https" ? ":443" : ":80"
+        if authority.hasSuffix(usualPort) { authority.removeLast(usualPort.count) }
+        if authority.hasSuffix(":") { authority.removeLast() }
+        return "\(parts.scheme)://\(authority)"
+    }
+
+    /// Adds parameters to a URL that may have a query of its own, which must be kept (RFC 6749 section 3.1).
+    package static func adding(_ parameters: [(name: String, value: String)], to url: String) -> String {
+        let separator = !url.contains("?") ? "?" : url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&"
+        return url + separator + FormParameters.encode(parameters)
+    }
+}

@@ -1,0 +1,76 @@
+internal import FoundationEssentials
+
+extension OpenIDProvider {
+    /// Starts a sign-in with fresh state, nonce and PKCE verifier.
+    ///
+    /// Where the provider takes requests beforehand (RFC 9126) this one is handed in, so that its parameters do not pass
+    /// through the browser. A provider that does not insist on that and refuses it gets the plain request.
+    ///
+    /// - Parameters:
+    ///   - redirectURI: where the browser is sent back to, exactly as registered at the provider.
+    ///   - scopes: `openid` must be among them.
+    ///   - prompt: `consent`, `login` or another value of OpenID Connect Core section 3.1.2.1; nil to leave it out.
+    ///   - mayPush: whether the request may be handed in beforehand. Its address then works for a short time only (see
+    ///     ``AuthorizationRequest/expiresAt``): say no when somebody carries the address to another machine.
+    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `unsupported` when the provider announces PKCE methods
+    ///   without S256, and `refused` or `denied` when it insists on taking the request beforehand, and does not.
+    public func authorizationRequest(
+        redirectURI: String, scopes: [String], prompt: String? = nil, mayPush: Bool = true
+    ) async throws -> AuthorizationRequest {
+        guard Self.isUsable(redirectURI: redirectURI) else {
+            throw OpenIDConnectError(.configurationInvalid, "the redirect URI is not usable")
+        }
+        guard !clientID.isEmpty else { throw OpenIDConnectError(.configurationInvalid, "the client ID is empty") }
+        try Self.requireOpenID(scopes)
+        let metadata = try await completeMetadata()
+        if let methods = metadata.codeChallengeMethodsSupported, !methods.contains("S256") {
+            throw OpenIDConnectError(.unsupported, "PKCE with S256")
+        }
+        let request = AuthorizationRequest(
+            metadata: metadata, clientID: clientID, redirectURI: redirectURI, scopes: scopes, prompt: prompt,
+            dpopKey: newDPoPKey(metadata))
+        guard mayPush || metadata.requirePushedAuthorizationRequests else { return request }
+        return try await pushed(request)
+    }
+
+    /// Ends a sign-in: checks the redirect, exchanges the code, verifies the ID token.
+    ///
+    /// - Parameter callback: the redirect URL, or its path and query, as received.
+    /// - Returns: tokens with a verified ID token.
+    /// - Throws: ``OpenIDConnectError`` with any code. A code can be used once only: after an error start over. A second
+    ///   redirect for the same request is `callbackInvalid` and reaches nobody.
+    public func redeem(_ request: AuthorizationRequest, callback: String) async throws -> TokenSet {
+        let code = try AuthorizationResponse.code(in: callback, for: request)
+        guard request.answer() else {
+            throw OpenIDConnectError(.callbackInvalid, "it came a second time")
+        }
+        let answer = try await endpoint.redeem(
+            .authorizationCode(code, redirectURI: request.redirectURI, verifier: request.verifier),
+            metadata: request.metadata, dpopKey: request.dpopKey)
+        return try await completed(answer, dpopKey: request.dpopKey, expecting: .signIn(nonce: request.nonce))
+    }
+
+    /// Signs in with a user name and a password that this program was told (RFC 6749 section 4.3).
+    ///
+    /// OAuth 2.1 leaves this grant out, as it hands the password to the program and knows no second factor: use it only
+    /// when somebody asks for it by name.
+    ///
+    /// - Parameter scopes: `openid` must be among them.
+    /// - Returns: tokens with a verified ID token.
+    /// - Throws: ``OpenIDConnectError``: `wrongCredentials`, `refused` (mostly `unauthorized_client` or
+    ///   `unsupported_grant_type`: the provider does not offer this), or any other code.
+    public func signIn(username: String, password: String, scopes: [String]) async throws -> TokenSet {
+        try Self.requireOpenID(scopes)
+        let metadata = try await completeMetadata()
+        let key = newDPoPKey(metadata)
+        let answer = try await endpoint.redeem(
+            .password(password, username: username, scopes: scopes), metadata: metadata, dpopKey: key)
+        return try await completed(answer, dpopKey: key, expecting: .signInWithoutNonce)
+    }
+
+    static func requireOpenID(_ scopes: [String]) throws {
+        guard scopes.contains("openid") else {
+            throw OpenIDConnectError(.configurationInvalid, "the scope openid is missing")
+        }
+    }
+}

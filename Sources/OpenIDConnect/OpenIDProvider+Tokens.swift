@@ -1,0 +1,84 @@
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import VaultHTTP
+
+extension OpenIDProvider {
+    /// Gets a new access token (RFC 6749 section 6, OpenID Connect Core section 12).
+    ///
+    /// Never call it twice at the same time with one token: a provider that rotates takes that for theft.
+    ///
+    /// An ID token that came along is verified. When only the provider's keys cannot be had for that, it is left out
+    /// instead, as failing would lose the new refresh token.
+    ///
+    /// - Parameters:
+    ///   - subject: who must still be meant: the subject of the sign-in's ID token.
+    ///   - dpopKey: the key that the refresh token is bound to: ``TokenSet/dpopKey`` of the sign-in, always the same.
+    ///   - keep: makes the answer's refresh token (nil: the old one stays) and scope durable. It is called as soon as
+    ///     there is an answer, before anything that may fail or take time. What it throws ends the call.
+    /// - Returns: tokens; `refreshToken` is nil when the old one stays valid.
+    /// - Throws: ``OpenIDConnectError``: `invalidGrant` when the token is dead, `unavailable` to try later (look at
+    ///   `mayHaveBeenProcessed` first), `refused`, `invalidAnswer`, `tokenInvalid`, `unsupported`, `cancelled`.
+    public func refresh(
+        _ refreshToken: String, subject: String, dpopKey: DPoPKey? = nil,
+        keep: (_ refreshToken: String?, _ scope: String?) async throws -> Void = { _, _ in }
+    ) async throws -> TokenSet {
+        let metadata = try await metadata()
+        let answer = try await endpoint.redeem(.refreshToken(refreshToken), metadata: metadata, dpopKey: dpopKey)
+        // Somebody else's refresh token must not take this one's place, whatever the signature is worth.
+        if let idToken = answer.unverifiedIDToken, let claimed = SignedToken.unverifiedSubject(of: idToken),
+            claimed != subject
+        {
+            throw OpenIDConnectError(
+                .tokenInvalid, "the new ID token is about another person", mayHaveBeenProcessed: true)
+        }
+        // A new refresh token counts whatever the rest is like; of an answer with no token at all there is nothing to keep.
+        if answer.tokens.refreshToken != nil || !answer.tokens.accessToken.isEmpty {
+            try await keep(answer.tokens.refreshToken, answer.tokens.scope)
+        }
+        var tokens = try TokenEndpoint.bind(answer, to: dpopKey)
+        guard let idToken = answer.unverifiedIDToken else { return tokens }
+        do {
+            tokens.idToken = try await verifier.verify(
+                idToken, accessToken: tokens.accessToken, expecting: .refresh(subject: subject))
+        } catch let error as OpenIDConnectError where error.code == .tokenInvalid {
+            throw error.processed(true)
+        } catch {
+            // No keys, no ID token: see above.
+        }
+        return tokens
+    }
+
+    /// Revokes a token (RFC 7009), or at a Glewlwyd that does not let this client do so has the refresh token deleted.
+    ///
+    /// - Parameter hint: `refresh_token` or `access_token`.
+    /// - Throws: ``OpenIDConnectError``: `unsupported` when the provider has no revocation endpoint or not for this kind
+    ///   of token, `refused` with the status, or `unavailable`.
+    public func revoke(_ token: String, hint: String) async throws {
+        let metadata = try await completeMetadata()
+        do {
+            guard let url = metadata.revocationEndpoint else {
+                throw OpenIDConnectError(.unsupported, "revoking tokens")
+            }
+            let (form, fields) = try client.applied(
+                to: [("token", token), ("token_type_hint", hint)], metadata: metadata)
+            let answer = try await connection.post(url, form: form, fields: fields)
+            if (200..<300).contains(answer.status.code) { return }
+            if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
+            let isUnsupported = JSONValue(objectIn: answer.body)?["error"]?.string == "unsupported_token_type"
+            throw ProviderConnection.refusal(answer, as: isUnsupported ? .unsupported : .refused, sent: form)
+        } catch let error as OpenIDConnectError where error.code == .refused || error.code == .unsupported {
+            guard metadata.isGlewlwyd, hint == "refresh_token", try await isDeleted(token, metadata: metadata) else {
+                throw error
+            }
+        }
+    }
+
+    /// Glewlwyd's own way (see ``ProviderMetadata/isGlewlwyd``); false when it does not let this client do that either.
+    private func isDeleted(_ refreshToken: String, metadata: ProviderMetadata) async throws -> Bool {
+        let (form, fields) = try client.applied(
+            to: [("grant_type", "delete_token"), ("refresh_token", refreshToken)], metadata: metadata)
+        let answer = try await connection.post(metadata.tokenEndpoint, form: form, fields: fields)
+        if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
+        return (200..<300).contains(answer.status.code) && JSONValue(objectIn: answer.body)?["error"] == nil
+    }
+}

@@ -1,0 +1,95 @@
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import VaultHTTP
+
+extension OpenIDProvider {
+    /// Asks what the provider knows about the person now (OpenID Connect Core section 5.3).
+    ///
+    /// The answer must be about the expected person. A signed one is verified with the provider's keys; an encrypted one
+    /// cannot be read.
+    ///
+    /// - Parameters:
+    ///   - accessToken: an access token with the scope `openid`.
+    ///   - subject: who must be meant: the subject of the ID token. Nil only where nobody signed in here: then whoever
+    ///     holds the access token is.
+    ///   - dpopKey: what the access token is bound to.
+    /// - Throws: ``OpenIDConnectError``: `unsupported` when the provider has no such endpoint, `refused` with status 401
+    ///   when it does not take the access token (refresh it and ask again), `userInfoInvalid`, `unavailable`,
+    ///   `invalidAnswer`, `cancelled`.
+    public func userinfo(accessToken: String, subject: String?, dpopKey: DPoPKey? = nil) async throws -> UserInfo {
+        guard let url = try await completeMetadata().userinfoEndpoint else {
+            throw OpenIDConnectError(.unsupported, "user information")
+        }
+        let answer: HTTPAnswer
+        do {
+            answer = try await exchange.send(
+                .get, url, fields: [.accept: "application/json, application/jwt"], key: dpopKey,
+                accessToken: accessToken)
+        } catch let error as OpenIDConnectError {
+            throw error.processed(false)  // Reading uses nothing up.
+        }
+        guard answer.status == .ok else {
+            if let outage = ProviderConnection.outage(answer.status.code) { throw outage.processed(false) }
+            throw OpenIDConnectError(
+                .refused, "HTTP \(answer.status.code)", status: answer.status.code,
+                providerError: Challenge.error(in: answer) ?? JSONValue(objectIn: answer.body)?["error"]?.string)
+        }
+        let claimsJSON = try await userInfoClaims(in: answer)
+        // No member twice: whoever reads the claims later must find the same subject in them.
+        guard let claims = JSONValue(strictObjectIn: claimsJSON) else {
+            throw OpenIDConnectError(.userInfoInvalid, "it is not a JSON object", status: answer.status.code)
+        }
+        guard let found = claims["sub"]?.string, subject == nil || found == subject else {
+            throw OpenIDConnectError(.userInfoInvalid, "it is about another person", status: answer.status.code)
+        }
+        return UserInfo(
+            subject: found, email: claims["email"]?.string, emailVerified: claims["email_verified"]?.bool,
+            preferredUsername: claims["preferred_username"]?.string, name: claims["name"]?.string,
+            claimsJSON: claimsJSON)
+    }
+
+    /// The claims as they came, out of a signed answer only when it may be believed.
+    private func userInfoClaims(in answer: HTTPAnswer) async throws -> [UInt8] {
+        let type = answer.headerFields[.contentType]?.prefix { $0 != ";" }.lowercased() ?? ""
+        guard type.hasPrefix("application/jwt") else { return answer.body }
+        do {
+            return try await verifier.verifiedUserInfo(String(decoding: answer.body, as: UTF8.self))
+        } catch let error as OpenIDConnectError where error.code == .tokenInvalid {
+            throw OpenIDConnectError(.userInfoInvalid, error.reason, status: answer.status.code)
+        }
+    }
+}
+
+extension IDTokenVerifier {
+    /// Checks signed user information (OpenID Connect Core section 5.3.2): its signature, and of issuer, audience and
+    /// times what is there.
+    ///
+    /// - Returns: the claims as they came.
+    func verifiedUserInfo(_ encoded: String) async throws -> [UInt8] {
+        let token = try SignedToken(encoded)
+        try await checkSignature(of: token)
+        guard let claims = JSONValue(strictObjectIn: token.payload) else {
+            throw OpenIDConnectError(.tokenInvalid, "its claims are not valid JSON")
+        }
+        if let issuer = claims.member("iss"), issuer.string != self.issuer {
+            throw OpenIDConnectError(.tokenInvalid, "it comes from another issuer")
+        }
+        if let audience = claims.member("aud"),
+            audience.string != clientID, audience.strings?.contains(clientID) != true
+        {
+            throw OpenIDConnectError(.tokenInvalid, "it is meant for another client")
+        }
+        let now = clock.now.timeIntervalSince1970
+        if let expiry = claims.member("exp") {
+            guard let expiry = Self.time(expiry), now < expiry + Self.tolerance else {
+                throw OpenIDConnectError(.tokenInvalid, "it has expired; is the clock right?")
+            }
+        }
+        if let notBefore = claims.member("nbf") {
+            guard let notBefore = Self.time(notBefore), notBefore <= now + Self.tolerance else {
+                throw OpenIDConnectError(.tokenInvalid, "it is not valid yet; is the clock right?")
+            }
+        }
+        return token.payload
+    }
+}

@@ -1,0 +1,51 @@
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import VaultHTTP
+
+extension OpenIDProvider {
+    /// Hands a request in where the provider takes it (RFC 9126).
+    ///
+    /// - Returns: the request as it was when the provider takes none, or refuses this one and does not insist.
+    func pushed(_ request: AuthorizationRequest) async throws -> AuthorizationRequest {
+        let metadata = request.metadata
+        guard let url = metadata.pushedAuthorizationRequestEndpoint else {
+            if metadata.requirePushedAuthorizationRequests {
+                throw OpenIDConnectError(.invalidAnswer, "the provider's metadata has no place to push requests to")
+            }
+            return request
+        }
+        let sentAt = clock.now
+        do {
+            // The client names itself as it does at the token endpoint (section 2).
+            let (form, fields) = try client.applied(
+                to: request.parameters.filter { $0.name != "client_id" }, metadata: metadata)
+            let answer = try await connection.post(url, form: form, fields: fields)
+            let (requestURI, lifetime) = try Self.requestURI(in: answer, sent: form)
+            return request.pushed(
+                as: requestURI, clientID: clientID, expiresAt: lifetime.map { sentAt.addingTimeInterval($0) })
+        } catch let error as OpenIDConnectError where !metadata.requirePushedAuthorizationRequests {
+            // Only when the provider is there and does not mean the person: then the browser may have more luck.
+            guard error.status != nil, error.code != .denied else { throw error.processed(false) }
+            return request
+        } catch let error as OpenIDConnectError {
+            throw error.processed(false)  // Nobody has signed in yet, and nothing is used up.
+        }
+    }
+
+    private static func requestURI(
+        in answer: HTTPAnswer, sent form: ProviderConnection.Form
+    ) throws -> (uri: String, lifetime: TimeInterval?) {
+        let status = answer.status.code
+        // 201, but some say 200.
+        guard (200..<300).contains(status) else {
+            if let outage = ProviderConnection.outage(status) { throw outage }
+            let isDenied = JSONValue(objectIn: answer.body)?["error"]?.string == "access_denied"
+            throw ProviderConnection.refusal(answer, as: isDenied ? .denied : .refused, sent: form)
+        }
+        guard let json = JSONValue(objectIn: answer.body), let uri = json["request_uri"]?.string,
+            (1...1024).contains(uri.utf8.count), uri.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw OpenIDConnectError(.invalidAnswer, "the pushed request got no request_uri", status: status) }
+        let lifetime = json["expires_in"]?.number ?? json["expires_in"]?.string.flatMap(TimeInterval.init)
+        return (uri, lifetime.flatMap { $0.isFinite && $0 > 0 ? min($0, 86_400) : nil })
+    }
+}

@@ -1,0 +1,75 @@
+internal import Foundation
+internal import OpenIDConnect
+internal import VaultStorage
+
+// Tokens of an app whose login happens elsewhere.
+extension Auth {
+    /// Takes tokens that were got elsewhere, both or neither. For the open account they are stored at once, in place of
+    /// its own. Otherwise they count as a login: pass the result to `storage.storeRefreshToken(_:withNewPassword:)`.
+    ///
+    /// - Parameters:
+    ///   - access: the access token.
+    ///   - refresh: the refresh token, issued to the configured client.
+    ///   - expiresIn: how long the access token is valid from now on; nil when that is not known.
+    ///   - subject: whose they are; nil to ask the provider's UserInfo endpoint, which also proves the access token.
+    /// - Throws: ``VaultError``: `configurationInvalid` when one of them is empty or nothing is configured,
+    ///   `tokenInvalid` when they are another person's than the open account's, and errors of provider and store. Then
+    ///   nothing was changed.
+    @discardableResult
+    public func setTokens(
+        access: String, refresh: String, expiresIn: Duration? = nil, subject: String? = nil
+    ) async throws -> RefreshToken {
+        guard !access.isEmpty, !refresh.isEmpty else {
+            throw VaultError(.configurationInvalid, "Both tokens are needed: the access token and the refresh token.")
+        }
+        guard let settings, !settings.issuer.isEmpty, let clientID = settings.clientID, !clientID.isEmpty else {
+            throw VaultError(
+                .configurationInvalid, "The issuer and the client id that the tokens belong to are needed.")
+        }
+        let now = accounts.clock.now
+        let accessToken = AccessToken(
+            value: access, tokenType: "Bearer", expiresAt: expiresIn.map { now + Double($0.components.seconds) },
+            scope: nil, obtainedAt: now)
+        let info = try await converting { () -> UserInfo? in
+            guard subject == nil else { return nil }
+            return try await providers.provider(issuer: settings.issuer, clientID: clientID)
+                .userinfo(accessToken: access, subject: nil)
+        }
+        guard let subject = subject ?? info?.subject else {
+            throw VaultError(.tokenInvalid, "The identity provider does not say whose token it is.")
+        }
+        let token = RefreshToken(
+            Credential(value: refresh), account: AccountID(issuer: settings.issuer, subject: subject),
+            clientID: clientID,
+            identity: .init(
+                email: info?.email, preferredUsername: info?.preferredUsername, name: info?.name,
+                claimsJSON: info?.claimsJSON ?? Array("{}".utf8)),
+            accessToken: accessToken)
+        if let session {
+            guard session.id == token.account else {
+                throw VaultError(.tokenInvalid, "The tokens are another person's than the open account.")
+            }
+            try await converting { try await session.replace(token.credential, accessToken) }
+        } else {
+            await change(to: .unstored(token))
+            updates.send(.init(.loggedIn, token.account))
+        }
+        return token
+    }
+
+    /// Forgets the tokens of whoever is logged in, both, also the stored ones, and ends the session. The account, its
+    /// password and an app's items stay; nothing is revoked.
+    public func clearTokens() async throws {
+        let session = session
+        await change(to: .loggedOut, .requested)
+        guard let session else { return }
+        let changes: [StoreChange] = [
+            .removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh,
+        ]
+        try await converting {
+            try await accounts.store.withLock(on: session.id) { [store = accounts.store] in
+                try await store.apply(changes, to: session.id)
+            }
+        }
+    }
+}

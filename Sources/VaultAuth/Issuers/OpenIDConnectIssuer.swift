@@ -1,0 +1,51 @@
+internal import OpenIDConnect
+internal import VaultStorage
+
+/// An OpenID provider as the issuer of an account's tokens.
+struct OpenIDConnectIssuer: TokenIssuer {
+    /// The provider as seen by a client without a secret, which most are.
+    let provider: OpenIDProvider
+    private let confidential: @Sendable (_ secret: String) -> OpenIDProvider
+
+    init(_ key: IssuerKey, providers: Providers) {
+        provider = providers.provider(issuer: key.issuer, clientID: key.clientID)
+        confidential = { providers.provider(issuer: key.issuer, clientID: key.clientID, clientSecret: $0) }
+    }
+
+    func warmUp() async { await provider.warmUp() }
+
+    func renew(
+        _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
+    ) async throws -> TokenSet {
+        try await provider(for: credential).refresh(
+            credential.value, subject: id.subject, dpopKey: try credential.dpopKey()
+        ) { refreshToken, scope in
+            var renewed = credential
+            // An answer without a refresh token keeps the old one (RFC 6749 section 6).
+            renewed.value = refreshToken ?? credential.value
+            renewed.scope = scope ?? credential.scope
+            try await keep(renewed)
+        }
+    }
+
+    func revoke(_ credential: Credential, of id: AccountID) async throws {
+        try await provider(for: credential).revoke(credential.value, hint: "refresh_token")
+    }
+
+    private func provider(for credential: Credential) -> OpenIDProvider {
+        credential.clientSecret.map(confidential) ?? provider
+    }
+}
+
+extension Credential {
+    /// The key that the tokens are bound to; nil when they are not.
+    func dpopKey() throws -> DPoPKey? {
+        guard let proofKey else { return nil }
+        do {
+            return try DPoPKey(rawRepresentation: proofKey)
+        } catch {
+            throw VaultError(
+                .storeCorrupt, "The stored key that the tokens are bound to is damaged.", underlying: error)
+        }
+    }
+}

@@ -1,0 +1,36 @@
+internal import OpenIDConnect
+internal import Synchronization
+internal import VaultHTTP
+
+/// The OpenID providers in use. Each is made once, as it keeps what the provider published of itself.
+final class Providers: Sendable {
+    private struct Client: Hashable {
+        let issuer: String
+        let id: String
+        let secret: String?
+    }
+
+    private let known = Mutex<[Client: OpenIDProvider]>([:])
+    private let usesDPoP: Bool
+    private let transport: any HTTPTransport
+    private let clock: any WallClock
+
+    init(usesDPoP: Bool, transport: any HTTPTransport, clock: any WallClock) {
+        self.usesDPoP = usesDPoP
+        self.transport = transport
+        self.clock = clock
+    }
+
+    /// The provider as seen by a client, with its secret if it has one.
+    func provider(issuer: String, clientID: String, clientSecret: String? = nil) -> OpenIDProvider {
+        known.withLock { known in
+            let client = Client(issuer: issuer, id: clientID, secret: clientSecret)
+            if let provider = known[client] { return provider }
+            let provider = OpenIDProvider(
+                issuer: issuer, clientID: clientID, clientSecret: clientSecret, usesDPoP: usesDPoP,
+                transport: transport, clock: clock)
+            known[client] = provider
+            return provider
+        }
+    }
+}

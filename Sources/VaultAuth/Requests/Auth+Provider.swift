@@ -1,0 +1,67 @@
+public import OpenIDConnect
+internal import VaultStorage
+
+// What else the provider offers to whoever is logged in.
+extension Auth {
+    /// What the provider's UserInfo endpoint says of whoever is logged in now (OpenID Connect Core section 5.3), or the
+    /// backend's likewise. It is checked that it is about the same person.
+    ///
+    /// - Throws: ``VaultError``: `notLoggedIn`, `tokenInvalid` when it is about another person, `configurationInvalid`
+    ///   when there is no such endpoint, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` throws.
+    public func userInfo() async throws -> UserInfo {
+        let (issuer, id) = try currentIssuer()
+        let token = try await accessToken()
+        return try await converting {
+            if let backend = issuer as? any PersonSource {
+                let user = try await backend.person(accessToken: token.value)
+                try user.require(id)
+                return UserInfo(user)
+            }
+            let key = token.tokenType.lowercased() == "dpop" ? try await proofKey() : nil
+            return try await Self.openIDProvider(issuer).userinfo(
+                accessToken: token.value, subject: id.subject, dpopKey: key)
+        }
+    }
+
+    /// The address that ends the person's session at the provider, to be opened in the browser (OpenID Connect
+    /// RP-Initiated Logout section 2). It ends no session here, and revokes nothing: call ``logout()`` as well.
+    ///
+    /// - Parameters:
+    ///   - redirectURI: where the provider sends the browser afterwards, as registered there; nil to stay there.
+    ///   - state: comes back with that redirect.
+    /// - Throws: ``VaultError``: `notLoggedIn`, `configurationInvalid` when the provider has no such address.
+    public func providerLogoutURL(redirectURI: String? = nil, state: String? = nil) async throws -> String {
+        let provider = try Self.openIDProvider(currentIssuer().issuer)
+        let hint = try await refreshToken.idToken
+        return try await converting {
+            try await provider.logoutURL(
+                idTokenHint: hint, postLogoutRedirectURI: redirectURI, state: state)
+        }
+    }
+
+    /// What the provider of the settings offers.
+    ///
+    /// - Throws: ``VaultError``: `configurationInvalid` and `identityProviderUnavailable` with its kin.
+    package func providerMetadata() async throws -> ProviderMetadata {
+        try await converting {
+            try await providers.provider(issuer: settings?.issuer ?? "", clientID: settings?.clientID ?? "")
+                .completeMetadata()
+        }
+    }
+
+    /// What issued the tokens of whoever is logged in, and who that is.
+    private func currentIssuer() throws -> (issuer: any TokenIssuer, id: AccountID) {
+        switch state {
+        case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        case .unstored(let token): (try issuer(IssuerKey(token)), token.account)
+        case .open(let session): (try issuer(session.issuerKey), session.id)
+        }
+    }
+
+    private static func openIDProvider(_ issuer: any TokenIssuer) throws -> OpenIDProvider {
+        guard let issuer = issuer as? OpenIDConnectIssuer else {
+            throw VaultError(.configurationInvalid, "This account does not sign in at an OpenID provider.")
+        }
+        return issuer.provider
+    }
+}

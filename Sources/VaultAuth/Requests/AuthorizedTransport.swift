@@ -1,0 +1,150 @@
+internal import Foundation
+public import HTTPTypes
+internal import OpenIDConnect
+internal import Synchronization
+public import VaultHTTP
+
+/// Sends requests in the name of whoever is logged in: with an access token that is renewed ahead of its end, and once
+/// more when the server does not take it. However many requests meet a 401 at the same time, the provider is asked once.
+///
+/// The token goes to the given origins and to no other: a request to another one is sent without it. Redirects are not
+/// followed, so a token cannot follow them either. A request that the server did not accept (401, or in GraphQL's way in
+/// a 200) is sent a second time with another token, and not again. Tokens that are bound to a key (RFC 9449) are sent
+/// with a proof.
+///
+/// ```swift
+/// let api = try vault.auth.authorizedTransport(for: ["https://api.example.com"])
+/// let answer = try await api.send(request, body: [], limits: HTTPLimits()).requireSuccess()
+/// ```
+public struct AuthorizedTransport: HTTPTransport {
+    let auth: Auth
+    let origins: Set<Origin>
+    let base: any HTTPTransport
+    let leeway: Duration
+    /// The last nonce that each origin gave for proofs.
+    private let nonces = Nonces()
+
+    init(auth: Auth, origins: Set<Origin>, base: any HTTPTransport, leeway: Duration) {
+        self.auth = auth
+        self.origins = origins
+        self.base = base
+        self.leeway = leeway
+    }
+
+    /// Sends `request` with a token, and returns the whole answer, whatever its status.
+    ///
+    /// - Throws: `HTTPError` for the request itself; ``VaultError`` when there is no token for it: `notLoggedIn`,
+    ///   `refreshTokenExpired` or `refreshInterrupted` (the session is over: sign in again),
+    ///   `identityProviderUnavailable` and its kin (try again later).
+    public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+        guard let origin = Origin(of: request), origins.contains(origin) else {
+            return try await base.send(request, body: body, limits: limits)
+        }
+        let token = try await auth.accessToken(minimumValidity: leeway)
+        let answer = try await send(request, to: origin, with: token, body: body, limits: limits)
+        guard answer.isUnauthenticated else { return answer }
+        let other = try await auth.accessToken(replacing: token)
+        return try await send(request, to: origin, with: other, body: body, limits: limits)
+    }
+
+    private func send(
+        _ request: HTTPRequest, to origin: Origin, with token: AccessToken, body: [UInt8], limits: HTTPLimits
+    ) async throws -> HTTPAnswer {
+        var request = request
+        guard token.tokenType.lowercased() == "dpop" else {
+            request.headerFields[.authorization] = "Bearer \(token.value)"
+            return try await base.send(request, body: body, limits: limits)
+        }
+        request.headerFields[.authorization] = "DPoP \(token.value)"
+        let nonce = nonces[origin]
+        request.headerFields[.dpop] = try await proof(of: request, token, nonce: nonce)
+        let answer = try await base.send(request, body: body, limits: limits)
+        guard let newer = answer.headerFields[.dpopNonce] else { return answer }
+        nonces[origin] = newer
+        // Only now is the nonce known that the server wants (RFC 9449 section 9): nothing was done yet.
+        guard answer.status.code == 401, newer != nonce,
+            answer.headerFields[.wwwAuthenticate]?.contains("use_dpop_nonce") == true
+        else { return answer }
+        request.headerFields[.dpop] = try await proof(of: request, token, nonce: newer)
+        return try await base.send(request, body: body, limits: limits)
+    }
+
+    private func proof(of request: HTTPRequest, _ token: AccessToken, nonce: String?) async throws -> String {
+        let url = "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "/")"
+        return try await auth.proof(
+            method: request.method.rawValue, url: url, accessToken: token, nonce: nonce)
+    }
+
+    private final class Nonces: Sendable {
+        private let state = Mutex<[Origin: String]>([:])
+
+        subscript(origin: Origin) -> String? {
+            get { state.withLock { $0[origin] } }
+            set { state.withLock { $0[origin] = newValue } }
+        }
+    }
+}
+
+extension Auth {
+    /// A transport that sends requests in the name of whoever is logged in.
+    ///
+    /// - Parameters:
+    ///   - origins: where the access token may be sent: URLs, of which scheme, host and port count.
+    ///   - leeway: a token that ends within this time is renewed before it is used. 60 seconds.
+    ///   - base: what carries the requests; nil for the vault's own transport.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` when one of the origins is none, or plain `http:` to
+    ///   another machine.
+    public nonisolated func authorizedTransport(
+        for origins: [String], leeway: Duration = .seconds(60), over base: (any HTTPTransport)? = nil
+    ) throws -> AuthorizedTransport {
+        let known = try origins.map { text in
+            guard let origin = Origin(text),
+                origin.scheme == "https" || origin.scheme == "http" && LoopbackAddress.isLoopback(host: origin.host)
+            else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "An access token cannot be sent to \(text): it needs https (plain http only works on this machine)."
+                )
+            }
+            return origin
+        }
+        return AuthorizedTransport(auth: self, origins: Set(known), base: base ?? transport, leeway: leeway)
+    }
+
+    /// A proof that whoever uses the access token holds the key that it is bound to (RFC 9449 section 4).
+    ///
+    /// - Parameters:
+    ///   - method: the HTTP method of the request that it is for.
+    ///   - url: the request's URL; query and fragment do not count.
+    ///   - nonce: what the server demanded last, if it did.
+    /// - Returns: the value of the header field `DPoP`.
+    /// - Throws: ``VaultError``: `notLoggedIn`, and `configurationInvalid` when the tokens are not bound to a key.
+    public func proof(
+        method: String, url: String, accessToken: AccessToken, nonce: String? = nil
+    ) async throws -> String {
+        guard let key = try await proofKey() else {
+            throw VaultError(.configurationInvalid, "The access token is not bound to a key.")
+        }
+        return try await converting {
+            try key.proof(
+                method: method, url: url, accessToken: accessToken.value, nonce: nonce, at: accounts.clock.now)
+        }
+    }
+}
+
+extension Auth {
+    /// The key that the tokens of whoever is logged in are bound to; nil when they are not.
+    func proofKey() async throws -> DPoPKey? {
+        switch state {
+        case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        case .unstored(let token): try token.credential.dpopKey()
+        case .open(let session): try await session.dpopKey()
+        }
+    }
+}
+
+extension HTTPField.Name {
+    // Both are valid names, which is all that the initialiser looks at.
+    static var dpop: Self { Self("DPoP") ?? .authorization }
+    static var dpopNonce: Self { Self("DPoP-Nonce") ?? .authorization }
+}

@@ -1,0 +1,152 @@
+internal import Foundation
+internal import OpenIDConnect
+internal import VaultStorage
+
+/// Exchanges the stored refresh token for new tokens so that none is ever lost: marked before the provider is called,
+/// durable before anyone sees the new access token, and one at a time across threads and processes.
+struct RefreshTransaction: Sendable {
+    let id: AccountID
+    let vaultKey: VaultKey
+    let store: any SecureStore
+    let issuer: any TokenIssuer
+    let clock: any WallClock
+
+    /// What a refresh got from the provider but could not store. It is sealed already.
+    struct Uncommitted: Error {
+        /// The sealed refresh token that was exchanged. If something else is stored by now, this is out of date.
+        let replaces: [UInt8]
+        let changes: [StoreChange]
+        let cause: any Error
+    }
+
+    /// What a caller asks for.
+    struct Request: Sendable {
+        /// Refresh also when the token at hand is still good, unless somebody refreshed since `at`.
+        var force = false
+        /// How long the token has to be good for.
+        var minimumValidity: Duration
+        /// The value of a token that a resource server refused: any other will do.
+        var rejected: String?
+        /// When it was asked for.
+        var at: Date
+
+        /// Whether a token is good enough.
+        func accepts(_ token: AccessToken, now: Date) -> Bool {
+            token.value != rejected && token.isValid(for: minimumValidity, at: now)
+        }
+
+        /// Whether the result of this request is good enough for `other`, too. Without force it may come from the store.
+        func covers(_ other: Request) -> Bool {
+            force
+                || !other.force && other.minimumValidity <= minimumValidity
+                    && (other.rejected == nil || other.rejected == rejected)
+        }
+    }
+
+    /// - Parameter uncommitted: what an earlier run could not store; it is stored first.
+    /// - Returns: the token, and whether the provider was asked for it.
+    func run(_ request: Request, uncommitted: Uncommitted? = nil) async throws -> (token: AccessToken, isNew: Bool) {
+        try await store.withLock(on: id) {
+            if let uncommitted, try await store.item(.refreshToken, of: id) == uncommitted.replaces {
+                try await commit(uncommitted.changes, replacing: uncommitted.replaces)
+            }
+            let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
+            let now = clock.now
+            if let token = try await items.accessToken(), request.accepts(token, now: now),
+                // The clock may have been put back: what comes from the future says nothing of who was faster.
+                !request.force || token.obtainedAt > request.at && token.obtainedAt <= now
+            {
+                return (token, false)  // somebody was faster while we waited for the lock
+            }
+            return (try await CriticalSection.run { try await refresh(items) }, true)
+        }
+    }
+
+    private func refresh(_ items: TokenItems) async throws -> AccessToken {
+        guard let account = try await store.account(id) else {
+            throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
+        }
+        guard let stored = try await stored(items) else {
+            throw VaultError(
+                .notLoggedIn,
+                "\(account.displayName) was logged out everywhere, and no refresh token is left. Register again.")
+        }
+        let wasInterrupted = account.refreshStartedAt != nil
+        try await store.apply([.beginRefresh(clock.now)], to: id)
+        FaultPoint.refreshMarked.reach()
+        do {
+            return try await exchange(stored, items)
+        } catch let error as OpenIDConnectError where error.code == .invalidGrant {
+            // Once more, when the stored token meanwhile is another one.
+            if let current = try await self.stored(items), current.credential.value != stored.credential.value {
+                do { return try await exchange(current, items) } catch {
+                    throw await refused(error, account: account, wasInterrupted: wasInterrupted)
+                }
+            }
+            throw await refused(error, account: account, wasInterrupted: wasInterrupted)
+        } catch {
+            throw await refused(error, account: account, wasInterrupted: wasInterrupted)
+        }
+    }
+
+    /// The credential, and the bytes that it is stored as.
+    private typealias Stored = (credential: Credential, sealed: [UInt8])
+
+    private func stored(_ items: TokenItems) async throws -> Stored? {
+        guard let sealed = try await store.item(.refreshToken, of: id), let credential = try await items.credential()
+        else {
+            return nil
+        }
+        return (credential, sealed)
+    }
+
+    /// Asks the issuer, and stores what it answers: the credential at once, as the old one may be dead now, and the rest
+    /// when it has passed the checks, which may take time or fail.
+    private func exchange(_ stored: Stored, _ items: TokenItems) async throws -> AccessToken {
+        let tokens = try await issuer.renew(stored.credential, of: id) { credential in
+            FaultPoint.refreshAnswered.reach()
+            try await commit([try items.put(credential), .endRefresh], replacing: stored.sealed)
+            FaultPoint.refreshCommitted.reach()
+        }
+        let accessToken = AccessToken(
+            value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt,
+            scope: tokens.scope ?? stored.credential.scope, obtainedAt: clock.now)
+        var changes = [try items.put(accessToken)]
+        if let idToken = tokens.idToken {
+            changes += [try items.put(claimsJSON: idToken.claimsJSON), try items.put(idToken: idToken.encoded)]
+        }
+        // Only a copy for the next start: the credential is safe, and the access token good without it.
+        try? await store.apply(changes, to: id)
+        return accessToken
+    }
+
+    private func commit(_ changes: [StoreChange], replacing: [UInt8]) async throws {
+        do {
+            try await store.apply(changes, to: id)
+        } catch {
+            throw Uncommitted(replaces: replacing, changes: changes, cause: error)
+        }
+    }
+
+    /// Decides what a failed exchange means. The stored token stays in any case. The mark goes only when it is certain
+    /// that the provider did not carry the request out, or that it refused it.
+    private func refused(_ error: any Error, account: Account, wasInterrupted: Bool) async -> any Error {
+        guard let error = error as? OpenIDConnectError else { return error }
+        let isSettled = error.code == .invalidGrant || error.code == .refused || !error.mayHaveBeenProcessed
+        if isSettled && !wasInterrupted {
+            // If this fails, the mark stays, and a later refusal is called an interruption: still true enough.
+            try? await store.apply([.endRefresh], to: id)
+        }
+        guard error.code == .invalidGrant else { return VaultError.converting(error) }
+        if wasInterrupted {
+            return VaultError(
+                .refreshInterrupted,
+                "An earlier refresh for \(account.displayName) was cut off, and the identity provider does not take the stored token any more. Register again.",
+                underlying: error)
+        }
+        return VaultError(
+            .refreshTokenExpired,
+            "The identity provider does not take the refresh token of \(account.displayName) any more: it expired or was revoked. Register again.",
+            underlying: error)
+    }
+}

@@ -1,0 +1,211 @@
+internal import Foundation
+internal import OpenIDConnect
+internal import Synchronization
+public import VaultStorage
+
+/// An open account: its vault key in guarded memory, and its live tokens.
+public actor Session {
+    /// Whose session this is.
+    public nonisolated let id: AccountID
+    private var vaultKey: VaultKey?
+    private var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
+    private var uncommitted: RefreshTransaction.Uncommitted?
+    /// Why the session is over, when the provider ended it.
+    private var refusal: VaultError?
+    /// What can be looked at without waiting for the actor's turn. Only the actor writes it.
+    private nonisolated let live = Mutex(Live())
+    private let accounts: Accounts
+    private let issuer: any TokenIssuer
+    nonisolated let issuerKey: IssuerKey
+    private let updates: SessionUpdates
+
+    private struct Live {
+        var isOpen = true
+        /// Nil also while a renewed token waits to be stored: that comes first.
+        var token: AccessToken?
+    }
+
+    /// - Parameter uncommitted: what an earlier session of the account could not store.
+    init(
+        id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, issuerKey: IssuerKey,
+        updates: SessionUpdates, uncommitted: RefreshTransaction.Uncommitted? = nil
+    ) {
+        self.id = id
+        self.vaultKey = vaultKey
+        self.accounts = accounts
+        self.issuer = issuer
+        self.issuerKey = issuerKey
+        self.updates = updates
+        self.uncommitted = uncommitted
+    }
+
+    private nonisolated var clock: any WallClock { accounts.clock }
+
+    /// Whether the vault key is still in memory.
+    public nonisolated var isOpen: Bool { live.withLock { $0.isOpen } }
+
+    // MARK: - Tokens
+
+    /// A valid access token: from memory, from the store, or else fresh from the provider.
+    ///
+    /// Callers that come while a refresh is under way wait for that one. Cancelling one of them does not cancel it.
+    /// When the provider refuses the refresh token for good, the session ends.
+    ///
+    /// - Parameters:
+    ///   - forceRefresh: ask the provider also when the token at hand is still valid.
+    ///   - minimumValidity: how long the token has to be valid at least. 60 seconds.
+    /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `refreshTokenExpired` or
+    ///   `refreshInterrupted` (register again), `identityProviderUnavailable` and its kin (try again later).
+    public nonisolated func accessToken(
+        forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
+    ) async throws -> AccessToken {
+        let now = clock.now
+        if !forceRefresh, let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: now) {
+            return token
+        }
+        return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: now))
+    }
+
+    /// Another access token than one that a resource server refused with 401, although it was valid by its expiry.
+    ///
+    /// However many callers come with the same refused token, the provider is asked once.
+    ///
+    /// - Throws: as ``accessToken(forceRefresh:minimumValidity:)``.
+    public func accessToken(
+        replacing refused: AccessToken, minimumValidity: Duration = .seconds(60)
+    ) async throws -> AccessToken {
+        try await accessToken(.init(minimumValidity: minimumValidity, rejected: refused.value, at: clock.now))
+    }
+
+    private func accessToken(_ request: RefreshTransaction.Request) async throws -> AccessToken {
+        while let refreshing, !refreshing.request.covers(request) { _ = await refreshing.task.result }
+        guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
+        if !request.force, let token = live.withLock({ $0.token }), request.accepts(token, now: request.at) {
+            return token
+        }
+        let task = refreshing?.task ?? startRefresh(vaultKey, request)
+        do {
+            return try await task.value
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    private func startRefresh(
+        _ vaultKey: VaultKey, _ request: RefreshTransaction.Request
+    ) -> Task<AccessToken, any Error> {
+        let transaction = RefreshTransaction(
+            id: id, vaultKey: vaultKey, store: accounts.store, issuer: issuer, clock: clock)
+        let pending = uncommitted
+        let task = Task {
+            let result: Result<(token: AccessToken, isNew: Bool), any Error>
+            do {
+                result = .success(try await transaction.run(request, uncommitted: pending))
+            } catch {
+                result = .failure(error)
+            }
+            return try finishRefresh(result)
+        }
+        refreshing = (request, task)
+        return task
+    }
+
+    private func finishRefresh(_ result: Result<(token: AccessToken, isNew: Bool), any Error>) throws -> AccessToken {
+        refreshing = nil
+        do {
+            let (token, isNew) = try result.get()
+            uncommitted = nil
+            if vaultKey != nil {
+                live.withLock { $0.token = token }
+                if isNew { updates.send(.init(.refreshed, id)) }
+            }
+            return token
+        } catch let error as RefreshTransaction.Uncommitted {
+            uncommitted = error
+            live.withLock { $0.token = nil }
+            throw failed(
+                VaultError(
+                    .storeUnreadable,
+                    "The identity provider renewed the token, but it could not be stored. This program still holds it: mend the cause and ask again before it ends, or register again afterwards.",
+                    underlying: error.cause))
+        } catch {
+            throw failed(error)
+        }
+    }
+
+    /// Tells of a failed refresh, and ends the session when the provider refused for good.
+    private func failed(_ error: any Error) -> any Error {
+        guard let error = VaultError.converting(error) as? VaultError, vaultKey != nil else { return error }
+        if error.code == .refreshTokenExpired || error.code == .refreshInterrupted {
+            refusal = error
+            lock(.loggedOut, reason: .refused, error: error)
+        } else {
+            updates.send(.init(.refreshFailed, id, error: error))
+        }
+        return error
+    }
+
+    /// The refresh token as it is stored now.
+    ///
+    /// - Throws: ``VaultError`` with code `notLoggedIn` (also when none is stored any more) or `storeCorrupt`.
+    public func refreshToken() async throws -> RefreshToken {
+        guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
+        do {
+            return try await accounts.refreshToken(of: id, vaultKey: vaultKey)
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// The key that the tokens are bound to (RFC 9449); nil when they are not.
+    func dpopKey() async throws -> DPoPKey? { try await refreshToken().credential.dpopKey() }
+
+    /// Stores what an app got elsewhere in place of the credential and access token here: both, or neither.
+    func replace(_ credential: Credential, _ accessToken: AccessToken) async throws {
+        guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
+        let items = TokenItems(store: accounts.store, id: id, vaultKey: vaultKey)
+        let changes = [try items.put(credential), try items.put(accessToken), .endRefresh]
+        try await accounts.store.withLock(on: id) { [accounts, id] in try await accounts.store.apply(changes, to: id) }
+        uncommitted = nil
+        if self.vaultKey != nil { live.withLock { $0.token = accessToken } }
+    }
+
+    // MARK: - The end
+
+    /// Forgets the vault key and the tokens: the account can be opened again. A refresh under way still stores what it
+    /// gets.
+    public func lock() { lock(.locked, reason: .requested) }
+
+    /// - Parameters:
+    ///   - event: `locked` or `loggedOut`; told to the listeners, unless the session was over already.
+    ///   - reason: why.
+    func lock(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError? = nil) {
+        guard vaultKey != nil else { return }
+        vaultKey = nil
+        live.withLock { $0 = Live(isOpen: false) }
+        updates.send(.init(event, id, reason: reason, error: error))
+    }
+
+    // MARK: - What could not be stored
+
+    /// Whether this process holds a renewed token that could not be stored. The next ``accessToken(forceRefresh:minimumValidity:)``
+    /// stores it first.
+    public var holdsUnstoredToken: Bool { uncommitted != nil }
+
+    /// Returns when no refresh is under way (any more).
+    func refreshEnded() async {
+        while let refreshing { _ = await refreshing.task.result }
+    }
+
+    /// Gives away what could not be stored, for the account's next session. It is sealed.
+    func takeUncommitted() -> RefreshTransaction.Uncommitted? {
+        defer { uncommitted = nil }
+        return uncommitted
+    }
+
+    /// Takes over what an earlier session of the account could not store.
+    func adopt(_ rest: RefreshTransaction.Uncommitted) {
+        uncommitted = uncommitted ?? rest
+        live.withLock { $0.token = nil }
+    }
+}

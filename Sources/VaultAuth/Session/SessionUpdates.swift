@@ -1,0 +1,84 @@
+internal import Synchronization
+public import VaultStorage
+
+/// Something that happened to a session, for whoever shows or depends on it.
+public struct SessionUpdate: Sendable {
+    /// What happened. New ones may be added, so a `switch` over them needs a `default`.
+    public struct Event: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+        /// Somebody logged in, or opened the account again.
+        public static let loggedIn = Event(description: "logged in")
+        /// There is a new access token from the provider.
+        public static let refreshed = Event(description: "refreshed")
+        /// Keys and tokens left the memory; the account can be opened again.
+        public static let locked = Event(description: "locked")
+        /// The session is over. See ``SessionUpdate/reason``.
+        public static let loggedOut = Event(description: "logged out")
+        /// A refresh did not succeed, and the session goes on. See ``SessionUpdate/error``.
+        public static let refreshFailed = Event(description: "refresh failed")
+    }
+
+    /// Why a session was locked or ended. New ones may be added, so a `switch` over them needs a `default`.
+    public struct Reason: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+        /// The app or the person asked for it.
+        public static let requested = Reason(description: "requested")
+        /// The refresh token was revoked as well.
+        public static let everywhere = Reason(description: "everywhere")
+        /// The account was deleted.
+        public static let deleted = Reason(description: "deleted")
+        /// Another login took its place.
+        public static let replaced = Reason(description: "replaced")
+        /// The provider no longer takes the refresh token. See ``SessionUpdate/error``.
+        public static let refused = Reason(description: "refused")
+        /// It was in the background for too long.
+        public static let backgroundTimeout = Reason(description: "background timeout")
+    }
+
+    public let account: AccountID
+    public let event: Event
+    /// With `locked` and `loggedOut`.
+    public let reason: Reason?
+    /// With `refreshFailed`, and with `loggedOut` when the provider refused.
+    public let error: VaultError?
+
+    init(_ event: Event, _ account: AccountID, reason: Reason? = nil, error: VaultError? = nil) {
+        self.account = account
+        self.event = event
+        self.reason = reason
+        self.error = error
+    }
+}
+
+/// Hands every update to every listener. A slow listener finds what it missed in its own queue, and holds up nobody.
+final class SessionUpdates: Sendable {
+    private struct State {
+        var listeners: [Int: AsyncStream<SessionUpdate>.Continuation] = [:]
+        var nextID = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// A new listener, who gets every update from now on.
+    func stream() -> AsyncStream<SessionUpdate> {
+        let (stream, continuation) = AsyncStream.makeStream(of: SessionUpdate.self, bufferingPolicy: .unbounded)
+        let id = state.withLock { state in
+            state.nextID += 1
+            state.listeners[state.nextID] = continuation
+            return state.nextID
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { $0.listeners[id] = nil }
+        }
+        return stream
+    }
+
+    func send(_ update: SessionUpdate) {
+        // Inside the lock, so that all listeners see the same order. Yielding only puts it into their queues.
+        state.withLock { for listener in $0.listeners.values { listener.yield(update) } }
+    }
+
+    deinit {
+        state.withLock { for listener in $0.listeners.values { listener.finish() } }
+    }
+}

@@ -1,0 +1,37 @@
+internal import OpenIDConnect
+
+/// Signs in at an OpenID provider in the browser: authorization code with PKCE (RFC 8252).
+public struct BrowserSignIn: SignIn {
+    let userAgent: any UserAgent
+    let delivery: RedirectDelivery
+    let opensAtOnce: Bool
+
+    /// - Parameters:
+    ///   - userAgent: shows the login to the person.
+    ///   - delivery: how the redirect comes back.
+    ///   - opensAtOnce: whether the address is opened within a few seconds. An address that a person has to copy would
+    ///     run out too early if the request were pushed (RFC 9126), so it is not then, unless the provider insists.
+    public init(
+        using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic, opensAtOnce: Bool = true
+    ) {
+        self.userAgent = userAgent
+        self.delivery = delivery
+        self.opensAtOnce = opensAtOnce && !delivery.isPasted
+    }
+
+    public func run(in context: SignInContext) async throws -> RefreshToken {
+        let (receiver, client) = try await context.receiverAndClient(for: delivery)
+        let provider = context.provider(client)
+        let request: AuthorizationRequest
+        do {
+            request = try await provider.authorizationRequest(
+                redirectURI: receiver.redirectURI, scopes: context.settings.scopes, mayPush: opensAtOnce)
+        } catch {
+            await receiver.stop()
+            throw error
+        }
+        return try await receiver.finish(opening: request.url, with: userAgent) { redirect in
+            try RefreshToken(try await provider.redeem(request, callback: redirect), client: client, in: context)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+public import OpenIDConnect
+
+/// Signs in at an OpenID provider on another device: the person types a short code there (RFC 8628).
+public struct DeviceSignIn: SignIn {
+    let show: @Sendable (DeviceAuthorization) async throws -> Void
+
+    /// - Parameter show: shows the person the code and where to type it. The wait begins when it returns.
+    public init(show: @escaping @Sendable (DeviceAuthorization) async throws -> Void) {
+        self.show = show
+    }
+
+    public func run(in context: SignInContext) async throws -> RefreshToken {
+        let client = try await context.client()
+        let provider = context.provider(client)
+        let device = try await provider.authorizeDevice(scopes: context.settings.scopes)
+        try await show(device)
+        return try RefreshToken(try await provider.redeem(device), client: client, in: context)
+    }
+}

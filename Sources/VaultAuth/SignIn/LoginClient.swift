@@ -1,0 +1,111 @@
+internal import Foundation
+internal import OpenIDConnect
+internal import VaultStorage
+
+/// The client that a login at an OpenID provider uses: the configured one, or one that was registered (RFC 7591).
+struct LoginClient: Sendable {
+    let id: String
+    /// Only of a client that was registered for this login alone.
+    var secret: String?
+
+    /// A client that was registered before, as it is stored for its issuer.
+    struct Record: Codable {
+        let clientID: String
+        let redirectURI: String
+        let registeredAt: Date
+
+        var port: Int? { URLComponents(string: redirectURI)?.port }
+    }
+}
+
+extension SignInContext {
+    func provider(_ client: LoginClient) -> OpenIDProvider { provider(client.id, client.secret) }
+
+    /// A receiver of the redirect, and a client that may send the browser there.
+    func receiverAndClient(for delivery: RedirectDelivery) async throws -> (any RedirectReceiver, LoginClient) {
+        if let id = settings.clientID, !id.isEmpty {
+            return (try await receiver(for: delivery), LoginClient(id: id))
+        }
+        // A provider may insist on the very port that the client was registered with.
+        if let known = try await registeredClient(),
+            let receiver = try? await receiver(for: delivery, port: known.port)
+        {
+            if receiver.redirectURI == known.redirectURI { return (receiver, LoginClient(id: known.clientID)) }
+            await receiver.stop()
+        }
+        let receiver = try await receiver(for: delivery)
+        do {
+            return (receiver, try await register(redirectURI: receiver.redirectURI))
+        } catch {
+            await receiver.stop()
+            throw error
+        }
+    }
+
+    /// A client for a login without a redirect.
+    func client() async throws -> LoginClient {
+        if let id = settings.clientID, !id.isEmpty { return LoginClient(id: id) }
+        if let known = try await registeredClient() { return LoginClient(id: known.clientID) }
+        return try await register(redirectURI: settings.redirectURI ?? "http://127.0.0.1/callback")
+    }
+
+    private var recordName: String { "client \(settings.issuer)" }
+
+    private func registeredClient() async throws -> LoginClient.Record? {
+        guard !settings.registersAnew else { return nil }
+        return try await store.withRecord(recordName) { bytes in
+            // A record that cannot be read is no reason to fail: a client can be registered again.
+            bytes.flatMap { try? JSONDecoder().decode(LoginClient.Record.self, from: Data($0)) }
+        }
+    }
+
+    private func register(redirectURI: String) async throws -> LoginClient {
+        let registered: RegisteredClient
+        do {
+            registered = try await provider("", nil).registerClient(
+                ClientMetadata(name: settings.clientName, redirectURIs: [redirectURI], scopes: settings.scopes))
+        } catch let error as OpenIDConnectError where [.unsupported, .refused].contains(error.code) {
+            throw VaultError(
+                .configurationInvalid,
+                "No client id is set, and the identity provider registers no client for this program. \(error.description) Register a public client there yourself, and set its client id.",
+                underlying: error)
+        }
+        guard registered.clientSecret == nil else {
+            // The secret will be sealed with the account's token, where no other account can read it.
+            return LoginClient(id: registered.clientID, secret: registered.clientSecret)
+        }
+        let record = LoginClient.Record(
+            clientID: registered.clientID, redirectURI: redirectURI, registeredAt: clock.now)
+        let bytes = Array(try JSONEncoder().encode(record))
+        try await store.withRecord(recordName) { $0 = bytes }
+        return LoginClient(id: registered.clientID)
+    }
+}
+
+extension RefreshToken {
+    /// What an OpenID provider gave at a login.
+    init(_ tokens: TokenSet, client: LoginClient, in context: SignInContext) throws {
+        guard let idToken = tokens.idToken else {
+            throw VaultError(.tokenInvalid, "The identity provider sent no ID token.")
+        }
+        guard let refreshToken = tokens.refreshToken else {
+            let granted = tokens.scope.map { " Granted was: \($0)." } ?? ""
+            throw VaultError(
+                .configurationInvalid,
+                "The identity provider sent no refresh token. Asked was: \(context.settings.scopes.joined(separator: " ")).\(granted) Most providers need the scope offline_access, and the client \(client.id) has to be allowed refresh tokens (grant type refresh_token)."
+            )
+        }
+        self.init(
+            Credential(
+                value: refreshToken, scope: tokens.scope, clientSecret: client.secret,
+                proofKey: tokens.dpopKey?.rawRepresentation),
+            account: AccountID(issuer: context.settings.issuer, subject: idToken.subject), clientID: client.id,
+            identity: .init(
+                email: idToken.email, preferredUsername: idToken.preferredUsername, name: idToken.name,
+                claimsJSON: idToken.claimsJSON),
+            accessToken: AccessToken(
+                value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt,
+                scope: tokens.scope, obtainedAt: context.clock.now),
+            idToken: idToken.encoded)
+    }
+}

@@ -1,0 +1,169 @@
+internal import Foundation
+internal import OpenIDConnect
+internal import VaultHTTP
+
+/// How the browser's redirect comes back to this program.
+public enum RedirectDelivery: Sendable {
+    /// To a port of this machine that the program listens on, or with a redirect URI of the app's own by
+    /// ``Auth/handleRedirect(url:)``.
+    case automatic
+    /// The person copies the address that the browser ends at, from any machine. The closure asks for it, and is called
+    /// again, with what was wrong, when the address belongs to another login.
+    case pasted(@Sendable (_ objection: VaultError?) async throws -> String)
+
+    /// Whether the address to open goes to another machine, which takes time.
+    var isPasted: Bool { if case .pasted = self { true } else { false } }
+}
+
+/// Waits for the redirect that ends a login in the browser (RFC 8252 section 7).
+protocol RedirectReceiver: Sendable {
+    /// Where the browser is to be sent, exactly as the provider is told.
+    var redirectURI: String { get }
+
+    /// Hands the redirect (its URL, or path and query) to `finish`, and shows the person how that went.
+    func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R
+
+    /// Stops waiting.
+    func stop() async
+}
+
+extension RedirectReceiver {
+    /// Shows `url` to the person while `finish` waits for the redirect. Whichever of the two fails first ends both.
+    func finish<R: Sendable>(
+        opening url: String, with userAgent: any UserAgent, _ finish: @escaping @Sendable (String) async throws -> R
+    ) async throws -> R {
+        do {
+            let result = try await withThrowingTaskGroup(of: R?.self) { group in
+                group.addTask {
+                    try await userAgent.open(url)
+                    return nil
+                }
+                group.addTask { try await receive(finish) }
+                defer { group.cancelAll() }
+                while let result = try await group.next() {
+                    if let result { return result }
+                }
+                throw CancellationError()
+            }
+            await stop()
+            return result
+        } catch {
+            await stop()
+            throw error
+        }
+    }
+}
+
+/// A redirect to a port of this machine.
+struct LoopbackReceiver: RedirectReceiver {
+    /// How long the person may take.
+    static let patience = Duration.seconds(300)
+
+    let redirectURI: String
+    private let listener: LoopbackListener
+
+    init(_ redirect: LoopbackRedirect) async throws {
+        do {
+            listener = try await LoopbackListener.start(port: redirect.port ?? 0, path: redirect.path)
+        } catch let error as LoopbackListenerError {
+            throw VaultError(
+                .configurationInvalid,
+                "The redirect address on port \(redirect.port ?? 0) cannot be used: \(error) Close the program that has it, or choose another redirect URI.",
+                underlying: error)
+        }
+        redirectURI = redirect.uri(port: listener.port)
+    }
+
+    func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R {
+        let callback = try await listener.waitForCallback(timeout: Self.patience)
+        do {
+            let result = try await finish(callback.target)
+            await callback.respond(CallbackPage.success)
+            return result
+        } catch {
+            let wasDenied = (error as? OpenIDConnectError)?.code == .denied
+            await callback.respond(wasDenied ? CallbackPage.denied : CallbackPage.failure)
+            throw error
+        }
+    }
+
+    func stop() async { await listener.stop() }
+}
+
+/// A redirect that the app receives, or that the person copies.
+struct HandedRedirectReceiver: RedirectReceiver {
+    let redirectURI: String
+    let redirect: @Sendable (_ objection: VaultError?) async throws -> String
+
+    func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R {
+        var objection: VaultError?
+        while true {
+            let address = try await redirect(objection)
+            do {
+                return try await finish(address)
+            } catch let error as OpenIDConnectError where error.code == .stateMismatch {
+                // Of another login, or forged: nothing was sent, and this login can still end well.
+                objection = VaultError(
+                    .tokenInvalid, "That address belongs to another sign-in than this one.", underlying: error)
+            }
+        }
+    }
+
+    func stop() async {}
+}
+
+/// A redirect URI that this program listens on itself (RFC 8252 section 7.3).
+struct LoopbackRedirect {
+    /// nil for any free port.
+    var port: Int?
+    let host: String
+    let path: String
+
+    /// - Parameter redirectURI: nil for `http://127.0.0.1:PORT/callback` with a free port.
+    /// - Returns: nil for a redirect URI of another kind, which the app receives.
+    init?(_ redirectURI: String?) throws {
+        guard let redirectURI else {
+            (port, host, path) = (nil, "127.0.0.1", "/callback")
+            return
+        }
+        guard let parts = URLComponents(string: redirectURI), let scheme = parts.scheme?.lowercased() else {
+            throw VaultError(.configurationInvalid, "The redirect URI is not a URL.")
+        }
+        guard scheme == "http" else { return nil }
+        guard let name = parts.host, ["127.0.0.1", "localhost"].contains(name) else {
+            throw VaultError(.configurationInvalid, "A redirect URI with http has to point to 127.0.0.1 or localhost.")
+        }
+        (port, host, path) = (parts.port, name, parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath)
+    }
+
+    func uri(port: Int) -> String { "http://\(host):\(port)\(path)" }
+}
+
+extension SignInContext {
+    /// A receiver for the redirect URI of the settings.
+    ///
+    /// - Parameter port: the port to listen on where the redirect URI leaves it open; nil for any.
+    func receiver(for delivery: RedirectDelivery, port: Int? = nil) async throws -> any RedirectReceiver {
+        var loopback = try LoopbackRedirect(settings.redirectURI)
+        if case .pasted(let ask) = delivery {
+            // The browser finds nothing there: it is the address that counts.
+            let uri = settings.redirectURI.flatMap { loopback?.port == nil && loopback != nil ? nil : $0 }
+            return HandedRedirectReceiver(
+                redirectURI: uri ?? loopback?.uri(port: port ?? Self.pastedPort) ?? "", redirect: ask)
+        }
+        if var redirect = loopback {
+            redirect.port = redirect.port ?? port
+            loopback = redirect
+            return try await LoopbackReceiver(redirect)
+        }
+        return HandedRedirectReceiver(redirectURI: settings.redirectURI ?? "") { objection in
+            // Nobody is there to be asked again.
+            if let objection { throw objection.underlying ?? objection }
+            guard let url = await appRedirects.first(where: { _ in true }) else { throw CancellationError() }
+            return url
+        }
+    }
+
+    /// Where a browser on another machine is sent when nothing else is said.
+    private static let pastedPort = 8765
+}

@@ -1,0 +1,98 @@
+internal import FoundationEssentials
+internal import HTTPTypes
+
+/// A server's refusal: an answer whose status, or whose GraphQL errors, say that the request failed.
+public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
+    /// The HTTP status.
+    public let status: Int
+    /// What the server says of it: at most 200 characters without control characters, nil when it says nothing.
+    public let message: String?
+
+    public var description: String {
+        message.map { "The server refused the request (HTTP \(status)): \($0)" }
+            ?? "The server refused the request (HTTP \(status))."
+    }
+}
+
+extension HTTPAnswer {
+    /// The answer itself, if it is no error.
+    ///
+    /// - Throws: ``HTTPStatusError`` for a status of 400 and more, and for a GraphQL answer that has errors and no data,
+    ///   which comes with status 200. Its message is the body's `error` (a text, or an object with a `message`),
+    ///   `error_description`, `message`, or the first of its `errors`.
+    public func requireSuccess() throws -> HTTPAnswer {
+        if status.code >= 400 { throw HTTPStatusError(status: status.code, message: errorMembers?.message) }
+        if let errors = errorMembers?.errors, !errors.isEmpty, errorMembers?.hasData == false {
+            throw HTTPStatusError(status: status.code, message: errorMembers?.message)
+        }
+        return self
+    }
+
+    /// Whether the server did not accept who asks: status 401, or a GraphQL answer without data whose errors have the
+    /// code `UNAUTHENTICATED`.
+    package var isUnauthenticated: Bool {
+        if status.code == 401 { return true }
+        guard status.code == 200, let members = errorMembers, members.hasData == false else { return false }
+        return members.errors?.contains { $0.extensions?.code == "UNAUTHENTICATED" } == true
+    }
+
+    private var errorMembers: ErrorMembers? {
+        guard headerFields[.contentType]?.lowercased().contains("json") == true else { return nil }
+        return try? JSONDecoder().decode(ErrorMembers.self, from: Data(body))
+    }
+}
+
+/// What servers tell of an error, in the ways that are common. A member of another kind than expected is left out.
+private struct ErrorMembers: Decodable {
+    struct Item: Decodable {
+        struct Extensions: Decodable {
+            let code: String?
+            init(from decoder: any Decoder) throws {
+                code = try? decoder.container(keyedBy: Key.self).decode(String.self, forKey: "code")
+            }
+        }
+
+        let message: String?
+        let extensions: Extensions?
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Key.self)
+            message = try? members.decode(String.self, forKey: "message")
+            extensions = try? members.decode(Extensions.self, forKey: "extensions")
+        }
+    }
+
+    let errors: [Item]?
+    let hasData: Bool
+    let message: String?
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: Key.self)
+        errors = try? members.decode([Item].self, forKey: "errors")
+        hasData = members.contains("data") && (try? members.decodeNil(forKey: "data")) == false
+        let text =
+            (try? members.decode(String.self, forKey: "error_description"))
+            ?? (try? members.decode(String.self, forKey: "error"))
+            ?? (try? members.decode(Item.self, forKey: "error"))?.message
+            ?? (try? members.decode(String.self, forKey: "message")) ?? errors?.first?.message
+        message = text.flatMap(Self.harmless)
+    }
+
+    private static func harmless(_ text: String) -> String? {
+        let kept = text.unicodeScalars.filter { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+            default: true
+            }
+        }
+        return kept.isEmpty ? nil : String(String.UnicodeScalarView(kept.prefix(200)))
+    }
+
+    struct Key: CodingKey, ExpressibleByStringLiteral {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init(stringLiteral value: String) { stringValue = value }
+        init?(intValue: Int) { nil }
+    }
+}

@@ -1,0 +1,262 @@
+import CredentialVault
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+import VaultHTTP
+import VaultTesting
+
+/// Requests in the name of whoever is logged in.
+@Suite struct AuthorizedTransportTests {
+    private static let origin = "https://api.example.com"
+
+    /// A resource server that takes what a test says, and remembers what it was sent.
+    private final class ResourceServer: HTTPTransport {
+        struct Sent: Sendable {
+            let url: String
+            let authorization: String?
+        }
+
+        private let log = Mutex<[Sent]>([])
+        private let refused = Mutex<Set<String>>([])
+        private let gate: Gate?
+        private let refusal: HTTPAnswer
+
+        init(gate: Gate? = nil, refusal: HTTPAnswer = HTTPAnswer(status: .unauthorized)) {
+            self.gate = gate
+            self.refusal = refusal
+        }
+
+        var sent: [Sent] { log.withLock { $0 } }
+
+        /// From now on this token is not taken.
+        func refuse(_ token: String) { _ = refused.withLock { $0.insert("Bearer \(token)") } }
+
+        func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+            let authorization = request.headerFields[.authorization]
+            log.withLock {
+                $0.append(
+                    Sent(
+                        url: "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "")",
+                        authorization: authorization))
+            }
+            guard let authorization else { return HTTPAnswer(status: .ok) }
+            let isRefused = refused.withLock { $0.contains(authorization) }
+            if isRefused { await gate?.pass() }
+            if isRefused { return refusal }
+            return request.path == "/moved"
+                ? HTTPAnswer(status: .found, headerFields: [.location: "https://elsewhere.example/"])
+                : HTTPAnswer(status: .ok)
+        }
+    }
+
+    /// Lets nobody pass until `count` have come.
+    private actor Gate {
+        private let count: Int
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+
+        init(count: Int) { self.count = count }
+
+        func pass() async {
+            await withCheckedContinuation { continuation in
+                waiting.append(continuation)
+                guard waiting.count == count else { return }
+                for waiter in waiting { waiter.resume() }
+            }
+        }
+    }
+
+    private func request(_ url: String, method: HTTPRequest.Method = .get) throws -> HTTPRequest {
+        HTTPRequest(method: method, url: try #require(URL(string: url)))
+    }
+
+    @Test func `a thousand requests that meet a 401 at once have the token renewed once`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let server = ResourceServer(gate: Gate(count: 1000))
+            server.refuse(try await session.accessToken().value)
+            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let items = try request(Self.origin + "/items")
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<1000 {
+                    group.addTask { try await api.send(items, body: [], limits: HTTPLimits()).status.code }
+                }
+                return try await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
+            }
+            #expect(statuses == [200: 1000])
+            #expect(await bench.refreshes.count == 1)
+            // Each request was sent twice, the second time with the new token.
+            #expect(server.sent.count == 2000)
+            #expect(Set(server.sent.map(\.authorization)).count == 2)
+        }
+    }
+
+    @Test func `a token that is about to end is renewed before it is used`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let old = try await session.accessToken()
+            let server = ResourceServer()
+            let api = try bench.vault.auth.authorizedTransport(
+                for: [Self.origin], leeway: .seconds(100), over: server)
+            let end = try #require(old.expiresAt)
+            bench.clock.advance(by: end.timeIntervalSince(bench.clock.now) - 99)
+            _ = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())
+            #expect(server.sent.map(\.authorization) != ["Bearer \(old.value)"])
+            #expect(server.sent.count == 1)
+            #expect(await bench.refreshes.count == 1)
+        }
+    }
+
+    @Test func `a server that takes no token gets two, and not more`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let server = ResourceServer()
+            server.refuse(try await session.accessToken().value)
+            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            // The new one is refused as well.
+            let updates = bench.vault.auth.sessionUpdates
+            let watcher = Task {
+                for await update in updates where update.event == .refreshed {
+                    server.refuse(try await session.accessToken().value)
+                    return
+                }
+            }
+            _ = try await session.accessToken(forceRefresh: true)
+            _ = try await watcher.value
+            let answer = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())
+            #expect(server.sent.count == 2)
+            #expect(answer.status == .ok)
+            #expect(throws: Never.self) { try answer.requireSuccess() }
+        }
+    }
+
+    @Test(arguments: [
+        "https://api.example.com.evil.example/", "https://evil.example/", "http://api.example.com/",
+        "https://api.example.com:444/", "https://API.example.com@evil.example/",
+    ])
+    func `the token goes to no other origin`(url: String) async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let server = ResourceServer()
+            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            _ = try await api.send(try request(url), body: [], limits: HTTPLimits())
+            #expect(server.sent.map(\.authorization) == [nil])
+        }
+    }
+
+    @Test func `a redirect is handed back, and not followed`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let server = ResourceServer()
+            let api = try bench.vault.auth.authorizedTransport(for: ["HTTPS://api.EXAMPLE.com:443/v1"], over: server)
+            let answer = try await api.send(try request(Self.origin + "/moved"), body: [], limits: HTTPLimits())
+            #expect(answer.status == .found)
+            #expect(server.sent.count == 1)
+            #expect(server.sent.first?.authorization?.hasPrefix("Bearer ") == true)
+        }
+    }
+
+    @Test func `a refused refresh ends the session, an outage does not`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let server = ResourceServer()
+            server.refuse(try await session.accessToken().value)
+            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            await bench.provider.setFault(.status(429), times: 1)
+            let outage = await failure {
+                _ = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())
+            }
+            #expect(outage?.code == .identityProviderUnavailable)
+            #expect(bench.vault.auth.isLoggedIn)
+            try await bench.provider.revokeAllRefreshTokens()
+            for _ in 0..<2 {
+                let refused = await failure {
+                    _ = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())
+                }
+                #expect(refused?.code == .refreshTokenExpired)
+                #expect(!bench.vault.auth.isLoggedIn)
+            }
+            // Nothing was sent for it the second time.
+            #expect(server.sent.count == 2)
+        }
+    }
+
+    @Test func `GraphQL's way of a 401 is one, too`() async throws {
+        let refusal = HTTPAnswer(
+            status: .ok, headerFields: [.contentType: "application/graphql-response+json"],
+            body: Array(#"{"errors":[{"message":"Who?","extensions":{"code":"UNAUTHENTICATED"}}],"data":null}"#.utf8))
+        try await withBench { bench in
+            let session = try await bench.register()
+            let server = ResourceServer(refusal: refusal)
+            server.refuse(try await session.accessToken().value)
+            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let query = try request(Self.origin + "/graphql", method: .post)
+            #expect(try await api.send(query, body: Array("{}".utf8), limits: HTTPLimits()).body == [])
+            #expect(server.sent.count == 2)
+            #expect(await bench.refreshes.count == 1)
+        }
+    }
+
+    @Test func `plain http to another machine is no origin for a token`() async throws {
+        try await withBench { bench in
+            for origin in ["http://api.example.com", "api.example.com", "", "https://me@api.example.com"] {
+                #expect(throws: VaultError.self) {
+                    _ = try bench.vault.auth.authorizedTransport(for: [origin])
+                }
+            }
+        }
+    }
+
+    @Test func `nobody is logged in: nothing is sent`() async throws {
+        try await withBench { bench in
+            let server = ResourceServer()
+            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let error = await failure {
+                _ = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())
+            }
+            #expect(error?.code == .notLoggedIn)
+            #expect(server.sent.isEmpty)
+        }
+    }
+}
+
+/// What a server says of an error becomes the error's message.
+@Suite struct StatusErrorTests {
+    private func answer(_ status: Int, _ body: String, type: String = "application/json") -> HTTPAnswer {
+        HTTPAnswer(status: .init(code: status), headerFields: [.contentType: type], body: Array(body.utf8))
+    }
+
+    @Test(arguments: [
+        (400, #"{"error":"No such item"}"#, "No such item"),
+        (422, #"{"error":{"message":"Too long"}}"#, "Too long"),
+        (400, #"{"error":"invalid_request","error_description":"No name"}"#, "No name"),
+        (500, #"{"message":"Out of order"}"#, "Out of order"),
+        (200, #"{"errors":[{"message":"No field x"}]}"#, "No field x"),
+        (200, #"{"data":null,"errors":[{"message":"No field x"}]}"#, "No field x"),
+        (404, "not JSON", nil), (404, #"{"error":7}"#, nil), (403, #"{"error":"a\u001b[31mb"}"#, "a[31mb"),
+    ])
+    func `its message is found`(status: Int, body: String, message: String?) throws {
+        let error = #expect(throws: HTTPStatusError.self) { _ = try answer(status, body).requireSuccess() }
+        #expect(error?.status == status)
+        #expect(error?.message == message)
+    }
+
+    @Test(arguments: [
+        (200, #"{"errors":[{"message":"partly"}],"data":{"a":1}}"#), (200, #"{"errors":[]}"#), (204, ""),
+        (302, ""), (200, "no JSON"), (200, #"{"error":"just a word in an answer"}"#),
+    ])
+    func `an answer that is none stays what it is`(status: Int, body: String) throws {
+        #expect(try answer(status, body).requireSuccess().status.code == status)
+    }
+
+    @Test func `a body of another type is not looked at, and a long message is cut`() throws {
+        let html = #expect(throws: HTTPStatusError.self) {
+            _ = try answer(500, #"{"error":"x"}"#, type: "text/html").requireSuccess()
+        }
+        #expect(html?.message == nil)
+        let long = #expect(throws: HTTPStatusError.self) {
+            _ = try answer(500, #"{"error":"\#(String(repeating: "x", count: 1000))"}"#).requireSuccess()
+        }
+        #expect(long?.message?.count == 200)
+    }
+}

@@ -1,0 +1,74 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultTesting
+
+/// Tokens of an app whose login happens elsewhere.
+@Suite struct OutsideTokenTests {
+    @Test func `tokens from elsewhere can be stored, and are renewed from then on`() async throws {
+        try await withBench { bench in
+            let elsewhere = try await bench.signIn()
+            let access = try #require(elsewhere.accessToken?.value)
+            let vault = try await bench.anotherVault()
+            let token = try await vault.auth.setTokens(access: access, refresh: elsewhere.value)
+            // The provider said whose they are.
+            #expect(token.account == elsewhere.account)
+            #expect(token.identity.preferredUsername == "alice")
+            #expect(vault.auth.isLoggedIn)
+            try await vault.storage.storeRefreshToken(
+                token, withNewPassword: SecretBytes(utf8: Bench.password))
+            #expect(try await vault.auth.accessToken(forceRefresh: true).value != access)
+            #expect(await bench.refreshes.map(\.outcome) == [.ok])
+        }
+    }
+
+    @Test func `both or neither`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let before = try await bench.store.item(.refreshToken, of: session.id)
+            for (access, refresh) in [("", "r"), ("a", ""), ("", "")] {
+                let error = await failure {
+                    try await bench.vault.auth.setTokens(access: access, refresh: refresh, subject: "x")
+                }
+                #expect(error?.code == .configurationInvalid)
+            }
+            #expect(try await bench.store.item(.refreshToken, of: session.id) == before)
+        }
+    }
+
+    @Test func `they take the place of the open account's, and of nobody else's`() async throws {
+        try await withBench { bench in
+            let other = try await bench.signIn()
+            let bobs = try await bench.signIn("bob")
+            let session = try await bench.register()
+            let access = try #require(other.accessToken?.value)
+            try await bench.vault.auth.setTokens(access: access, refresh: other.value, expiresIn: .seconds(200))
+            #expect(try await session.accessToken().value == access)
+            _ = try await session.accessToken(forceRefresh: true)
+            #expect(await bench.refreshes.map(\.presentedGeneration) == [1])
+            let before = try await bench.store.item(.refreshToken, of: session.id)
+            let error = await failure {
+                try await bench.vault.auth.setTokens(
+                    access: try #require(bobs.accessToken?.value), refresh: bobs.value)
+            }
+            #expect(error?.code == .tokenInvalid)
+            #expect(try await bench.store.item(.refreshToken, of: session.id) == before)
+        }
+    }
+
+    @Test func `cleared tokens are gone, and the account is not`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            try await bench.putNote()
+            try await bench.vault.auth.clearTokens()
+            #expect(!bench.vault.auth.isLoggedIn)
+            for name in [ItemName.refreshToken, .accessToken, .idToken] {
+                #expect(try await bench.store.item(name, of: session.id) == nil)
+            }
+            #expect(try await bench.note(password: Bench.password) == [1, 2, 3])
+            #expect(await failure { try await bench.login() }?.code == .notLoggedIn)
+            // Nobody is logged in: there is nothing to clear.
+            try await bench.vault.auth.clearTokens()
+        }
+    }
+}

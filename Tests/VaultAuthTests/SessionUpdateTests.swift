@@ -1,0 +1,151 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultTesting
+
+/// What listeners are told of sessions.
+@Suite struct SessionUpdateTests {
+    /// The updates so far, each as "EVENT" or "EVENT: REASON".
+    private func told(_ updates: AsyncStream<SessionUpdate>, count: Int) async -> [String] {
+        var told: [String] = []
+        guard count > 0 else { return told }
+        for await update in updates {
+            told.append(update.event.description + (update.reason.map { ": \($0)" } ?? ""))
+            if told.count == count { break }
+        }
+        return told
+    }
+
+    @Test func `everybody hears everything, also whoever does not listen yet`() async throws {
+        try await withBench { bench in
+            let auth = bench.vault.auth
+            let slow = auth.sessionUpdates
+            let fast = auth.sessionUpdates
+            let live = Task { await told(fast, count: 8) }
+            let abandoned = auth.sessionUpdates
+            _ = abandoned  // a listener that never listens holds up nobody
+            try await bench.register()
+            _ = try await auth.accessToken(forceRefresh: true)
+            await bench.provider.setFault(.status(503), times: 1)
+            _ = await failure { _ = try await auth.accessToken(forceRefresh: true) }
+            try await auth.logout()
+            try await bench.login()
+            await auth.lock()
+            let expected = [
+                "logged in", "refreshed", "refresh failed", "logged out: requested", "logged in", "refreshed",
+                "locked: requested",
+            ]
+            #expect(await told(slow, count: expected.count) == expected)
+            try await bench.login()
+            #expect(await live.value == expected + ["logged in"])
+            // Whoever comes late hears what comes from now on.
+            let late = auth.sessionUpdates
+            try await auth.logout()
+            #expect(await told(late, count: 1) == ["logged out: requested"])
+        }
+    }
+
+    @Test func `it is told why a session ended`() async throws {
+        try await withBench { bench in
+            let auth = bench.vault.auth
+            try await bench.register("alice")
+            let updates = auth.sessionUpdates
+            try await bench.register("bob")
+            #expect(await told(updates, count: 2) == ["logged out: replaced", "logged in"])
+
+            let refused = auth.sessionUpdates
+            try await bench.provider.revokeAllRefreshTokens()
+            _ = await failure { _ = try await auth.accessToken(forceRefresh: true) }
+            var iterator = refused.makeAsyncIterator()
+            let update = await iterator.next()
+            #expect(update?.event == .loggedOut)
+            #expect(update?.reason == .refused)
+            #expect(update?.error?.code == .refreshTokenExpired)
+            #expect(update?.account == (try await bench.id("bob")))
+
+            try await bench.register("alice", password: "another long one 7")
+            let deleted = auth.sessionUpdates
+            _ = try await auth.deleteAccount()
+            #expect(await told(deleted, count: 1) == ["logged out: deleted"])
+
+            try await bench.register("alice")
+            let everywhere = auth.sessionUpdates
+            #expect(try await auth.logoutEverywhere() == nil)
+            #expect(await told(everywhere, count: 1) == ["logged out: everywhere"])
+        }
+    }
+
+    @Test func `an account opens again after it was locked`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            await bench.vault.auth.lock()
+            #expect(!session.isOpen)
+            #expect(!bench.vault.auth.isLoggedIn)
+            #expect(await failure { _ = try await session.accessToken() }?.code == .notLoggedIn)
+            // Nothing left the disk.
+            #expect(try await bench.store.item(.accessToken, of: session.id) != nil)
+            _ = try await bench.vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            #expect(bench.vault.auth.isLoggedIn)
+        }
+    }
+}
+
+/// What is left of a login after the program was started again.
+@Suite struct RestoreTests {
+    private func restore(_ vault: Vault, _ password: String = Bench.password) async throws -> RestoredSession {
+        try await vault.auth.restoreSession(userID: "alice", password: SecretBytes(utf8: password))
+    }
+
+    @Test func `it is absent, locked, or verified`() async throws {
+        try await withBench { bench in
+            guard case .absent = try await bench.vault.auth.restoreSession(userID: "alice"),
+                case .absent = try await restore(bench.vault)
+            else { return #expect(Bool(false), "nobody is registered yet") }
+            try await bench.register()
+            guard case .verified = try await bench.vault.auth.restoreSession(userID: "alice") else {
+                return #expect(Bool(false), "the session is open")
+            }
+            let vault = try await bench.anotherVault()
+            guard case .locked(let account) = try await vault.auth.restoreSession(userID: "alice") else {
+                return #expect(Bool(false), "it is locked")
+            }
+            #expect(account.preferredUsername == "alice")
+            #expect(!vault.auth.isLoggedIn)
+            #expect(await failure { _ = try await restore(vault, "wrong") }?.code == .wrongSecret)
+            guard case .verified(let session) = try await restore(vault) else {
+                return #expect(Bool(false), "the provider takes it")
+            }
+            #expect(session.isOpen)
+            #expect(await bench.refreshes.count == 1)
+        }
+    }
+
+    @Test func `offline is not logged out`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let vault = try await bench.anotherVault()
+            await bench.provider.setFault(.status(503))
+            guard case .unverified(let session, let error) = try await restore(vault) else {
+                return #expect(Bool(false), "the provider cannot be asked")
+            }
+            #expect(error.code == .identityProviderUnavailable)
+            #expect(vault.auth.isLoggedIn)
+            await bench.provider.setFault(nil)
+            _ = try await session.accessToken(forceRefresh: true)
+            #expect(await bench.refreshes.map(\.outcome).last == .ok)
+        }
+    }
+
+    @Test func `what the provider does not take any more is expired`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let vault = try await bench.anotherVault()
+            try await bench.provider.revokeAllRefreshTokens()
+            guard case .expired(let error) = try await restore(vault) else {
+                return #expect(Bool(false), "the provider revoked it")
+            }
+            #expect(error.code == .refreshTokenExpired)
+            #expect(!vault.auth.isLoggedIn)
+        }
+    }
+}
