@@ -8,11 +8,12 @@ extension Auth {
     ///
     /// - Parameters:
     ///   - duration: how long the app may stay in the background. Time that the machine sleeps counts.
-    ///   - monitor: tells when the app goes to the background and when it comes back: ``AppBackgroundMonitor``,
-    ///     ``StopSignalMonitor``, `LogindMonitor` of the product VaultLogind, or the app's own.
+    ///   - monitor: tells when the app goes to the background and when it comes back: ``StopSignalMonitor`` for a program in
+    ///     a terminal, ``AppBackgroundMonitor``, `LogindMonitor` of the product VaultLogind, or the app's own.
     ///   - handler: called after an account was locked for that, once for each stay in the background.
     public func enableBackgroundTimeout(
-        duration: Duration, monitor: any BackgroundMonitor, handler: @escaping @Sendable () async -> Void
+        duration: Duration, monitor: any BackgroundMonitor = StopSignalMonitor(),
+        handler: @escaping @Sendable () async -> Void
     ) async {
         await enableBackgroundTimeout(
             duration: duration, monitor: monitor, clock: ContinuousClock(), handler: handler)

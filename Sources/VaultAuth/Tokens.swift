@@ -22,10 +22,18 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
         self.obtainedAt = obtainedAt
     }
 
-    /// Whether it is certainly good for another `duration`. A token that does not say when it ends never is.
+    /// For how long a token counts as good that does not say when it ends, in seconds from when it was received.
+    static let trust: TimeInterval = 300
+
+    /// Whether it is good for another `duration`.
+    ///
+    /// A token that does not say when it ends counts as good for five minutes. Where more is asked for than a token of its
+    /// kind ever lasts, half of its life is enough: asking for another one would not help.
     public func isValid(for duration: Duration, at now: Date) -> Bool {
-        guard let expiresAt else { return false }
-        return expiresAt.timeIntervalSince(now) > Double(duration.components.seconds)
+        let end = expiresAt ?? obtainedAt.addingTimeInterval(Self.trust)
+        let life = end.timeIntervalSince(obtainedAt)
+        let needed = Double(duration.components.seconds)
+        return end.timeIntervalSince(now) > (needed < life ? needed : life / 2)
     }
 
     public var description: String { "AccessToken(expires: \(expiresAt.map { "\($0)" } ?? "unknown"))" }

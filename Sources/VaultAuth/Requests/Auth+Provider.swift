@@ -9,15 +9,16 @@ extension Auth {
     /// - Throws: ``VaultError``: `notLoggedIn`, `tokenInvalid` when it is about another person, `configurationInvalid`
     ///   when there is no such endpoint, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` throws.
     public func userInfo() async throws -> UserInfo {
-        let (issuer, id) = try currentIssuer()
-        let token = try await accessToken()
+        let holder = try holder()
+        let (issuer, id) = try issuer(of: holder)
+        let token = try await holder.accessToken(minimumValidity: .seconds(60))
         return try await converting {
             if let backend = issuer as? any PersonSource {
                 let user = try await backend.person(accessToken: token.value)
                 try user.require(id)
                 return UserInfo(user)
             }
-            let key = token.tokenType.lowercased() == "dpop" ? try await proofKey() : nil
+            let key = token.tokenType.lowercased() == "dpop" ? try await holder.proofKey() : nil
             return try await Self.openIDProvider(issuer).userinfo(
                 accessToken: token.value, subject: id.subject, dpopKey: key)
         }
@@ -31,8 +32,13 @@ extension Auth {
     ///   - state: comes back with that redirect.
     /// - Throws: ``VaultError``: `notLoggedIn`, `configurationInvalid` when the provider has no such address.
     public func providerLogoutURL(redirectURI: String? = nil, state: String? = nil) async throws -> String {
-        let provider = try Self.openIDProvider(currentIssuer().issuer)
-        let hint = try await refreshToken.idToken
+        let holder = try holder()
+        let provider = try Self.openIDProvider(issuer(of: holder).issuer)
+        let hint: String?
+        switch holder {
+        case .unstored(let token, _): hint = token.idToken
+        case .open(let session): hint = try await session.refreshToken().idToken
+        }
         return try await converting {
             try await provider.logoutURL(
                 idTokenHint: hint, postLogoutRedirectURI: redirectURI, state: state)
@@ -49,11 +55,10 @@ extension Auth {
         }
     }
 
-    /// What issued the tokens of whoever is logged in, and who that is.
-    private func currentIssuer() throws -> (issuer: any TokenIssuer, id: AccountID) {
-        switch state {
-        case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
-        case .unstored(let token): (try issuer(IssuerKey(token)), token.account)
+    /// What issued somebody's tokens, and who that is.
+    private func issuer(of holder: TokenHolder) throws -> (issuer: any TokenIssuer, id: AccountID) {
+        switch holder {
+        case .unstored(let token, _): (try issuer(IssuerKey(token)), token.account)
         case .open(let session): (try issuer(session.issuerKey), session.id)
         }
     }
