@@ -47,10 +47,11 @@ struct TokenEndpoint: Sendable {
         return (tokens, json["id_token"]?.string, answer.status.code)
     }
 
-    /// Says what the access token is bound to, and refuses tokens that this client cannot use. To be called when the
-    /// refresh token is safe.
+    /// Says what the tokens are bound to, and refuses those that this client cannot use. To be called when the refresh
+    /// token is safe.
     ///
-    /// A provider may answer a proof with a Bearer token (RFC 9449 section 5).
+    /// A provider may answer a proof with a Bearer token. The refresh token of a public client is bound to the key all
+    /// the same (RFC 9449 section 5).
     static func bind(_ answer: Answer, to key: DPoPKey?) throws -> TokenSet {
         var tokens = answer.tokens
         guard !tokens.accessToken.isEmpty else {
@@ -59,8 +60,7 @@ struct TokenEndpoint: Sendable {
                 mayHaveBeenProcessed: true)
         }
         switch (tokens.tokenType.lowercased(), key) {
-        case ("bearer", _): break
-        case ("dpop", let key?): tokens.dpopKey = key
+        case ("bearer", _), ("dpop", _?): tokens.dpopKey = key
         default:
             throw OpenIDConnectError(
                 .unsupported, "access tokens of this type", status: answer.status, mayHaveBeenProcessed: true)
