@@ -10,6 +10,9 @@ struct ClientAuthentication: Sendable, CustomStringConvertible, CustomDebugStrin
     /// The method that the client was registered with; nil when it is not known.
     let method: String?
 
+    /// Whether it takes the provider's announcement to know where the secret goes.
+    var asksForMethod: Bool { secret?.isEmpty == false && method == nil }
+
     /// The form with what names the client, and the header fields that go with it.
     func applied(
         to form: ProviderConnection.Form, metadata: ProviderMetadata

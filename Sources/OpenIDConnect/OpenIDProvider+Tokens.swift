@@ -22,7 +22,8 @@ extension OpenIDProvider {
         _ refreshToken: String, subject: String, dpopKey: DPoPKey? = nil,
         keep: (_ refreshToken: String?, _ scope: String?) async throws -> Void = { _, _ in }
     ) async throws -> TokenSet {
-        let metadata = try await metadata()
+        // One document is enough, except to know where a secret goes.
+        let metadata = client.asksForMethod ? try await completeMetadata() : try await metadata()
         let answer = try await endpoint.redeem(.refreshToken(refreshToken), metadata: metadata, dpopKey: dpopKey)
         // Somebody else's refresh token must not take this one's place, whatever the signature is worth.
         if let idToken = answer.unverifiedIDToken, let claimed = SignedToken.unverifiedSubject(of: idToken),

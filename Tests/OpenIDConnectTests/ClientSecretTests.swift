@@ -45,6 +45,22 @@ struct ClientSecretTests {
         }
     }
 
+    @Test("what only the RFC 8414 document announces counts for a refresh too", arguments: [nil, "client_secret_post"])
+    func announcedElsewhere(registered: String?) async throws {
+        let other = MetadataTests.authorizationServer
+        let document = try json([
+            "issuer": TestProvider.issuer, "token_endpoint_auth_methods_supported": ["client_secret_post"],
+        ])
+        provider.set { $0.routes[other] = { _ in .text(document) } }
+        try provider.answer()
+        let transport = provider.transport()
+        _ = try await client(transport, method: registered).refresh("R", subject: "alice")
+        let sent = try #require(transport.requests.last)
+        #expect(sent.headerFields[.authorization] == nil)
+        #expect(sent.body.hasSuffix("&client_secret=se%20cret%3A1"))
+        #expect(transport.count(of: other) == (registered == nil ? 1 : 0))
+    }
+
     @Test("a client without a secret, or registered to use none, only names itself", arguments: [nil, "", "unused"])
     func noSecret(secret: String?) async throws {
         try provider.answer()
