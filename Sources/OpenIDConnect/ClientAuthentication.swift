@@ -28,6 +28,14 @@ struct ClientAuthentication: Sendable, CustomStringConvertible, CustomDebugStrin
         return (form + [("client_id", clientID), ("client_secret", secret)], [:])
     }
 
+    /// A form that was sent, with the secret in every shape in which an answer may repeat it.
+    func revealing(_ form: ProviderConnection.Form, _ fields: HTTPFields) -> ProviderConnection.Form {
+        let credentials = fields[.authorization]?.split(separator: " ").last.map(String.init)
+        return form
+            + [secret, secret.map(FormParameters.escape), credentials].compactMap(\.self)
+            .map { ("client_secret", $0) }
+    }
+
     /// What counts is the registration, then what the provider announces, then the standard's default.
     private func usesBasic(_ metadata: ProviderMetadata) -> Bool {
         if let method { return method == "client_secret_basic" }

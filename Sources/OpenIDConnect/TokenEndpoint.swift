@@ -4,12 +4,23 @@ internal import VaultHTTP
 
 /// The token endpoint (RFC 6749 sections 4.1.3, 4.3, 5 and 6, RFC 8628 section 3.4).
 struct TokenEndpoint: Sendable {
-    /// What is handed in.
-    enum Grant: Sendable {
+    /// What is handed in. It does not print it.
+    enum Grant: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
         case authorizationCode(String, redirectURI: String, verifier: String)
         case refreshToken(String)
         case deviceCode(String)
         case password(String, username: String, scopes: [String])
+
+        var description: String {
+            switch self {
+            case .authorizationCode: "Grant(authorization code)"
+            case .refreshToken: "Grant(refresh token)"
+            case .deviceCode: "Grant(device code)"
+            case .password: "Grant(password)"
+            }
+        }
+        var debugDescription: String { description }
+        var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     /// What came back. The access token is empty when there is none that can be used; the ID token, if there is one, is
@@ -32,7 +43,7 @@ struct TokenEndpoint: Sendable {
         let json = JSONValue(objectIn: answer.body)
         // Some providers send an error with status 200.
         guard (200..<300).contains(answer.status.code), json?["error"] == nil || json?["access_token"] != nil else {
-            throw refusal(of: grant, answer, sent: form)
+            throw refusal(of: grant, answer, sent: client.revealing(form, fields))
         }
         guard let json else {
             throw OpenIDConnectError(
