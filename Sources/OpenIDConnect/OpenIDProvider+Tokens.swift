@@ -66,7 +66,8 @@ extension OpenIDProvider {
             if (200..<300).contains(answer.status.code) { return }
             if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
             let isUnsupported = JSONValue(objectIn: answer.body)?["error"]?.string == "unsupported_token_type"
-            throw ProviderConnection.refusal(answer, as: isUnsupported ? .unsupported : .refused, sent: client.revealing(form, fields))
+            throw ProviderConnection.refusal(
+                answer, as: isUnsupported ? .unsupported : .refused, sent: client.revealing(form, fields))
         } catch let error as OpenIDConnectError where error.code == .refused || error.code == .unsupported {
             guard metadata.isGlewlwyd, hint == "refresh_token", try await isDeleted(token, metadata: metadata) else {
                 throw error
