@@ -99,14 +99,14 @@ final class Discovery: Sendable {
                 other = last
                 lifetime = Self.retryInterval
             }
-            let metadata = complete ?? known.metadata
+            let result = complete ?? known.metadata
             let until = clock.now.addingTimeInterval(lifetime)
             cached.withLock { cached in
                 guard cached?.fetchedAt == known.fetchedAt else { return }
-                cached?.complete = (metadata, until)
+                cached?.complete = (result, until)
                 cached?.other = other
             }
-            return metadata
+            return result
         }
     }
 
