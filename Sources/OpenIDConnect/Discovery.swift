@@ -11,6 +11,8 @@ final class Discovery: Sendable {
         var freshUntil: Date
         /// With what only the RFC 8414 document says, and until when that counts; nil when nobody asked for that yet.
         var complete: (metadata: ProviderMetadata, until: Date)?
+        /// The last RFC 8414 document that was right, and when it came: it serves on while a new one cannot be had.
+        var other: (document: JSONValue, fetchedAt: Date)?
 
         func isFresh(at now: Date) -> Bool { Self.isReached(freshUntil, at: now) }
 
@@ -52,8 +54,11 @@ final class Discovery: Sendable {
             // Somebody may have finished between the look above and this run.
             if let known = fresh() { return known.metadata }
             do {
-                let known = try await fetch()
-                cached.withLock { $0 = known }
+                var known = try await fetch()
+                cached.withLock { cached in
+                    known.other = cached?.other
+                    cached = known
+                }
                 return known.metadata
             } catch {
                 guard let old = keepOld() else { throw error }
@@ -64,27 +69,44 @@ final class Discovery: Sendable {
 
     /// The same with the members that only the RFC 8414 document has.
     ///
-    /// That document is optional: whatever is wrong with it, it is left out.
+    /// That document is optional: whatever is wrong with it, it is left out. Only one that was there before is not given
+    /// up for a failure, as sign-ins would silently lose what protects them: like the other it serves on, up to a day.
     func completeMetadata() async throws -> ProviderMetadata {
         let metadata = try await metadata()
         if let complete = cached.withLock({ $0?.complete(at: clock.now) }) { return complete }
         return try await sharing(completion) { [self] in
             guard let known = cached.withLock({ $0 }) else { return metadata }
             if let complete = known.complete(at: clock.now) { return complete }
-            var complete = known.metadata
+            var complete: ProviderMetadata?
+            var other: (document: JSONValue, fetchedAt: Date)?
             var lifetime = DocumentLifetime.longest  // As long as the document that it completes.
+            var isGone = false
             do {
-                let other = try await connection.getDocument(
-                    Self.authorizationServerURL(of: issuer), named: "the provider's metadata", within: Self.patience)
-                complete = merged(known, with: other.json)
+                let document = try await connection.getDocument(
+                    Self.authorizationServerURL(of: issuer), named: "the provider's metadata", within: Self.patience
+                ).json
+                complete = merged(known, with: document)
+                if complete != nil { other = (document, clock.now) }
             } catch let error as OpenIDConnectError where error.code == .invalidAnswer {
-                // There is none.
+                isGone = error.status == 404 || error.status == 410
             } catch {
                 lifetime = Self.retryInterval
             }
-            let result = (complete, clock.now.addingTimeInterval(lifetime))
-            cached.withLock { if $0?.fetchedAt == known.fetchedAt { $0?.complete = result } }
-            return complete
+            if complete == nil, !isGone, let last = known.other,
+                clock.now.timeIntervalSince(last.fetchedAt) < DocumentLifetime.longest
+            {
+                complete = merged(known, with: last.document)
+                other = last
+                lifetime = Self.retryInterval
+            }
+            let result = complete ?? known.metadata
+            let until = clock.now.addingTimeInterval(lifetime)
+            cached.withLock { cached in
+                guard cached?.fetchedAt == known.fetchedAt else { return }
+                cached?.complete = (result, until)
+                cached?.other = other
+            }
+            return result
         }
     }
 
@@ -121,12 +143,13 @@ final class Discovery: Sendable {
             complete: isComplete ? (metadata, now.addingTimeInterval(DocumentLifetime.longest)) : nil)
     }
 
-    private func merged(_ known: Known, with other: JSONValue) -> ProviderMetadata {
+    /// nil when the other document cannot be right.
+    private func merged(_ known: Known, with other: JSONValue) -> ProviderMetadata? {
         guard other["issuer"]?.string == issuer, case .object(var members) = other,
             case .object(let own) = known.document
-        else { return known.metadata }
+        else { return nil }
         members.merge(own.filter { $0.value != .null }) { $1 }
-        return (try? ProviderMetadata(document: .object(members), issuer: issuer)) ?? known.metadata
+        return try? ProviderMetadata(document: .object(members), issuer: issuer)
     }
 
     /// The well-known path stands before the issuer's own (RFC 8414 section 3.1).

@@ -23,7 +23,7 @@ extension OpenIDProvider {
         }
         guard (200..<300).contains(answer.status.code) else {
             if let outage = ProviderConnection.outage(answer.status.code) { throw outage.processed(false) }
-            throw ProviderConnection.refusal(answer, sent: form)
+            throw ProviderConnection.refusal(answer, sent: client.revealing(form, fields))
         }
         guard let json = JSONValue(objectIn: answer.body) else {
             throw OpenIDConnectError(.invalidAnswer, "the device authorization is not JSON", status: answer.status.code)

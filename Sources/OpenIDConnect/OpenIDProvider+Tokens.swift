@@ -22,7 +22,8 @@ extension OpenIDProvider {
         _ refreshToken: String, subject: String, dpopKey: DPoPKey? = nil,
         keep: (_ refreshToken: String?, _ scope: String?) async throws -> Void = { _, _ in }
     ) async throws -> TokenSet {
-        let metadata = try await metadata()
+        // One document is enough, except to know where a secret goes.
+        let metadata = client.asksForMethod ? try await completeMetadata() : try await metadata()
         let answer = try await endpoint.redeem(.refreshToken(refreshToken), metadata: metadata, dpopKey: dpopKey)
         // Somebody else's refresh token must not take this one's place, whatever the signature is worth.
         if let idToken = answer.unverifiedIDToken, let claimed = SignedToken.unverifiedSubject(of: idToken),
@@ -65,7 +66,8 @@ extension OpenIDProvider {
             if (200..<300).contains(answer.status.code) { return }
             if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
             let isUnsupported = JSONValue(objectIn: answer.body)?["error"]?.string == "unsupported_token_type"
-            throw ProviderConnection.refusal(answer, as: isUnsupported ? .unsupported : .refused, sent: form)
+            throw ProviderConnection.refusal(
+                answer, as: isUnsupported ? .unsupported : .refused, sent: client.revealing(form, fields))
         } catch let error as OpenIDConnectError where error.code == .refused || error.code == .unsupported {
             guard metadata.isGlewlwyd, hint == "refresh_token", try await isDeleted(token, metadata: metadata) else {
                 throw error

@@ -12,7 +12,7 @@ extension OpenIDProvider {
     ///   - accessToken: an access token with the scope `openid`.
     ///   - subject: who must be meant: the subject of the ID token. Nil only where nobody signed in here: then whoever
     ///     holds the access token is.
-    ///   - dpopKey: what the access token is bound to.
+    ///   - dpopKey: what the access token is bound to; nil for a Bearer token.
     /// - Throws: ``OpenIDConnectError``: `unsupported` when the provider has no such endpoint, `refused` with status 401
     ///   when it does not take the access token (refresh it and ask again), `userInfoInvalid`, `unavailable`,
     ///   `invalidAnswer`, `cancelled`.

@@ -20,7 +20,7 @@ extension OpenIDProvider {
             let (form, fields) = try client.applied(
                 to: request.parameters.filter { $0.name != "client_id" }, metadata: metadata)
             let answer = try await connection.post(url, form: form, fields: fields)
-            let (requestURI, lifetime) = try Self.requestURI(in: answer, sent: form)
+            let (requestURI, lifetime) = try Self.requestURI(in: answer, sent: client.revealing(form, fields))
             return request.pushed(
                 as: requestURI, clientID: clientID, expiresAt: lifetime.map { sentAt.addingTimeInterval($0) })
         } catch let error as OpenIDConnectError where !metadata.requirePushedAuthorizationRequests {

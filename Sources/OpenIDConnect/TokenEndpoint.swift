@@ -4,12 +4,23 @@ internal import VaultHTTP
 
 /// The token endpoint (RFC 6749 sections 4.1.3, 4.3, 5 and 6, RFC 8628 section 3.4).
 struct TokenEndpoint: Sendable {
-    /// What is handed in.
-    enum Grant: Sendable {
+    /// What is handed in. It does not print it.
+    enum Grant: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
         case authorizationCode(String, redirectURI: String, verifier: String)
         case refreshToken(String)
         case deviceCode(String)
         case password(String, username: String, scopes: [String])
+
+        var description: String {
+            switch self {
+            case .authorizationCode: "Grant(authorization code)"
+            case .refreshToken: "Grant(refresh token)"
+            case .deviceCode: "Grant(device code)"
+            case .password: "Grant(password)"
+            }
+        }
+        var debugDescription: String { description }
+        var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     /// What came back. The access token is empty when there is none that can be used; the ID token, if there is one, is
@@ -32,7 +43,7 @@ struct TokenEndpoint: Sendable {
         let json = JSONValue(objectIn: answer.body)
         // Some providers send an error with status 200.
         guard (200..<300).contains(answer.status.code), json?["error"] == nil || json?["access_token"] != nil else {
-            throw refusal(of: grant, answer, sent: form)
+            throw refusal(of: grant, answer, sent: client.revealing(form, fields))
         }
         guard let json else {
             throw OpenIDConnectError(
@@ -47,10 +58,11 @@ struct TokenEndpoint: Sendable {
         return (tokens, json["id_token"]?.string, answer.status.code)
     }
 
-    /// Says what the access token is bound to, and refuses tokens that this client cannot use. To be called when the
-    /// refresh token is safe.
+    /// Says what the tokens are bound to, and refuses those that this client cannot use. To be called when the refresh
+    /// token is safe.
     ///
-    /// A provider may answer a proof with a Bearer token (RFC 9449 section 5).
+    /// A provider may answer a proof with a Bearer token. The refresh token of a public client is bound to the key all
+    /// the same (RFC 9449 section 5).
     static func bind(_ answer: Answer, to key: DPoPKey?) throws -> TokenSet {
         var tokens = answer.tokens
         guard !tokens.accessToken.isEmpty else {
@@ -59,8 +71,7 @@ struct TokenEndpoint: Sendable {
                 mayHaveBeenProcessed: true)
         }
         switch (tokens.tokenType.lowercased(), key) {
-        case ("bearer", _): break
-        case ("dpop", let key?): tokens.dpopKey = key
+        case ("bearer", _), ("dpop", _?): tokens.dpopKey = key
         default:
             throw OpenIDConnectError(
                 .unsupported, "access tokens of this type", status: answer.status, mayHaveBeenProcessed: true)

@@ -45,6 +45,22 @@ struct ClientSecretTests {
         }
     }
 
+    @Test("what only the RFC 8414 document announces counts for a refresh too", arguments: [nil, "client_secret_post"])
+    func announcedElsewhere(registered: String?) async throws {
+        let other = MetadataTests.authorizationServer
+        let document = try json([
+            "issuer": TestProvider.issuer, "token_endpoint_auth_methods_supported": ["client_secret_post"],
+        ])
+        provider.set { $0.routes[other] = { _ in .text(document) } }
+        try provider.answer()
+        let transport = provider.transport()
+        _ = try await client(transport, method: registered).refresh("R", subject: "alice")
+        let sent = try #require(transport.requests.last)
+        #expect(sent.headerFields[.authorization] == nil)
+        #expect(sent.body.hasSuffix("&client_secret=se%20cret%3A1"))
+        #expect(transport.count(of: other) == (registered == nil ? 1 : 0))
+    }
+
     @Test("a client without a secret, or registered to use none, only names itself", arguments: [nil, "", "unused"])
     func noSecret(secret: String?) async throws {
         try provider.answer()
@@ -70,6 +86,50 @@ struct ClientSecretTests {
         await client.warmUp()
         let withSecret = transport.requests.filter { $0.headerFields[.authorization]?.hasPrefix("Basic ") == true }
         #expect(withSecret.map(\.url) == ["https://id.example/revoke", "https://id.example/device"])
+    }
+
+    /// In the form or in the header, and as the provider read or got it.
+    @Test(
+        "a provider that repeats the secret is not quoted",
+        arguments: [
+            ("client_secret_basic", "se cret:1"), ("client_secret_basic", "se%20cret%3A1"),
+            ("client_secret_basic", "YSUzQWI6c2UlMjBjcmV0JTNBMQ=="), ("client_secret_post", "se cret:1"),
+            ("client_secret_post", "se%20cret%3A1"),
+        ])
+    func repeated(method: String, shape: String) async throws {
+        let answer = HTTPAnswer.text(
+            try json(["error": "invalid_client", "error_description": "\(shape) is wrong"]), status: 400)
+        provider.set {
+            $0.metadata["device_authorization_endpoint"] = "https://id.example/device"
+            $0.metadata["pushed_authorization_request_endpoint"] = "https://id.example/par"
+            $0.metadata["require_pushed_authorization_requests"] = true
+            $0.routes["https://id.example/device"] = { _ in answer }
+            $0.routes["https://id.example/par"] = { _ in answer }
+            $0.token = { _ in answer }
+            $0.revocation = answer
+        }
+        let client = client(method: method)
+        let errors = [
+            await caught { _ = try await client.refresh("R", subject: "alice") },
+            await caught { try await client.revoke("R", hint: "refresh_token") },
+            await caught { _ = try await client.authorizeDevice(scopes: ["openid"]) },
+            await caught { _ = try await provider.signIn(client) },
+        ]
+        for error in errors {
+            #expect(error?.providerError == "invalid_client")
+            #expect(error?.providerDescription == nil)
+        }
+    }
+
+    @Test("a grant does not print what is handed in")
+    func printingGrants() {
+        let grants: [TokenEndpoint.Grant] = [
+            .authorizationCode("SECRET", redirectURI: "SECRET", verifier: "SECRET"), .refreshToken("SECRET"),
+            .deviceCode("SECRET"), .password("SECRET", username: "SECRET", scopes: ["SECRET"]),
+        ]
+        var printed = "\(grants)\(grants.map { "\($0)" + String(reflecting: $0) })"
+        dump(grants, to: &printed)
+        #expect(!printed.contains("SECRET"))
     }
 
     @Test("the secret is not printed")

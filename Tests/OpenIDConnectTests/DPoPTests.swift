@@ -137,12 +137,19 @@ struct DPoPTests {
         #expect(second.dpopKey?.thumbprint != bound.thumbprint)
     }
 
-    @Test("a provider that answers with Bearer tokens is taken at its word")
+    @Test("a refresh token that comes with a Bearer token is bound to the key all the same")
     func bearer() async throws {
-        let client = provider.client()
+        let transport = provider.transport()
+        let client = provider.client(transport)
         let (request, callback) = try await provider.signIn(client)
         try provider.answer(idToken: provider.key.token(provider.claims(nonce: request.nonce)))
-        #expect(try await client.redeem(request, callback: callback).dpopKey == nil)
+        let tokens = try await client.redeem(request, callback: callback)
+        #expect(tokens.tokenType == "Bearer")
+        #expect(tokens.dpopKey === request.dpopKey)
+        #expect(tokens.dpopKey != nil)
+        // And stays so (RFC 9449 section 5).
+        #expect(try await client.refresh("R", subject: "alice", dpopKey: tokens.dpopKey).dpopKey === tokens.dpopKey)
+        #expect(try proofs(transport).count == 2)
     }
 
     @Test("without an announcement, or when it is not wanted, there is no key", arguments: [true, false])

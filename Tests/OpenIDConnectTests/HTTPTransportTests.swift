@@ -137,6 +137,29 @@ struct HTTPTransportTests {
     }
 
     @Test(
+        "a path cannot name another host or port",
+        arguments: ["@127.0.0.1:PORT/x", ":PORT/x", "x", "", "?@127.0.0.1:PORT/", "\\@127.0.0.1:PORT/", " /"])
+    func forbiddenPath(path: String) async throws {
+        let server = try await RawServer(.answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+        let request = HTTPRequest(
+            method: .get, scheme: "http", authority: "127.0.0.1",
+            path: path.replacing("PORT", with: "\(server.port)"))
+        #expect(await code(request) == .forbiddenURL)
+        #expect(server.received.isEmpty)
+        await server.stop()
+    }
+
+    @Test(
+        "an authority ends where it should",
+        arguments: ["/", "?", "#", "\\", " ", "\t", "\r\n", "\0", "\u{85}", "\u{2028}"])
+    func forbiddenAuthority(end: String) async {
+        for authority in ["127.0.0.1\(end)", "127.0.0.1\(end)x", "\(end)127.0.0.1"] {
+            let request = HTTPRequest(method: .get, scheme: "http", authority: authority, path: "/")
+            #expect(await code(request) == .forbiddenURL)
+        }
+    }
+
+    @Test(
         "this machine has many names",
         arguments: ["127.0.0.1", "127.255.0.3", "localhost", "LOCALHOST", "::1", "[::1]"])
     func loopback(host: String) {

@@ -173,6 +173,42 @@ struct MetadataTests {
         #expect(try await client.completeMetadata().registrationEndpoint == "https://id.example/r")
     }
 
+    @Test(
+        "an RFC 8414 document that was there serves on while it cannot be renewed, up to a day",
+        arguments: [HTTPAnswer.text("", status: 503), .text("<html>log in to this network</html>"), .text("{}")])
+    func completeServesOn(failure: HTTPAnswer) async throws {
+        try publish(at: Self.authorizationServer, ["authorization_response_iss_parameter_supported": true])
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        func isComplete() async throws -> Bool {
+            try await client.completeMetadata().authorizationResponseIssParameterSupported
+        }
+        #expect(try await isComplete())
+        provider.set { $0.routes[Self.authorizationServer] = { _ in failure } }
+        try publish(["token_endpoint": "https://id.example/new"])
+        provider.clock.advance(3600)
+        for _ in 0..<3 { #expect(try await isComplete()) }
+        // With what is new in the other one.
+        #expect(try await client.completeMetadata().tokenEndpoint == "https://id.example/new")
+        #expect(transport.count(of: Self.authorizationServer) == 2)
+        // It is tried again, however often it failed.
+        provider.clock.advance(60)
+        #expect(try await isComplete())
+        #expect(transport.count(of: Self.authorizationServer) == 3)
+        provider.clock.advance(86_400 - 3660)
+        #expect(try await !isComplete())
+    }
+
+    @Test("an RFC 8414 document that was taken away is gone", arguments: [404, 410])
+    func completeIsWithdrawn(status: Int) async throws {
+        try publish(at: Self.authorizationServer, ["authorization_response_iss_parameter_supported": true])
+        let client = provider.client()
+        #expect(try await client.completeMetadata().authorizationResponseIssParameterSupported)
+        provider.set { $0.routes[Self.authorizationServer] = { _ in .text("", status: status) } }
+        provider.clock.advance(3600)
+        #expect(try await !client.completeMetadata().authorizationResponseIssParameterSupported)
+    }
+
     @Test("a sign-in ends where it started, however long the person takes")
     func oneSignIn() async throws {
         let transport = provider.transport()

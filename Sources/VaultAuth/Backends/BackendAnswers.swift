@@ -122,9 +122,9 @@ extension JSONValue {
 
     var isObject: Bool { if case .object = self { true } else { false } }
 
-    /// What can name a person: a text without control characters, or a whole number.
+    /// What can name a person: a text without control characters, or a whole number, digit by digit.
     var identifier: String? {
-        if let number { return Int64(exactly: number).map(String.init) }
+        if number != nil { return exactInteger }
         guard let string, !string.isEmpty, string.utf8.count <= 255,
             string.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
         else { return nil }

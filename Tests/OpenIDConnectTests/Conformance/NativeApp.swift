@@ -73,7 +73,8 @@ struct NativeApp: Sendable {
 
     func userinfo(_ tokens: TokenSet) async throws -> UserInfo {
         try await client.userinfo(
-            accessToken: tokens.accessToken, subject: MisbehavingProvider.subject, dpopKey: tokens.dpopKey)
+            accessToken: tokens.accessToken, subject: MisbehavingProvider.subject,
+            dpopKey: tokens.tokenType.lowercased() == "dpop" ? tokens.dpopKey : nil)
     }
 }
 
