@@ -10,11 +10,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             --password-file nothing is asked. An account that is registered already keeps its password and items when \
             the password given opens it. Without a client id, a client is registered where the provider offers that.
 
-            Where there is no browser, the sign-in is by device code, if the provider can, or the address is printed.
-
-            --status-fd tells a program {"event":"authorization","url":…}, or for a device code {"event":"device",\
-            "user_code":…,"verification_uri":…,"verification_uri_complete":…,"expires_at":…}, and then \
-            {"event":"signed_in",…}.
+            Where there is no browser, the sign-in is by device code if the provider can; otherwise the address is printed.
             """)
 
     @OptionGroup var global: GlobalOptions
