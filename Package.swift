@@ -27,10 +27,14 @@ let package = Package(
         .library(name: "VaultStorage", targets: ["VaultStorage"]),
         .library(name: "KeyService", targets: ["KeyService"]),
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
+        .library(name: "VaultLogind", targets: ["VaultLogind"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
         .executable(name: "vault", targets: ["vault"]),
         .executable(name: "vault-key-service", targets: ["vault-key-service"]),
         .executable(name: "vault-dev", targets: ["vault-dev"]),
+    ],
+    traits: [
+        .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd.")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -56,6 +60,8 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         // A call of SQLite's that Swift does not see; GRDB links it.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // Found only by a build that asks for the trait.
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // The libraries, lowest first. A target imports only what stands above it here.
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", crypto]),
@@ -66,7 +72,10 @@ let package = Package(
         .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
-            dependencies: ["OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),
+            dependencies: ["CLinux", "OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),
+        .target(
+            name: "VaultLogind",
+            dependencies: ["VaultAuth", .target(name: "CSystemd", condition: .when(traits: ["Logind"]))]),
         .target(
             name: "CredentialVault",
             dependencies: ["VaultAuth", "VaultStorage", "OpenIDConnect", "KeyService", "VaultCrypto", "VaultHTTP"]),
@@ -133,6 +142,9 @@ let package = Package(
                 "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
                 httpTypes,
             ]),
+        .testTarget(
+            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultTesting"],
+            exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]
 )

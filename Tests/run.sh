@@ -9,9 +9,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 filter=${1:-}
 
-# The C libraries, then what the tests of the programs drive: an identity provider, a browser, a disk that fills up.
+# The C libraries, a message bus with a logind on it, and what the tests of the programs drive: an identity provider, a
+# browser, a disk that fills up.
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev pkg-config
+    libsystemd-dev dbus-daemon python3-dbusmock
     glewlwyd sqlite3 openssl chromium chromium-driver util-linux mount zsh fish python3 python3-venv
 )
 
@@ -48,12 +50,15 @@ install_missing_packages
 make_python_environment
 
 export CREDENTIAL_VAULT_STRICT=1 PYTHONDONTWRITEBYTECODE=1
-swift build --build-tests
+# All at once, hundreds of tests with servers of their own would wait for each other until some limit is over.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
+# With every trait. That the package builds without, Examples/quickstart.sh shows.
+swift build --build-tests --traits Logind
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 swift_status=0
-swift test --skip-build ${filter:+--filter "$filter"} 2>&1 | tee "$logs/swift" || swift_status=$?
+swift test --skip-build --traits Logind ${filter:+--filter "$filter"} 2>&1 | tee "$logs/swift" || swift_status=$?
 python_status=0
 "$python" -m pytest Tests/EndToEnd ${filter:+-k "$filter"} 2>&1 | tee "$logs/python" || python_status=$?
 

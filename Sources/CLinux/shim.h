@@ -1,5 +1,6 @@
 /* System calls that Swift does not see: variadic ones, and those behind _GNU_SOURCE. */
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

@@ -25,7 +25,8 @@ enum AuthorizationResponse {
             guard issuer == request.metadata.issuer else {
                 throw OpenIDConnectError(.callbackInvalid, "it comes from another issuer")
             }
-        } else if request.metadata.authorizationResponseIssParameterSupported {
+        } else if request.metadata.authorizationResponseIssParameterSupported, error == nil {
+            // A refusal has nothing in it that could go to the wrong place, and some providers leave the issuer out there.
             throw OpenIDConnectError(.callbackInvalid, "its issuer is missing")
         }
         if let error {

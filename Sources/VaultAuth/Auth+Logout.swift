@@ -16,7 +16,8 @@ extension Auth {
     ///
     /// - Parameter reason: what the listeners of ``sessionUpdates`` are told.
     public func lock(_ reason: SessionUpdate.Reason = .requested) async {
-        guard let session else { return }
+        // A login that was not stored cannot be opened again: it is over.
+        guard let session else { return await change(to: .loggedOut, reason) }
         await session.lock(.locked, reason: reason)
         await change(to: .loggedOut, nil)
     }

@@ -52,6 +52,7 @@ public actor Auth {
     /// Sealed tokens that the provider renewed and a session could not store: the account's next session does.
     private var uncommitted: [AccountID: RefreshTransaction.Uncommitted] = [:]
     private var redirects: AsyncStream<String>.Continuation?
+    var backgroundTimeout: BackgroundTimeout?
     let settings: Settings?
     let accounts: Accounts
     let transport: any HTTPTransport

@@ -51,7 +51,8 @@ def test_what_is_announced(glewlwyd, modern):
     assert names <= modern.metadata.keys() and not names & plain.keys()
     assert "ES256" in modern.metadata["dpop_signing_alg_values_supported"]
     assert DEVICE_CODE in modern.metadata["grant_types_supported"]
-    assert strict["require_pushed_authorization_requests"] and not modern.metadata["require_pushed_authorization_requests"]
+    assert strict["require_pushed_authorization_requests"] is True
+    assert modern.metadata["require_pushed_authorization_requests"] is False
     # There is no other document, and no "iss" in the redirect.
     for url in (f"{glewlwyd.modern}/.well-known/oauth-authorization-server",
                 f"{glewlwyd.base}/.well-known/oauth-authorization-server/api/modern"):
@@ -156,7 +157,7 @@ def test_dpop(glewlwyd, modern, bound):
 
 @pytest.mark.parametrize("way", ["code", "device"])
 def test_dpop_with_nonces(glewlwyd, way):
-    """Pushed with the key's thumbprint: with a proof instead, Glewlwyd wants a nonce there that it does not give out."""
+    """Pushed with the key's thumbprint: with a proof, Glewlwyd wants a nonce there that it does not give out."""
     key = DPoPKey()
     client = Client(glewlwyd.strict, CLIENT, glewlwyd.redirect_uri, key)
     if way == "code":

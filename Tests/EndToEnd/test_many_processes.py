@@ -17,7 +17,7 @@ MEMORY_OF_ONE = 72  # MiB: 64 of Argon2id's and what the program changes of its 
 
 @pytest.fixture
 def watched(tmp_path, children):
-    """`vault-dev` behind a proxy that sees every request; the provider revokes everything when a token is used twice."""
+    """`vault-dev` behind a proxy that sees every request. It revokes everything when a token is used twice."""
     proxy = FaultProxy()
     children.append(proxy)
     services = DevelopmentServices(tmp_path, "--proxy", proxy.address)
@@ -47,7 +47,8 @@ def test_two_hundred_processes_never_use_a_token_twice(tmp_path, watched, childr
     tokens = []
     while len(tokens) < PROCESSES:
         count = min(at_once, PROCESSES - len(tokens))
-        programs = [alice.start("token", "--refresh", "--password-file", "-", stdin=subprocess.PIPE) for _ in range(count)]
+        command = ("token", "--refresh", "--password-file", "-")
+        programs = [alice.start(*command, stdin=subprocess.PIPE) for _ in range(count)]
         # They wait for the password, which starts them all at the same moment.
         for program in programs:
             program.process.stdin.write(PASSWORD.encode())

@@ -276,7 +276,7 @@ import VaultTesting
             (400, #"{"error":"The code was used."}"#, VaultError.Code.configurationInvalid, "The code was used."),
             (403, #"{"error":{"message":"Not you."}}"#, .configurationInvalid, "Not you."),
             (503, "", .identityProviderUnavailable, "503"),
-            (200, #"{"error":"Later."}"#, .identityProviderAnswerInvalid, "Later."),
+            (200, #"{"error":"Later."}"#, .identityProviderAnswerInvalid, "access token"),
             (200, "no JSON", .identityProviderAnswerInvalid, "JSON"),
             (200, #"{"access_token":"x","user":{}}"#, .identityProviderAnswerInvalid, "who that is"),
             (

@@ -272,6 +272,7 @@ import VaultTesting
             (400, #"{"error":"invalid_grant"}"#, .refreshTokenExpired),
             (400, #"{"error":"What?"}"#, .configurationInvalid), (429, "", .identityProviderUnavailable),
             (200, "<html>", .identityProviderAnswerInvalid),
+            (200, #"{"error":"Later."}"#, .identityProviderAnswerInvalid),
         ])
     func `only a refusal ends the session`(status: Int, body: String, code: VaultError.Code) async throws {
         try await withBackend { bench in
@@ -334,6 +335,33 @@ import VaultTesting
             #expect(await bench.backend.requests.last?.endpoint == .logout)
             #expect(await bench.backend.requests.last?.outcome == .ok)
             #expect(bench.wire.messages.last?.json.keys.sorted() == ["refresh_token"])
+        }
+    }
+
+    @Test func `a backend that repeats what it was sent is not quoted`() async throws {
+        try await withBackend { bench in
+            bench.wire.answer("/auth/login", #"{"error":"\"é-password is not right"}"#, status: 422)
+            let error = try #require(await failure { try await bench.vault.auth.signIn(way("\"é-password")) })
+            #expect(error.code == .configurationInvalid && !error.description.contains("password is not"))
+            bench.wire.answer("/auth/login", nil)
+            bench.clock.advance(by: 1)
+            let session = try await bench.register(way())
+            let token = try await bench.credential().value
+            bench.wire.answer(
+                "/auth/refresh", #"{"error":"no_\#(token)","error_description":"\#(token)?"}"#, status: 400)
+            let refused = try #require(await failure { _ = try await session.accessToken(forceRefresh: true) })
+            #expect(!refused.description.contains(token) && !"\(refused)".contains(token))
+        }
+    }
+
+    @Test func `an expiry in milliseconds is none`() async throws {
+        try await withBackend { bench in
+            // {"sub":"alice","exp":1800000900000}
+            let token = "e30.eyJzdWIiOiJhbGljZSIsImV4cCI6MTgwMDAwMDkwMDAwMH0.e30"
+            bench.wire.answer("/auth/login", #"{"access_token":"\#(token)","refresh_token":"r"}"#)
+            bench.wire.answer("/auth/me", #"{"id":"alice"}"#)
+            #expect(try await bench.vault.auth.signIn(way()).accessToken?.expiresAt == nil)
+            try await bench.vault.auth.logout()
         }
     }
 

@@ -13,9 +13,7 @@ struct BackendTokens: Sendable {
     /// - Parameter sentAt: when the request was sent, from which the access token's time counts.
     init(_ answer: JSONValue, _ fields: BackendLayout.Tokens, sentAt: Date) throws {
         guard let accessToken = Self.token(answer, fields.accessToken) else {
-            throw OpenIDConnectError(
-                .invalidAnswer, "it has no access token",
-                providerDescription: BackendConnection.words(in: answer).description, mayHaveBeenProcessed: true)
+            throw OpenIDConnectError(.invalidAnswer, "it has no access token", mayHaveBeenProcessed: true)
         }
         if let type = answer[path: fields.tokenType]?.string, type.lowercased() != "bearer" {
             throw OpenIDConnectError(.unsupported, "access tokens of this type", mayHaveBeenProcessed: true)
@@ -24,6 +22,11 @@ struct BackendTokens: Sendable {
         expiresAt = Self.expiry(answer[path: fields.expiresIn], from: sentAt)
         refreshToken = Self.token(answer, fields.refreshToken)
         scope = answer[path: fields.scope]?.string
+    }
+
+    /// Whether the answer has any token at all. A new refresh token counts whatever the rest is like.
+    static func areIn(_ answer: JSONValue, _ fields: BackendLayout.Tokens) -> Bool {
+        token(answer, fields.refreshToken) != nil || token(answer, fields.accessToken) != nil
     }
 
     /// A token that can be put into a header field: printable ASCII without blanks (RFC 6750 section 2.1).
@@ -99,7 +102,8 @@ struct UnverifiedClaims: Sendable {
     var subject: String? { json["sub"]?.identifier }
 
     var expiresAt: Date? {
-        json["exp"]?.number.flatMap { $0.isFinite ? Date(timeIntervalSince1970: $0) : nil }
+        // What is before 1970, or after the year 3000, is a mistake, or milliseconds.
+        json["exp"]?.number.flatMap { (0..<32_503_680_000).contains($0) ? Date(timeIntervalSince1970: $0) : nil }
     }
 }
 

@@ -19,51 +19,62 @@ struct BackendConnection: Sendable {
     /// Reads something. That uses nothing up, whatever becomes of the answer.
     func get(_ path: String, token: String? = nil, meaning: Meaning = { _, _ in nil }) async throws -> JSONValue {
         do {
-            return try Self.object(
-                in: try await connection.send(.get, endpoint.url(path), fields: Self.fields(token)), meaning)
+            let answer = try await connection.send(.get, endpoint.url(path), fields: Self.fields(token))
+            return try Self.object(in: answer, meaning, secrets: [token])
         } catch let error as OpenIDConnectError {
             throw error.processed(false)
         }
     }
 
+    /// - Parameter secrets: what of the request must not be in an error, should the backend repeat it.
     func post(
-        _ path: String, json: JSONValue, token: String? = nil, meaning: Meaning = { _, _ in nil }
+        _ path: String, json: JSONValue, secrets: [String?], meaning: Meaning = { _, _ in nil }
     ) async throws -> JSONValue {
-        try Self.object(in: try await send(path, json: json, token: token), meaning)
+        try Self.object(in: try await send(path, json: json), meaning, secrets: secrets)
     }
 
+    /// - Parameter secrets: what of the request must not be in an error, should the backend repeat it.
     func post(
-        _ path: String, form: ProviderConnection.Form, meaning: Meaning = { _, _ in nil }
+        _ path: String, form: ProviderConnection.Form, secrets: [String?], meaning: Meaning = { _, _ in nil }
     ) async throws -> JSONValue {
-        try Self.object(in: try await connection.post(endpoint.url(path), form: form), meaning)
+        try Self.object(in: try await connection.post(endpoint.url(path), form: form), meaning, secrets: secrets)
     }
 
     /// Posts what a person typed.
     ///
     /// - Parameter refusals: the statuses that say that it is wrong.
     /// - Throws: also ``VaultError`` with code `tooManyAttempts`.
-    func post(_ path: String, credentials: JSONValue, refusals: Set<Int>, now: Date) async throws -> JSONValue {
+    func post(
+        _ path: String, credentials: JSONValue, password: String, refusals: Set<Int>, now: Date
+    ) async throws -> JSONValue {
         let answer = try await send(path, json: credentials)
         if answer.status == .tooManyRequests { throw Self.tooMany(answer, now: now) }
-        return try Self.object(in: answer) { status, _ in refusals.contains(status) ? .wrongCredentials : nil }
+        let meaning: Meaning = { status, _ in refusals.contains(status) ? .wrongCredentials : nil }
+        return try Self.object(in: answer, meaning, secrets: [password])
     }
 
     /// Has a token ended. What the backend answers does not matter as long as it agrees.
     ///
-    /// - Parameter accepted: statuses that say as much as success does.
-    func end(_ path: String, json: JSONValue, token: String? = nil, accepted: Set<Int> = []) async throws {
+    /// - Parameters:
+    ///   - secret: the token.
+    ///   - isBearer: whether it goes into the header, too.
+    ///   - accepted: statuses that say as much as success does.
+    func end(
+        _ path: String, json: JSONValue, secret: String, isBearer: Bool = false, accepted: Set<Int> = []
+    ) async throws {
         guard !path.isEmpty else { throw OpenIDConnectError(.unsupported, "ending tokens") }
-        let answer = try await send(path, json: json, token: token)
+        let answer = try await send(path, json: json, token: isBearer ? secret : nil)
         if accepted.contains(answer.status.code) { return }
-        try Self.check(answer, Self.endingMeaning)
+        try Self.check(answer, Self.endingMeaning, secrets: [secret])
     }
 
     /// Has a token ended in OAuth's way (RFC 7009).
-    func end(_ path: String, form: ProviderConnection.Form, token: String?) async throws {
+    func end(
+        _ path: String, form: ProviderConnection.Form, secrets: [String?], bearer: String?
+    ) async throws {
         guard !path.isEmpty else { throw OpenIDConnectError(.unsupported, "ending tokens") }
-        let url = endpoint.url(path)
-        try Self.check(
-            try await connection.post(url, form: form, fields: Self.fields(token)), Self.endingMeaning)
+        let answer = try await connection.post(endpoint.url(path), form: form, fields: Self.fields(bearer))
+        try Self.check(answer, Self.endingMeaning, secrets: secrets)
     }
 
     private static let endingMeaning: Meaning = { status, _ in [404, 405, 501].contains(status) ? .unsupported : nil }
@@ -78,8 +89,8 @@ struct BackendConnection: Sendable {
 
     // MARK: - Answers
 
-    private static func object(in answer: HTTPAnswer, _ meaning: Meaning) throws -> JSONValue {
-        try check(answer, meaning)
+    private static func object(in answer: HTTPAnswer, _ meaning: Meaning, secrets: [String?]) throws -> JSONValue {
+        try check(answer, meaning, secrets: secrets)
         guard let json = JSONValue(objectIn: answer.body) else {
             throw OpenIDConnectError(
                 .invalidAnswer, "it is not a JSON object", status: answer.status.code, mayHaveBeenProcessed: true)
@@ -87,7 +98,7 @@ struct BackendConnection: Sendable {
         return json
     }
 
-    private static func check(_ answer: HTTPAnswer, _ meaning: Meaning) throws {
+    private static func check(_ answer: HTTPAnswer, _ meaning: Meaning, secrets: [String?]) throws {
         let status = answer.status.code
         guard !(200..<300).contains(status) else { return }
         let json = JSONValue(objectIn: answer.body)
@@ -99,13 +110,17 @@ struct BackendConnection: Sendable {
             default: OpenIDConnectError.Code.invalidAnswer
             }
         let words = words(in: json)
+        let secrets = secrets.compactMap { $0 }
+        func harmless(_ text: String?) -> String? {
+            text.flatMap { text in secrets.contains { text.contains($0) } ? nil : text }
+        }
         throw OpenIDConnectError(
-            code, "HTTP \(status)", status: status, providerError: words.error, providerDescription: words.description,
-            mayHaveBeenProcessed: !isRefusal)
+            code, "HTTP \(status)", status: status, providerError: harmless(words.error),
+            providerDescription: harmless(words.description), mayHaveBeenProcessed: !isRefusal)
     }
 
     /// What the backend says of an error: OAuth's two members, or whatever text there is for a person.
-    static func words(in json: JSONValue?) -> (error: String?, description: String?) {
+    private static func words(in json: JSONValue?) -> (error: String?, description: String?) {
         if let description = json?["error_description"]?.string { return (json?["error"]?.string, description) }
         return (nil, json?["error"]?.string ?? json?["error"]?["message"]?.string ?? json?["message"]?.string)
     }

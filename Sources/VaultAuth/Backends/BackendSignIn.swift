@@ -58,7 +58,7 @@ struct BrowserBackend: TokenIssuer {
             json: JSONValue([
                 (layout.code, .string(code)), (layout.state, .string(state)),
                 (layout.redirectURI, .string(redirectURI)),
-            ]))
+            ]), secrets: [code, state])
         let tokens = try BackendTokens(answer, layout.tokens, sentAt: now)
         let credential = Credential(
             value: tokens.accessToken, scope: tokens.scope, expiresAt: tokens.expiresAt, isAccessToken: true)
@@ -78,6 +78,7 @@ struct BrowserBackend: TokenIssuer {
 
     func revoke(_ credential: Credential, of id: AccountID) async throws {
         // A token that the backend does not take any more is as good as ended.
-        try await connection.end(layout.logout, json: .object([:]), token: credential.value, accepted: [401])
+        try await connection.end(
+            layout.logout, json: .object([:]), secret: credential.value, isBearer: true, accepted: [401])
     }
 }

@@ -30,7 +30,7 @@ public struct PasswordSignIn: SignIn {
             try await connection.post(
                 layout.login,
                 credentials: JSONValue([(layout.email, .string(email)), (layout.password, .string(text))]),
-                refusals: [401], now: now)
+                password: text, refusals: [401], now: now)
         }
         let backend = PasswordBackend(connection: connection, layout: layout, clock: context.clock)
         return try await backend.signedIn(answer, at: now)
@@ -65,7 +65,8 @@ struct PasswordBackend: TokenIssuer {
     ) async throws -> TokenSet {
         let now = clock.now
         let answer = try await connection.post(
-            layout.refresh, json: JSONValue([(layout.refreshToken, .string(credential.value))])
+            layout.refresh, json: JSONValue([(layout.refreshToken, .string(credential.value))]),
+            secrets: [credential.value]
         ) { status, error in
             [401, 403].contains(status) || error == "invalid_grant" ? .invalidGrant : nil
         }
@@ -78,7 +79,7 @@ struct PasswordBackend: TokenIssuer {
         var renewed = credential
         // An answer without a refresh token keeps the old one.
         renewed.value = BackendTokens.token(answer, layout.tokens.refreshToken) ?? credential.value
-        try await keep(renewed)
+        if BackendTokens.areIn(answer, layout.tokens) { try await keep(renewed) }
         let tokens = try BackendTokens(answer, layout.tokens, sentAt: now)
         // The backend may call people otherwise in its tokens than elsewhere: only it can tell.
         if isSomebodyElse { try await confirm(tokens.accessToken, isOf: id) }
@@ -88,7 +89,9 @@ struct PasswordBackend: TokenIssuer {
     }
 
     func revoke(_ credential: Credential, of id: AccountID) async throws {
-        try await connection.end(layout.logout, json: JSONValue([(layout.refreshToken, .string(credential.value))]))
+        try await connection.end(
+            layout.logout, json: JSONValue([(layout.refreshToken, .string(credential.value))]),
+            secret: credential.value)
     }
 
     private func confirm(_ accessToken: String, isOf id: AccountID) async throws {

@@ -38,7 +38,7 @@ struct Server: Sendable {
                     (layout.clientName, .string(name)), (layout.redirectURIs, .array([.string(redirectURI)])),
                     ("grant_types", .array([.string("authorization_code"), .string("refresh_token")])),
                     ("response_types", .array([.string("code")])), ("token_endpoint_auth_method", .string("none")),
-                ]))
+                ]), secrets: [])
         guard let id = BackendTokens.token(answer, layout.clientID) else {
             throw OpenIDConnectError(.invalidAnswer, "the registration has no client ID", mayHaveBeenProcessed: true)
         }
@@ -71,15 +71,13 @@ struct Server: Sendable {
             throw OpenIDConnectError(.stateMismatch, "its state is not that of this sign-in")
         }
         if let refusal = try callback.refusal(besides: "code") { throw refusal }
-        let now = clock.now
+        let (code, now) = (try callback.required("code"), clock.now)
         let answer = try await connection.post(
             layout.token,
             form: form(
                 of: request.client.id, request.client.secret, "authorization_code",
-                [
-                    ("code", try callback.required("code")), ("redirect_uri", request.redirectURI),
-                    ("code_verifier", request.verifier),
-                ]))
+                [("code", code), ("redirect_uri", request.redirectURI), ("code_verifier", request.verifier)]),
+            secrets: [code, request.verifier, request.client.secret])
         return try await signedIn(
             BackendTokens(answer, layout.tokens, sentAt: now), clientID: request.client.id,
             clientSecret: request.client.secret, method: .serverOAuth)
@@ -90,7 +88,8 @@ struct Server: Sendable {
         try await connection.post(
             layout.token,
             form: form(
-                of: clientID, credential.clientSecret, "refresh_token", [("refresh_token", credential.value)])
+                of: clientID, credential.clientSecret, "refresh_token", [("refresh_token", credential.value)]),
+            secrets: [credential.value, credential.clientSecret]
         ) { _, error in error == "invalid_grant" ? .invalidGrant : nil }
     }
 
@@ -111,7 +110,7 @@ struct Server: Sendable {
             credentials: JSONValue([
                 (layout.application, .string(layout.applicationName)), (layout.username, .string(username)),
                 (layout.password, .string(password)),
-            ]), refusals: [401, 403], now: now)
+            ]), password: password, refusals: [401, 403], now: now)
         var fields = layout.tokens
         fields.accessToken = layout.issuedToken
         return try BackendTokens(answer, fields, sentAt: now)

@@ -25,7 +25,7 @@ struct ServerIssuer: TokenIssuer {
         // An answer without a refresh token keeps the old one (RFC 6749 section 6).
         renewed.value = BackendTokens.token(answer, server.layout.tokens.refreshToken) ?? credential.value
         renewed.scope = answer[path: server.layout.tokens.scope]?.string ?? credential.scope
-        try await keep(renewed)
+        if BackendTokens.areIn(answer, server.layout.tokens) { try await keep(renewed) }
         let tokens = try BackendTokens(answer, server.layout.tokens, sentAt: now)
         return TokenSet(
             accessToken: tokens.accessToken, expiresAt: tokens.expiresAt, scope: tokens.scope,
@@ -36,7 +36,8 @@ struct ServerIssuer: TokenIssuer {
         let layout = server.layout
         guard method == .serverOAuth else {
             return try await server.connection.end(
-                layout.apiTokenRevocation, json: .object([:]), token: credential.value, accepted: [401])
+                layout.apiTokenRevocation, json: .object([:]), secret: credential.value, isBearer: true, accepted: [401]
+            )
         }
         let hint = credential.isAccessToken == true ? "access_token" : "refresh_token"
         let form: ProviderConnection.Form =
@@ -44,6 +45,7 @@ struct ServerIssuer: TokenIssuer {
             + (credential.clientSecret.map { [("client_secret", $0)] } ?? [])
         // Some want the token as a proof of who asks; a refresh token is none.
         try await server.connection.end(
-            layout.oauthRevocation, form: form, token: credential.isAccessToken == true ? credential.value : nil)
+            layout.oauthRevocation, form: form, secrets: [credential.value, credential.clientSecret],
+            bearer: credential.isAccessToken == true ? credential.value : nil)
     }
 }

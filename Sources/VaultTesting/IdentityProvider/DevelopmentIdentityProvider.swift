@@ -39,7 +39,8 @@ public final class DevelopmentIdentityProvider: Sendable {
         let server = try await AuthorizationServer(options: options)
         let http = try await LoopbackServer.start(
             host: options.host, port: options.port, label: "development-identity-provider",
-            router: ProviderRoutes(server: server).router(), willAnswer: { await server.setIssuer(options.issuer ?? $0) })
+            router: ProviderRoutes(server: server).router(),
+            willAnswer: { await server.setIssuer(options.issuer ?? $0) })
         return DevelopmentIdentityProvider(server: server, http: http)
     }
 

@@ -1,5 +1,5 @@
-"""django-oauth-toolkit, a provider that takes any port of a loopback redirect, names itself in the redirect, gives opaque
-access tokens, and has endpoints that are only in `/.well-known/oauth-authorization-server`."""
+"""django-oauth-toolkit, a provider that takes any port of a loopback redirect, names itself in the redirect, gives
+opaque access tokens, and has endpoints that are only in `/.well-known/oauth-authorization-server`."""
 
 import html
 import re

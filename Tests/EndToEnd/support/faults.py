@@ -1,4 +1,4 @@
-"""A proxy that breaks connections in the ways that networks do. It listens on loopback only, and ends with the tests."""
+"""A proxy that breaks connections in the ways that networks do. It listens on loopback only, and ends by itself."""
 
 import asyncio
 import socket

@@ -44,7 +44,8 @@ MODERN = {
     "register-client-management-allowed": True,
     "oauth-par-allowed": True, "oauth-par-required": False, "oauth-par-duration": 90,
     "oauth-par-request_uri-prefix": "urn:ietf:params:oauth:request_uri:",
-    "oauth-dpop-allowed": True, "oauth-dpop-iat-duration": 60,
+    # A proof may come from the future: by the coarse clock that Glewlwyd reads, every new second begins a little later.
+    "oauth-dpop-allowed": True, "oauth-dpop-iat-duration": 60, "oauth-dpop-iat-gap-duration": 5,
     "introspection-revocation-auth-scope": ["offline_access"],
 }
 
@@ -159,8 +160,8 @@ class Glewlwyd:
             "enabled": True, "scope": ["g_profile", "openid", "profile", "email", "offline_access"]})
         post("client/", {
             "client_id": CLIENT, "name": "Vault", "confidential": False, "enabled": True, "scope": [],
-            "authorization_type": ["code", "refresh_token", "delete_token", "device_authorization"], "redirect_uri": [self.redirect_uri],
-            "token_endpoint_auth_method": ["none"]})
+            "authorization_type": ["code", "refresh_token", "delete_token", "device_authorization"],
+            "redirect_uri": [self.redirect_uri], "token_endpoint_auth_method": ["none"]})
 
     def visit(self, url):
         """Does what a person does at an address that `vault` shows: logs in, agrees, and goes where they are sent.
