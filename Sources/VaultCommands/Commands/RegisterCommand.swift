@@ -124,7 +124,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     private func checkAlias(_ vault: Vault, _ configuration: VaultConfiguration) async throws {
         guard let alias,
             let owner = try await vault.storage.accounts.store.accounts().first(where: { $0.alias == alias }),
-            owner.id.issuer != configuration.issuer
+            !owner.belongs(to: configuration.issuer)
         else { return }
         throw VaultError(
             .configurationInvalid,
