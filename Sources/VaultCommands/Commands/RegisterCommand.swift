@@ -40,6 +40,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         let settings = try await Settings(global)
         let chosen = signIn.chosenMethod
         var way = try chosen ?? settings.way ?? .browser
+        // Whoever says how the browser is to be used wants one, whatever the settings say.
+        if chosen == nil && way == .device && !signIn.redirect.isStandard { way = .browser }
         try signIn.check(way)
         let configuration = try configuration(settings, way)
         let vault = try await global.openVault { $0 = configuration }
