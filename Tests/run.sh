@@ -12,9 +12,9 @@ filter=${1:-}
 # The C libraries, a message bus with a logind on it, and what the tests of the programs drive: an identity provider, a
 # browser, a disk that fills up.
 packages=(
-    libsodium-dev libargon2-dev libsqlite3-dev pkg-config
+    libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config
     libsystemd-dev dbus-daemon python3-dbusmock
-    glewlwyd sqlite3 openssl chromium chromium-driver util-linux mount zsh fish python3 python3-venv
+    glewlwyd sqlite3 openssl curl zbar-tools xdg-utils chromium chromium-driver util-linux mount zsh fish python3 python3-venv
 )
 
 install_missing_packages() {

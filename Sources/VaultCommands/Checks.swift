@@ -117,6 +117,12 @@ struct ServiceChecks {
                 advice: "vault config set issuer https://login.example.com")
         }
         do {
+            if let way = try settings.way, !way.isOpenID {
+                return Check(
+                    name: "issuer", outcome: .ok,
+                    finding:
+                        "\(issuer) is the address of a backend (method \(way.rawValue)), which is asked at a sign-in.")
+            }
             let metadata = try await OpenIDProvider(
                 issuer: issuer, clientID: settings[.clientID] ?? "", transport: transport, clock: SystemWallClock()
             ).completeMetadata()

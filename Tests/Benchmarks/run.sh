@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-packages=(libsodium-dev libargon2-dev libsqlite3-dev pkg-config hyperfine wrk python3)
+packages=(libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config hyperfine wrk python3)
 missing=()
 for package in "${packages[@]}"; do
     dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")

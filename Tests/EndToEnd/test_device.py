@@ -5,6 +5,8 @@ import os
 import re
 import signal
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 from support.person import PASSWORD, Person
@@ -134,6 +136,46 @@ def test_whoever_says_no_registers_nothing(person):
     result = program.wait()
     assert result.status == 82 and "denied" in result.err
     assert person.vault("users", "--json").json == []
+
+
+def test_a_code_that_is_not_entered_in_time(person, children):
+    """A provider whose codes end before they could be asked for even once."""
+    class Provider(BaseHTTPRequestHandler):
+        def answer(self, content):
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(content).encode())
+
+        def do_GET(self):
+            base = f"http://127.0.0.1:{self.server.server_port}"
+            endpoints = ["authorization_endpoint", "token_endpoint", "jwks_uri", "device_authorization_endpoint"]
+            self.answer({"issuer": base, **{name: f"{base}/{name}" for name in endpoints}})
+
+        def do_POST(self):
+            base = f"http://127.0.0.1:{self.server.server_port}"
+            self.answer({
+                "device_code": "secret", "user_code": "ABCD-EFGH", "verification_uri": f"{base}/device",
+                "expires_in": 90, "interval": 3600})
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Provider) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        issuer = f"http://127.0.0.1:{server.server_port}"
+        result = person.vault("register", "--device", "--issuer", issuer, password=PASSWORD)
+        server.shutdown()
+    assert result.status == 82, result
+    assert "valid for 90 seconds" in result.err and "not entered in time" in result.err
+
+
+def test_the_setting_gives_way_to_a_browser_that_is_asked_for(person):
+    assert person.vault("config", "set", "method", "device").status == 0
+    program, _, _ = start(person)
+    program.kill()
+    program = person.start("register", "--no-browser", "--password-file", person.password_file())
+    program.wait_for(re.compile(r"^http://\S+/authorize\S+$", re.M), "err")
 
 
 def test_it_is_what_happens_where_there_is_no_browser(person):

@@ -10,11 +10,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             --password-file nothing is asked. An account that is registered already keeps its password and items when \
             the password given opens it. Without a client id, a client is registered where the provider offers that.
 
-            Where there is no browser, the sign-in is by device code, if the provider can, or the address is printed.
-
-            --status-fd tells a program {"event":"authorization","url":…}, or for a device code {"event":"device",\
-            "user_code":…,"verification_uri":…,"verification_uri_complete":…,"expires_at":…}, and then \
-            {"event":"signed_in",…}.
+            Where there is no browser, the sign-in is by device code if the provider can; otherwise the address is printed.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -44,6 +40,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         let settings = try await Settings(global)
         let chosen = signIn.chosenMethod
         var way = try chosen ?? settings.way ?? .browser
+        // Whoever says how the browser is to be used wants one, whatever the settings say.
+        if chosen == nil && way == .device && !signIn.redirect.isStandard { way = .browser }
         try signIn.check(way)
         let configuration = try configuration(settings, way)
         let vault = try await global.openVault { $0 = configuration }
@@ -128,7 +126,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     private func checkAlias(_ vault: Vault, _ configuration: VaultConfiguration) async throws {
         guard let alias,
             let owner = try await vault.storage.accounts.store.accounts().first(where: { $0.alias == alias }),
-            owner.id.issuer != configuration.issuer
+            !owner.belongs(to: configuration.issuer)
         else { return }
         throw VaultError(
             .configurationInvalid,

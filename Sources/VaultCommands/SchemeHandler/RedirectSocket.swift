@@ -34,6 +34,7 @@ final class RedirectSocket: @unchecked Sendable {
         let descriptor = accept(listener, nil, nil)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         guard isOwn(descriptor) else { return }
         setPatience(descriptor)
         guard let line = line(from: descriptor) else { return }

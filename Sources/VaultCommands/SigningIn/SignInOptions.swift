@@ -27,17 +27,18 @@ struct RedirectOptions: ParsableArguments {
     @Option(
         name: .customLong("status-fd"),
         help: ArgumentHelp(
-            "Write what the sign-in waits for to an open file descriptor, as one JSON object on a line each.",
-            valueName: "number"))
+            """
+            Write what the sign-in waits for to an open file descriptor, a JSON object on a line each. The member event \
+            is authorization (with url), device (with user_code, verification_uri, verification_uri_complete and \
+            expires_at) or signed_in (with subject and issuer).
+            """, valueName: "number"))
     var statusDescriptor: Int32?
 }
 
 /// How `vault register` signs in.
 struct SignInOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "How to sign in (default: browser): "
-                + WayIn.allCases.map { "\($0.rawValue), \($0.help)" }.joined(separator: "; ") + ".", valueName: "way"))
+        help: ArgumentHelp("How to sign in. (default: browser)", valueName: "way"))
     var method: WayIn?
 
     @Flag(help: "The same as --method device. It is also what happens where there is no browser.")

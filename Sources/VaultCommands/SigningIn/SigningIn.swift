@@ -33,7 +33,12 @@ struct SigningIn {
             return try await inBrowser(status) { BrowserSignIn(using: $0, redirect: $1) }
         case .device:
             let prompt = DevicePrompt(status: status, isQuiet: isQuiet)
-            return try await vault.auth.signIn(DeviceSignIn { prompt.show($0) })
+            do {
+                return try await vault.auth.signIn(DeviceSignIn { prompt.show($0) })
+            } catch let error as VaultError where error.code == .refreshTokenExpired {
+                // Nothing was stored that could have expired: it was the code.
+                throw VaultError(.cancelled, "\(error.description) Start again.", underlying: error.underlying)
+            }
         case .backend:
             return try await inBrowser(status) { BackendSignIn(using: $0, redirect: $1) }
         case .password:

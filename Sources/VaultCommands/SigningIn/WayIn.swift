@@ -9,16 +9,16 @@ enum WayIn: String, CaseIterable, ExpressibleByArgument {
     case passwordGrant = "password-grant"
     case server
 
-    /// One line for `--help`.
-    var help: String {
-        switch self {
-        case .browser: "at the OpenID provider, in the browser"
-        case .device: "at the OpenID provider, with a code that is entered on another device"
-        case .backend: "in the browser, at a backend that keeps the provider to itself"
-        case .password: "with e-mail address and password, at a backend"
-        case .passwordGrant: "with user name and password, at an OpenID provider that allows it"
-        case .server: "at a server that says what it has: in the browser, or else with user name and password"
-        }
+    /// A line each for `--help`.
+    static var allValueDescriptions: [String: String] {
+        [
+            "browser": "At an OpenID provider, in the browser.",
+            "device": "At an OpenID provider, with a code that is entered on another device.",
+            "backend": "In the browser, at a backend that keeps its provider to itself.",
+            "password": "At a backend, with e-mail address and password.",
+            "password-grant": "At an OpenID provider that allows it, with user name and password.",
+            "server": "At a server that says what it has: in the browser, or else with user name and password.",
+        ]
     }
 
     /// Whether an OpenID provider is what the person signs in at.
