@@ -2,7 +2,7 @@ internal import OpenIDConnect
 internal import VaultStorage
 
 /// A backend that says whose access token it is, as an OpenID provider's UserInfo endpoint does.
-protocol PersonSource {
+protocol PersonSource: Sendable {
     func person(accessToken: String) async throws -> BackendUser
 }
 
