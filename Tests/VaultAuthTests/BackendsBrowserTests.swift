@@ -118,11 +118,20 @@ import VaultTesting
         }
     }
 
-    @Test(arguments: [401, 403])
-    func `a token that the backend does not take any more ends the session`(status: Int) async throws {
+    @Test func `what a token may not do ends no session`() async throws {
+        try await withBackend { bench in
+            let session = try await bench.register(way)
+            bench.wire.answer("/auth/me", #"{"error":"no"}"#, status: 403)
+            let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(error?.code == .configurationInvalid)
+            #expect(session.isOpen)
+        }
+    }
+
+    @Test func `a token that the backend does not take any more ends the session`() async throws {
         try await withBackend { bench in
             try await bench.register(way)
-            bench.wire.answer("/auth/me", #"{"error":"no"}"#, status: status)
+            bench.wire.answer("/auth/me", #"{"error":"no"}"#, status: 401)
             guard case .expired = try await bench.restore().state else {
                 _ = Issue.record("not expired")
                 return
@@ -162,7 +171,8 @@ import VaultTesting
         arguments: [
             (500, "", VaultError.Code.identityProviderUnavailable), (429, "", .identityProviderUnavailable),
             (200, "<html>Log in to the café's network</html>", .identityProviderAnswerInvalid),
-            (200, "[]", .identityProviderAnswerInvalid), (302, "", .identityProviderAnswerInvalid),
+            (200, "[]", .identityProviderAnswerInvalid),
+            (302, "", .identityProviderAnswerInvalid),
             (200, #"{"username":""}"#, .identityProviderAnswerInvalid),
         ])
     func `an answer that says nothing of the token ends nothing`(

@@ -101,21 +101,19 @@ import VaultTesting
             #expect(locked?.code == .tooManyAttempts)
             #expect(locked?.retryAfter == .seconds(1))
             #expect(await bench.asked.count == 5)
-            // Others are not locked out.
-            let bob = try PasswordSignIn(email: "bob@example.com", password: SecretBytes(utf8: "bob-password"))
-            try await bench.anotherVault(store: SQLiteStore(folder: folder)).auth.signIn(bob)
             bench.clock.advance(by: 1)
             #expect(try await attempt("alice-password") == nil)
             #expect(try await attempt("alice-password") == nil)
         }
     }
 
-    @Test func `a backend that fails is no wrong password`() async throws {
+    @Test func `a backend that cannot be reached is no wrong password`() async throws {
         try await withBackend { bench in
             for _ in 1...7 {
-                await bench.backend.setFault(.status(503), times: 1, at: .login)
+                bench.wire.fail("/auth/login", .notConnected)
                 #expect(
                     await failure { try await bench.vault.auth.signIn(way()) }?.code == .identityProviderUnavailable)
+                bench.wire.fail("/auth/login", nil)
                 bench.clock.advance(by: 1)
             }
             try await bench.vault.auth.signIn(way())
@@ -216,9 +214,13 @@ import VaultTesting
             #expect(try await session.accessToken(forceRefresh: true).value == Self.othersToken)
             bench.wire.answer("/auth/me", #"{"id":"bob"}"#)
             #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .tokenInvalid)
-            // When it cannot be asked, the new refresh token is worth more than the check.
+            // When it cannot be asked, the new refresh token is stored, and nobody gets the access token.
             bench.wire.answer("/auth/me", "", status: 503)
-            _ = try await session.accessToken(forceRefresh: true)
+            bench.wire.answer("/auth/refresh", #"{"access_token":"\#(Self.othersToken)","refresh_token":"r2"}"#)
+            let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(error?.code == .identityProviderUnavailable)
+            #expect(try await bench.credential().value == "r2")
+            #expect(session.isOpen)
         }
     }
 
@@ -268,9 +270,11 @@ import VaultTesting
 
     @Test(
         arguments: [
-            (401, "", VaultError.Code.refreshTokenExpired), (403, "", .refreshTokenExpired),
+            (401, "", VaultError.Code.refreshTokenExpired), (403, "", .configurationInvalid),
+            (400, "", .refreshTokenExpired), (404, #"{"error":"No such token."}"#, .refreshTokenExpired),
             (400, #"{"error":"invalid_grant"}"#, .refreshTokenExpired),
-            (400, #"{"error":"What?"}"#, .configurationInvalid), (429, "", .identityProviderUnavailable),
+            (400, #"{"error":"invalid_request"}"#, .configurationInvalid), (422, "", .configurationInvalid),
+            (429, "", .identityProviderUnavailable),
             (200, "<html>", .identityProviderAnswerInvalid),
             (200, #"{"error":"Later."}"#, .identityProviderAnswerInvalid),
         ])
@@ -348,7 +352,7 @@ import VaultTesting
             let session = try await bench.register(way())
             let token = try await bench.credential().value
             bench.wire.answer(
-                "/auth/refresh", #"{"error":"no_\#(token)","error_description":"\#(token)?"}"#, status: 400)
+                "/auth/refresh", #"{"error":"no_\#(token)","error_description":"\#(token)?"}"#, status: 422)
             let refused = try #require(await failure { _ = try await session.accessToken(forceRefresh: true) })
             #expect(!refused.description.contains(token) && !"\(refused)".contains(token))
         }

@@ -210,9 +210,10 @@ import VaultTesting
     @Test(
         arguments: [
             ("code=", "error=access_denied&x=", VaultError.Code.cancelled, false),
-            ("code=…", "error=access_denied", .cancelled, false), ("state=", "state=x", .tokenInvalid, false),
-            ("state=", "stat=", .tokenInvalid, false), ("code=", "code=x&code=", .tokenInvalid, false),
-            ("code=", "kode=", .tokenInvalid, false), ("code=…", "error=server_error", .tokenInvalid, false),
+            ("code=…", "error=access_denied", .cancelled, false), ("code=", "code=x&code=", .tokenInvalid, false),
+            ("code=", "kode=", .tokenInvalid, false),
+            ("code=", "iss=https://elsewhere.example.com&code=", .tokenInvalid, false),
+            ("code=", "iss=nonsense&code=", .tokenInvalid, false),
             ("code=", "error=server_error&x=", .identityProviderUnavailable, true),
             ("code=", "error=invalid_scope&x=", .configurationInvalid, true),
         ])
@@ -234,6 +235,45 @@ import VaultTesting
             if fallsBack { #expect(typist.requests.first?.failure?.code == code) }
             #expect(await !bench.asked.contains(.oauthToken))
             #expect(await !bench.asked.contains(.apiToken))
+        }
+    }
+
+    @Test(arguments: ["code=c&state=x", "code=c&stat=x", "error=server_error"])
+    func `a redirect of another sign-in asks for no password`(query: String) async throws {
+        try await withBackend { bench in
+            let typist = Typist()
+            let pasted: RedirectDelivery = .pasted { objection in
+                if let objection { throw objection }
+                return "http://127.0.0.1/callback?\(query)"
+            }
+            let way = ServerSignIn(using: NoBrowser(), redirect: pasted, asking: typist)
+            #expect(await failure { try await bench.vault.auth.signIn(way) }?.code == .tokenInvalid)
+            #expect(typist.requests.isEmpty)
+        }
+    }
+
+    @Test func `a server may name itself in the redirect`() async throws {
+        try await withBackend(.init(configure: { $0.redirectURI = "myapp://callback" })) { bench in
+            let (auth, url) = (bench.vault.auth, bench.backend.url)
+            let browser = AppBrowser(auth: auth, person: BackendsBench.alice) { "\($0)&iss=\(url)/" }
+            let token = try await auth.signIn(way(choosing: .oauth, using: browser))
+            #expect(token.method == .serverOAuth)
+        }
+    }
+
+    @Test func `OAuth tokens of another person are not handed out`() async throws {
+        try await withBackend { bench in
+            let session = try await bench.register(way())
+            // {"sub":"somebody else"}
+            let token = "e30.eyJzdWIiOiJzb21lYm9keSBlbHNlIn0.e30"
+            bench.wire.answer("/api/oauth/token", #"{"access_token":"\#(token)","refresh_token":"r"}"#)
+            bench.wire.answer("/api/profile", "", status: 503)
+            let unknown = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(unknown?.code == .identityProviderUnavailable)
+            bench.wire.answer("/api/profile", #"{"user":{"id":"b"}}"#)
+            #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .tokenInvalid)
+            bench.wire.answer("/api/profile", #"{"user":{"id":"\#(session.id.subject)"}}"#)
+            #expect(try await session.accessToken(forceRefresh: true).value == token)
         }
     }
 

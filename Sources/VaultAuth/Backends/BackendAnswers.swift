@@ -2,8 +2,8 @@ internal import Foundation
 internal import OpenIDConnect
 internal import VaultStorage
 
-/// The tokens in an answer.
-struct BackendTokens: Sendable {
+/// The tokens in an answer. It does not print them.
+struct BackendTokens: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     let accessToken: String
     /// nil when it is not known.
     let expiresAt: Date?
@@ -23,6 +23,10 @@ struct BackendTokens: Sendable {
         refreshToken = Self.token(answer, fields.refreshToken)
         scope = answer[path: fields.scope]?.string
     }
+
+    var description: String { "BackendTokens(\(scope ?? ""))" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: ["expiresAt": expiresAt as Any, "scope": scope as Any]) }
 
     /// Whether the answer has any token at all. A new refresh token counts whatever the rest is like.
     static func areIn(_ answer: JSONValue, _ fields: BackendLayout.Tokens) -> Bool {

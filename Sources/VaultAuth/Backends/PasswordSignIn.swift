@@ -68,7 +68,8 @@ struct PasswordBackend: TokenIssuer {
             layout.refresh, json: JSONValue([(layout.refreshToken, .string(credential.value))]),
             secrets: [credential.value]
         ) { status, error in
-            [401, 403].contains(status) || error == "invalid_grant" ? .invalidGrant : nil
+            if error == "invalid_grant" { return .invalidGrant }
+            return [400, 401, 404].contains(status) && !Self.otherMeanings.contains(error ?? "") ? .invalidGrant : nil
         }
         let claimed = UnverifiedClaims(answer[path: layout.tokens.accessToken]?.string)?.subject
         let isSomebodyElse = claimed != nil && claimed != id.subject
@@ -81,27 +82,23 @@ struct PasswordBackend: TokenIssuer {
         renewed.value = BackendTokens.token(answer, layout.tokens.refreshToken) ?? credential.value
         if BackendTokens.areIn(answer, layout.tokens) { try await keep(renewed) }
         let tokens = try BackendTokens(answer, layout.tokens, sentAt: now)
-        // The backend may call people otherwise in its tokens than elsewhere: only it can tell.
-        if isSomebodyElse { try await confirm(tokens.accessToken, isOf: id) }
+        // The backend may call people otherwise in its tokens than elsewhere: only it can tell. When it does not, nobody
+        // gets the access token; the new refresh token is stored already, and the next try asks again.
+        if isSomebodyElse { try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true) }
         return TokenSet(
             accessToken: tokens.accessToken, expiresAt: Self.end(of: tokens), scope: tokens.scope,
             refreshToken: tokens.refreshToken)
     }
 
+    /// What OAuth's words say that is not about the refresh token (RFC 6749 section 5.2).
+    private static let otherMeanings: Set<String> = [
+        "invalid_request", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+    ]
+
     func revoke(_ credential: Credential, of id: AccountID) async throws {
         try await connection.end(
             layout.logout, json: JSONValue([(layout.refreshToken, .string(credential.value))]),
             secret: credential.value)
-    }
-
-    private func confirm(_ accessToken: String, isOf id: AccountID) async throws {
-        let user: BackendUser
-        do {
-            user = try await self.user(of: accessToken)
-        } catch let error as OpenIDConnectError where [.unavailable, .timedOut, .interrupted].contains(error.code) {
-            return  // To fail over that would help nobody: the new refresh token is stored already.
-        }
-        try user.require(id, mayHaveBeenProcessed: true)
     }
 
     /// Whose access token it is: what the backend answers, or where it has no such call what the token claims.

@@ -1,7 +1,7 @@
 internal import OpenIDConnect
 
-/// What came back with the browser from a backend.
-struct RedirectAnswer {
+/// What came back with the browser from a backend. It does not print its parameters, of which one is the code.
+struct RedirectAnswer: CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     private let parameters: [(name: String, value: String)]
 
     /// - Parameter redirect: the URL, or its path and query.
@@ -41,6 +41,10 @@ struct RedirectAnswer {
         return OpenIDConnectError(
             meaning, "", providerError: error, providerDescription: try value("error_description"))
     }
+
+    var description: String { "RedirectAnswer" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: []) }
 
     static func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.callbackInvalid, reason) }
 }

@@ -70,6 +70,10 @@ struct Server: Sendable {
             }
             throw OpenIDConnectError(.stateMismatch, "its state is not that of this sign-in")
         }
+        // Servers that name themselves (RFC 9207) do so by their address; a path in it is their own affair.
+        if let issuer = try callback.value("iss"), Origin(issuer) != Origin(connection.endpoint.url) {
+            throw RedirectAnswer.invalid("it comes from another server")
+        }
         if let refusal = try callback.refusal(besides: "code") { throw refusal }
         let (code, now) = (try callback.required("code"), clock.now)
         let answer = try await connection.post(

@@ -27,6 +27,10 @@ struct ServerIssuer: TokenIssuer {
         renewed.scope = answer[path: server.layout.tokens.scope]?.string ?? credential.scope
         if BackendTokens.areIn(answer, server.layout.tokens) { try await keep(renewed) }
         let tokens = try BackendTokens(answer, server.layout.tokens, sentAt: now)
+        // Most tokens do not say whose they are. The server may call people otherwise in them: only it can tell.
+        if let claimed = UnverifiedClaims(tokens.accessToken)?.subject, claimed != id.subject {
+            try await person(accessToken: tokens.accessToken).require(id, mayHaveBeenProcessed: true)
+        }
         return TokenSet(
             accessToken: tokens.accessToken, expiresAt: tokens.expiresAt, scope: tokens.scope,
             refreshToken: tokens.refreshToken)

@@ -24,14 +24,18 @@ public struct BrowserSignIn: SignIn {
         let provider = context.provider(client)
         let request: AuthorizationRequest
         do {
-            request = try await provider.authorizationRequest(
-                redirectURI: receiver.redirectURI, scopes: context.settings.scopes, mayPush: opensAtOnce)
+            request = try await context.using(client) {
+                try await provider.authorizationRequest(
+                    redirectURI: receiver.redirectURI, scopes: context.settings.scopes, mayPush: opensAtOnce)
+            }
         } catch {
             await receiver.stop()
             throw error
         }
         return try await receiver.finish(opening: request.url, with: userAgent) { redirect in
-            try RefreshToken(try await provider.redeem(request, callback: redirect), client: client, in: context)
+            try await context.using(client) {
+                try RefreshToken(try await provider.redeem(request, callback: redirect), client: client, in: context)
+            }
         }
     }
 }
