@@ -58,6 +58,7 @@ extension Auth {
             case .refreshTokenExpired, .refreshInterrupted, .notLoggedIn: return .expired(error)
             case .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
                 .identityProviderAnswerInvalid:
+                // Nobody said no.
                 announce(session)
                 return .unverified(session, error)
             default:

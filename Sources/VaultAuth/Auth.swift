@@ -99,7 +99,7 @@ public actor Auth {
                 "The issuer is needed to sign in: the URL of the identity provider, backend or server.")
         }
         settings.issuer = issuer
-        let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(16))
         redirects?.finish()
         // A redirect to a port of this machine comes to the listener, and not through the app.
         redirects = try LoopbackRedirect(settings.redirectURI) == nil ? continuation : nil
