@@ -242,6 +242,7 @@ public actor Auth {
             guard !forceRefresh else { throw Self.unstored }
             return try accessToken(of: token, minimumValidity: minimumValidity)
         case .open(let session):
+            if !forceRefresh, let token = session.tokenAtHand(validFor: minimumValidity) { return token }
             return try await session.accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
         }
     }

@@ -76,11 +76,16 @@ public actor Session {
     public nonisolated func accessToken(
         forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
-        let now = clock.now
-        if !forceRefresh, let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: now) {
-            return token
+        if !forceRefresh, let token = tokenAtHand(validFor: minimumValidity) { return token }
+        return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: clock.now))
+    }
+
+    /// The token in memory, when it is good enough: nobody has to wait for it.
+    nonisolated func tokenAtHand(validFor minimumValidity: Duration) -> AccessToken? {
+        guard let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: clock.now) else {
+            return nil
         }
-        return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: now))
+        return token
     }
 
     /// Another access token than one that a resource server refused with 401, although it was valid by its expiry.
