@@ -31,10 +31,14 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
     /// kind ever lasts, half of its life is enough: asking for another one would not help.
     public func isValid(for duration: Duration, at now: Date) -> Bool {
         let end = expiresAt ?? obtainedAt.addingTimeInterval(Self.trust)
-        let life = end.timeIntervalSince(obtainedAt)
-        let needed = Double(duration.components.seconds)
-        return end.timeIntervalSince(now) > (needed < life ? needed : life / 2)
+        let left = Self.duration(end.timeIntervalSince(now))
+        if left > duration { return true }
+        let life = Self.duration(end.timeIntervalSince(obtainedAt))
+        return duration >= life && left > life / 2
     }
+
+    /// Between two clocks that may show anything, within 30,000 years.
+    private static func duration(_ seconds: TimeInterval) -> Duration { .seconds(min(max(seconds, -1e12), 1e12)) }
 
     public var description: String { "AccessToken(expires: \(expiresAt.map { "\($0)" } ?? "unknown"))" }
     public var debugDescription: String { description }
