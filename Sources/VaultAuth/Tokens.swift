@@ -27,14 +27,14 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
 
     /// Whether it is good for another `duration`.
     ///
-    /// A token that does not say when it ends counts as good for five minutes. Where more is asked for than a token of its
-    /// kind ever lasts, half of its life is enough: asking for another one would not help.
+    /// A token that does not say when it ends counts as good for five minutes. Of one that never lasts longer than a minute
+    /// half of its life is enough: otherwise every use would ask for another one.
     public func isValid(for duration: Duration, at now: Date) -> Bool {
         let end = expiresAt ?? obtainedAt.addingTimeInterval(Self.trust)
         let left = Self.duration(end.timeIntervalSince(now))
         if left > duration { return true }
         let life = Self.duration(end.timeIntervalSince(obtainedAt))
-        return duration >= life && left > life / 2
+        return life <= .seconds(60) && left > life / 2
     }
 
     /// Between two clocks that may show anything, within 30,000 years.

@@ -178,9 +178,13 @@ def test_what_is_no_redirect_of_this_login_does_not_sign_in(person, desktop):
     def hand(text):
         return run([VAULT, "handle-redirect", folder / "redirect", text], person.environment()).status
     assert hand("otherapp://callback?code=1&state=2") == 0 and program.process.poll() is None
+    # What somebody else made up does not sign in, and does not spoil the sign-in either.
     assert hand("myapp://callback?code=stolen&state=guessed") == 0
-    assert program.wait().status == 1
-    assert person.vault("users", "--json").json == [] and desktop.everything() == before
+    assert program.process.poll() is None
+    assert hand(redirect_of(url)) == 0
+    assert program.wait().status == 0
+    assert len(person.vault("users", "--json").json) == 1
+    assert desktop.everything() == before
 
 
 def test_a_redirect_that_comes_late_meets_nobody_and_cleans_up(person, desktop):
