@@ -13,7 +13,8 @@ from support.waiting import wait_until
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory):
-    services = DevelopmentServices(tmp_path_factory.mktemp("backend"), "--backend", "--backend-redirect-uri", "myapp://cb")
+    services = DevelopmentServices(
+        tmp_path_factory.mktemp("backend"), "--backend", "--backend-redirect-uri", "myapp://cb")
     yield services
     services.kill()
 

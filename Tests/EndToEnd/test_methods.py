@@ -12,7 +12,8 @@ from support.services import DevelopmentServices
 @pytest.fixture(scope="module")
 def binding(tmp_path_factory):
     """A provider that binds tokens to a key, and demands nonces."""
-    services = DevelopmentServices(tmp_path_factory.mktemp("binding"), "--dpop", "offered", "--dpop-nonce", "--par", "required")
+    services = DevelopmentServices(
+        tmp_path_factory.mktemp("binding"), "--dpop", "offered", "--dpop-nonce", "--par", "required")
     yield services
     services.kill()
 
@@ -85,7 +86,8 @@ def test_a_proof_for_a_token_that_is_not_bound_is_none(alice, services):
     assert curl(url, result.out)[0] == 200
 
 
-@pytest.mark.parametrize("proof", ["GET", "https://api.example.com/", "GET nonsense", "GET file:///etc/passwd", "G T https://x/"])
+@pytest.mark.parametrize("proof", [
+    "GET", "https://api.example.com/", "GET nonsense", "GET file:///etc/passwd", "G T https://x/"])
 def test_a_request_that_is_none_is_refused(alice, proof):
     assert alice.vault("token", "--proof", proof, password=PASSWORD).status == 64
     assert alice.vault("token", "--nonce", "n", password=PASSWORD).status == 64

@@ -96,8 +96,9 @@ def test_a_desktop_without_any_folders_has_none_afterwards(person):
 
 def test_the_browser_that_is_the_desktops_signs_in(person, desktop):
     """All of it: xdg-open starts the browser, and the browser has xdg-open take the redirect."""
-    script = f"import sys; sys.path.insert(0, '{SUPPORT}'); from support.pages import *; print(redirect_of(sys.argv[1]))"
-    (person.folder / "browse.py").write_text(script)
+    (person.folder / "browse.py").write_text(
+        f"import sys; sys.path.insert(0, '{SUPPORT}')\n"
+        "from support.pages import redirect_of; print(redirect_of(sys.argv[1]))\n")
     desktop.install("browser", f'xdg-open "$("{sys.executable}" "{person.folder}/browse.py" "$1")"')
     desktop.write_list(b"[Default Applications]\nx-scheme-handler/http=browser.desktop\n")
     before = desktop.everything()
