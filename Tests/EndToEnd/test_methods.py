@@ -7,6 +7,7 @@ import pytest
 from support.person import OTHER_PASSWORD, PASSWORD, Person
 from support.programs import run
 from support.services import DevelopmentServices
+from support.waiting import after_the_pause
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +163,7 @@ def test_the_password_grant_when_it_is_asked_for(tmp_path, children):
     def register(user, login_password):
         file = person.password_file(login_password, f"login-{user}")
         options = ("--method", "password-grant", "--username", user, "--login-password-file", file)
-        return person.vault("register", *options, password=PASSWORD)
+        return after_the_pause(lambda: person.vault("register", *options, password=PASSWORD))
     assert register("alice", "not-the-password").status == 77
     assert register("bob", "bob-password").status == 0
     assert [user["method"] for user in person.vault("users", "--json").json] == ["openid-connect"]

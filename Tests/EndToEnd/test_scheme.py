@@ -171,17 +171,18 @@ def test_nobody_else_can_reach_the_socket(person, desktop):
     assert program.process.poll() is None
 
 
-def test_what_is_no_redirect_of_this_login_does_not_sign_in(person, desktop):
+def test_what_is_no_redirect_of_this_login_changes_nothing(person, desktop):
     before = desktop.everything()
     program, url = start(person)
     (folder,) = desktop.runtime.iterdir()
 
     def hand(text):
         return run([VAULT, "handle-redirect", folder / "redirect", text], person.environment()).status
-    assert hand("otherapp://callback?code=1&state=2") == 0 and program.process.poll() is None
+    assert hand("otherapp://callback?code=1&state=2") == 0
     assert hand("myapp://callback?code=stolen&state=guessed") == 0
-    assert program.wait().status == 1
-    assert person.vault("users", "--json").json == [] and desktop.everything() == before
+    assert program.process.poll() is None and person.vault("users", "--json").json == []
+    assert hand(redirect_of(url)) == 0
+    assert program.wait().status == 0 and desktop.everything() == before
 
 
 def test_a_redirect_that_comes_late_meets_nobody_and_cleans_up(person, desktop):
