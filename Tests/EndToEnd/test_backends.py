@@ -8,12 +8,13 @@ from support.pages import redirect_of
 from support.person import PASSWORD, URL, Person
 from support.programs import VAULT_DEV, run
 from support.services import DevelopmentServices
-from support.waiting import wait_until
+from support.waiting import after_the_pause, wait_until
 
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory):
-    services = DevelopmentServices(tmp_path_factory.mktemp("backend"), "--backend", "--backend-redirect-uri", "myapp://cb")
+    services = DevelopmentServices(
+        tmp_path_factory.mktemp("backend"), "--backend", "--backend-redirect-uri", "myapp://cb")
     yield services
     services.kill()
 
@@ -34,7 +35,7 @@ def person(services, tmp_path, children):
 def with_password(person, way, user="alice@example.com", login_password="alice-password", *options, **more):
     file = person.password_file(login_password, "login-password")
     options = ("--method", way, "--username", user, "--login-password-file", file, *options)
-    return person.vault("register", *options, password=PASSWORD, **more)
+    return after_the_pause(lambda: person.vault("register", *options, password=PASSWORD, **more))
 
 
 def only(person):
@@ -141,7 +142,8 @@ def test_a_wrong_password_is_asked_for_again_and_too_many_have_to_wait(tmp_path,
     assert terminal.end() == 82
     assert terminal.mode == terminal.original_mode
     # It is kept across restarts, and a script is told for how long.
-    result = with_password(person, "password", "bob@example.com", "bob-password", "--json")
+    options = ("--username", "bob@example.com", "--login-password-file", person.password_file("bob-password", "bobs"))
+    result = person.vault("register", "--method", "password", *options, "--json", password=PASSWORD)
     assert result.status == 75
     assert result.error["code"] == "tooManyAttempts" and 1 <= result.error["retry_after"] <= 30
 

@@ -1,7 +1,6 @@
 """Signing in on another device (RFC 8628)."""
 
 import json
-import os
 import re
 import signal
 import time
@@ -13,6 +12,7 @@ from support.person import PASSWORD, Person
 from support.programs import VAULT_DEV, run
 from support.screen import BLACK, WHITE, code_lines, pixels, scan
 from support.services import DevelopmentServices
+from support.waiting import wait_until
 
 ADDRESS = re.compile(r"^(http://\S+/device)$", re.M)
 CODE = re.compile(r"^([A-Z0-9]{4}-[A-Z0-9]{4})$", re.M)
@@ -63,20 +63,24 @@ def test_with_json_the_address_and_the_code_stand_alone(person):
 
 
 def test_another_program_is_told_line_by_line(person):
-    reading, writing = os.pipe()
-    program = person.start(
-        "register", "--device", "--status-fd", writing, "--password-file", person.password_file(), pass_fds=[writing])
-    os.close(writing)
-    with os.fdopen(reading) as events:
-        event = json.loads(events.readline())
-        assert event["event"] == "device" and event["verification_uri_complete"].endswith(event["user_code"])
-        end = time.mktime(time.strptime(event["expires_at"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
-        assert 0 < end - time.time() <= 601
-        assert connect(event["verification_uri"], event["user_code"]).status == 0
-        signed_in = json.loads(events.readline())
-        assert signed_in["event"] == "signed_in" and signed_in["issuer"] == person.settings["CREDENTIAL_VAULT_ISSUER"]
-        assert events.read() == ""
+    told = person.folder / "told"
+    with open(told, "wb") as file:
+        program = person.start(
+            "register", "--device", "--status-fd", file.fileno(), "--password-file", person.password_file(),
+            pass_fds=[file.fileno()])
+
+    def event(number):
+        lines = told.read_text().split("\n")  # whatever follows the last line feed is not whole yet
+        return json.loads(lines[number]) if len(lines) > number + 1 else None
+    device = wait_until(lambda: event(0), "the first event")
+    assert device["event"] == "device" and device["verification_uri_complete"].endswith(device["user_code"])
+    end = time.mktime(time.strptime(device["expires_at"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
+    assert 0 < end - time.time() <= 601
+    assert connect(device["verification_uri"], device["user_code"]).status == 0
+    signed_in = wait_until(lambda: event(1), "the second event")
+    assert signed_in["event"] == "signed_in" and signed_in["issuer"] == person.settings["CREDENTIAL_VAULT_ISSUER"]
     assert program.wait().status == 0
+    assert told.read_text().count("\n") == 2
 
 
 def test_a_descriptor_that_is_none_is_refused(person):

@@ -7,13 +7,14 @@ import pytest
 from support.person import OTHER_PASSWORD, PASSWORD, Person
 from support.programs import run
 from support.services import DevelopmentServices
-from support.waiting import wait_until
+from support.waiting import after_the_pause
 
 
 @pytest.fixture(scope="module")
 def binding(tmp_path_factory):
     """A provider that binds tokens to a key, and demands nonces."""
-    services = DevelopmentServices(tmp_path_factory.mktemp("binding"), "--dpop", "offered", "--dpop-nonce", "--par", "required")
+    services = DevelopmentServices(
+        tmp_path_factory.mktemp("binding"), "--dpop", "offered", "--dpop-nonce", "--par", "required")
     yield services
     services.kill()
 
@@ -86,7 +87,8 @@ def test_a_proof_for_a_token_that_is_not_bound_is_none(alice, services):
     assert curl(url, result.out)[0] == 200
 
 
-@pytest.mark.parametrize("proof", ["GET", "https://api.example.com/", "GET nonsense", "GET file:///etc/passwd", "G T https://x/"])
+@pytest.mark.parametrize("proof", [
+    "GET", "https://api.example.com/", "GET nonsense", "GET file:///etc/passwd", "G T https://x/"])
 def test_a_request_that_is_none_is_refused(alice, proof):
     assert alice.vault("token", "--proof", proof, password=PASSWORD).status == 64
     assert alice.vault("token", "--nonce", "n", password=PASSWORD).status == 64
@@ -161,7 +163,7 @@ def test_the_password_grant_when_it_is_asked_for(tmp_path, children):
     def register(user, login_password):
         file = person.password_file(login_password, f"login-{user}")
         options = ("--method", "password-grant", "--username", user, "--login-password-file", file)
-        return person.vault("register", *options, password=PASSWORD)
+        return after_the_pause(lambda: person.vault("register", *options, password=PASSWORD))
     assert register("alice", "not-the-password").status == 77
     wait_until(lambda: register("bob", "bob-password").status == 0, "the second after a wrong password to be over")
     assert [user["method"] for user in person.vault("users", "--json").json] == ["openid-connect"]

@@ -37,7 +37,8 @@ def test_what_is_not_the_address_is_asked_for_again(person):
     right = redirect_of(url)
     for wrong, remark in [
         ("", "That is no address."), (url, "That is the address to open."),
-        ("http://127.0.0.1:8765/callback", "not the whole address"), (right.split("&state")[0], "not the whole address"),
+        ("http://127.0.0.1:8765/callback", "not the whole address"),
+        (right.split("&state")[0], "not the whole address"),
         ("nonsense", "Copy all of what stands in the browser's address bar"),
         (others, "belongs to another sign-in"),
     ]:
@@ -75,9 +76,11 @@ def test_without_a_terminal_a_line_of_standard_input_is_it(person):
     assert person.vault("login", password=PASSWORD).status == 0
 
 
-@pytest.mark.parametrize("line", ["", "http://127.0.0.1:8765/callback\n", "http://127.0.0.1:8765/callback?code=x&state=y\n"])
+@pytest.mark.parametrize("line", [
+    "", "http://127.0.0.1:8765/callback\n", "http://127.0.0.1:8765/callback?code=x&state=y\n"])
 def test_a_wrong_line_of_standard_input_ends_it(person, line):
-    result = person.vault("register", "--paste", "--password-file", person.password_file(), input=line.encode(), stdin=None)
+    result = person.vault(
+        "register", "--paste", "--password-file", person.password_file(), input=line.encode(), stdin=None)
     assert result.status in (1, 78), result
     assert person.vault("users", "--json").json == []
 

@@ -9,9 +9,6 @@ struct BrowserLogin {
     let terminal: any Terminal
     let isQuiet: Bool
 
-    /// How long the person may take where the desktop brings the answer. (A port of this machine has its own patience.)
-    private static let patience = Duration.seconds(300)
-
     /// - Parameter signIn: signs in with a browser and a way back.
     func run<R: Sendable>(
         _ vault: Vault, _ signIn: @escaping @Sendable (any UserAgent, RedirectDelivery) async throws -> R
@@ -34,15 +31,6 @@ struct BrowserLogin {
             Task { await vault.auth.handleRedirect(url: url) }
         }
         defer { handler.remove() }
-        return try await withThrowingTaskGroup(of: R.self) { [browser] group in
-            group.addTask { try await signIn(browser, .automatic) }
-            group.addTask {
-                try await Task.sleep(for: Self.patience)
-                throw VaultError(.cancelled, "The browser did not come back within five minutes. Start again.")
-            }
-            defer { group.cancelAll() }
-            guard let result = try await group.next() else { throw CancellationError() }
-            return result
-        }
+        return try await signIn(browser, .automatic)
     }
 }

@@ -36,7 +36,9 @@ struct PastedRedirect: UserAgent {
         for await _ in printed {}
         guard terminal.isInteractive else {
             if let objection { throw objection.underlying ?? objection }
-            let line = await Self.lineOfStandardInput()
+            let line = try await OneAnswer<String>().wait {
+                (readLine() ?? "").trimmingCharacters(in: .whitespaces)
+            }
             if let fault = Self.fault(in: line) { throw VaultError(.configurationInvalid, fault) }
             return line
         }
@@ -61,13 +63,5 @@ struct PastedRedirect: UserAgent {
             return "That is the address to open. \(whole): it has \"code=\" and \"state=\" in it."
         }
         return "That is not the whole address, or not the right one. \(whole): it has \"code=\" and \"state=\" in it."
-    }
-
-    private static func lineOfStandardInput() async -> String {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { @Sendable in
-                continuation.resume(returning: (readLine() ?? "").trimmingCharacters(in: .whitespaces))
-            }
-        }
     }
 }

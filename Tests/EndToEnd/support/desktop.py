@@ -59,5 +59,6 @@ class Desktop:
             for path in sorted(root.rglob("*")):
                 status = path.lstat()
                 content = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
-                found[f"{root.name.split('-')[0]}/{path.relative_to(root)}"] = (stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode), content)
+                name = f"{root.name.split('-')[0]}/{path.relative_to(root)}"
+                found[name] = (stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode), content)
         return found

@@ -17,7 +17,7 @@ def code_lines(shown):
 
 
 def pixels(lines, foreground, background):
-    """Two rows of modules for each line, as a terminal of these colours shows them, with some of its background around."""
+    """Two rows of modules for each line, as a terminal of these colours shows them, with its background around."""
     rows = []
     for line in lines:
         ink, paper = foreground, background
