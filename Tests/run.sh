@@ -75,6 +75,9 @@ if [[ -z $filter && -x Examples/quickstart.sh ]]; then
     Examples/quickstart.sh </dev/null || example_status=$?
 fi
 
+# Again what failed: it is far up by now, and some who keep a log keep only its end.
+grep -hE ' recorded an issue | failed after |^(FAILED|ERROR) |[Ff]atal error' "$logs/swift" "$logs/python" | tail -40 || true
+
 echo
 echo "swift test: ${swift_line:-no test ran}"
 echo "pytest:     ${python_line:-no test ran}"

@@ -193,8 +193,10 @@ public actor Session {
     /// The key that the tokens are bound to (RFC 9449); nil when they are not.
     func dpopKey() async throws -> DPoPKey? {
         if let proofKey, vaultKey != nil { return proofKey }
-        proofKey = try await refreshToken().credential.dpopKey()
-        return proofKey
+        let key = try await refreshToken().credential.dpopKey()
+        // Locked meanwhile, it must not keep the key.
+        if vaultKey != nil { proofKey = key }
+        return key
     }
 
     /// Stores what an app got elsewhere in place of the credential and access token here: both, or neither.
