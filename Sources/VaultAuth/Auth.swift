@@ -41,8 +41,8 @@ public actor Auth {
 
     enum State {
         case loggedOut
-        /// Logged in at the provider, and not stored yet.
-        case unstored(RefreshToken)
+        /// Logged in at the provider, and not stored yet. Behind a reference: every request for a token copies the state.
+        indirect case unstored(RefreshToken)
         case open(Session)
     }
 

@@ -35,6 +35,12 @@ struct BackendsBench {
         vault = try await Vault(configuration, store: store, keyService: keyService, transport: wire, clock: clock)
     }
 
+    /// Takes the backend away: from now on connections to it are refused.
+    func stopBackend() async {
+        await backend.stop()
+        wire.base.dropConnections()
+    }
+
     /// Another vault on the same store: the program started again.
     func anotherVault(
         store other: (any SecureStore)? = nil, configure: (inout VaultConfiguration) -> Void = { _ in }
@@ -123,7 +129,7 @@ final class Wire: HTTPTransport {
         var failures: [String: HTTPError.Code] = [:]
     }
 
-    private let base = AsyncHTTPTransport()
+    let base = Network()
     private let state = Mutex(State())
 
     var messages: [Message] { state.withLock { $0.messages } }

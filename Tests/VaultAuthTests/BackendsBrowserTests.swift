@@ -154,7 +154,7 @@ import VaultTesting
         try await withBackend { bench in
             let session = try await bench.register(way)
             let mine = try await session.accessToken().value
-            await bench.backend.stop()
+            await bench.stopBackend()
             let (state, vault) = try await bench.restore()
             guard case .unverified(_, let error) = state else {
                 _ = Issue.record("not unverified")
@@ -256,7 +256,7 @@ import VaultTesting
     @Test func `a backend that cannot be reached does not hold up logging out`() async throws {
         try await withBackend { bench in
             try await bench.register(way)
-            await bench.backend.stop()
+            await bench.stopBackend()
             #expect(try await bench.vault.auth.logoutEverywhere()?.code == .identityProviderUnavailable)
             #expect(!bench.vault.auth.isLoggedIn)
         }

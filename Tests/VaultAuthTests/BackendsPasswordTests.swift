@@ -294,7 +294,7 @@ import VaultTesting
     @Test func `offline is not logged out`() async throws {
         try await withBackend { bench in
             try await bench.register(way())
-            await bench.backend.stop()
+            await bench.stopBackend()
             guard case .unverified(let session, let error) = try await bench.restore().state else {
                 _ = Issue.record("not unverified")
                 return

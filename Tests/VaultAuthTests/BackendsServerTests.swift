@@ -320,7 +320,7 @@ import VaultTesting
         for features in [nil, ["oauth"]] {
             try await withBackend(.init(options: { $0.features = features })) { bench in
                 try await bench.register(way(Typist()))
-                await bench.backend.stop()
+                await bench.stopBackend()
                 guard case .unverified(let session, _) = try await bench.restore().state else {
                     _ = Issue.record("not unverified")
                     return
