@@ -7,12 +7,12 @@ enum SecretSource {
     case file(String)
     case descriptor(Int32)
     /// It was read already.
-    case held(HeldSecret)
+    case held(SharedSecret)
 
     /// Reads what need not be asked for, so that what is wrong with it is found before anything else is done.
     func readAhead() async throws -> SecretSource {
         if case .terminal = self { return self }
-        return try await .held(HeldSecret(password("", ControllingTerminal())))
+        return try await .held(SharedSecret(password("", ControllingTerminal())))
     }
 
     /// The password, from the terminal with `prompt`.
@@ -70,14 +70,5 @@ enum SecretSource {
             throw VaultError(.passwordUnusable, "There is no password in \(name).")
         }
         return try secret.take()
-    }
-}
-
-/// A secret that may be asked for more than once.
-final class HeldSecret: Sendable {
-    let bytes: SecretBytes
-
-    init(_ bytes: consuming SecretBytes) {
-        self.bytes = bytes
     }
 }

@@ -1,17 +1,7 @@
 """The system's browser, which `xdg-open` starts. Here it is a script on the PATH that plays the person."""
 
-import os
-
+from support.desktop import desktop
 from support.programs import VAULT_DEV
-
-
-def desktop(folder, script):
-    """A PATH on which `xdg-open` is `script`, and everything else as it was."""
-    folder.mkdir()
-    program = folder / "xdg-open"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    return f"{folder}:{os.environ['PATH']}"
 
 
 def test_register_opens_the_browser(person, tmp_path):

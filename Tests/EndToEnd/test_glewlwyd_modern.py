@@ -6,7 +6,9 @@ import pytest
 import requests
 from support.glewlwyd import CLIENT
 from support.oauth import claims
+from support.desktop import desktop
 from support.person import OTHER_PASSWORD, PASSWORD, Person
+from support.waiting import wait_until
 
 
 @pytest.fixture(params=["modern", "strict"])
@@ -15,7 +17,7 @@ def anna(request, tmp_path, glewlwyd, services, children):
     person = Person(tmp_path, services.environment | {
         "CREDENTIAL_VAULT_ISSUER": getattr(glewlwyd, request.param), "CREDENTIAL_VAULT_CLIENT_ID": CLIENT,
         "CREDENTIAL_VAULT_REDIRECT_URI": glewlwyd.redirect_uri}, children)
-    person.addresses = []
+    person.addresses, person.strict = [], glewlwyd.strict
 
     def visit(url):
         person.addresses.append(url)
@@ -31,11 +33,27 @@ def token(person, *arguments):
     return result.json
 
 
-def test_the_browser_is_shown_nothing_of_the_request(anna):
-    (url,) = anna.addresses
+def is_pushed(url):
     query = parse_qs(urlsplit(url).query)
+    if "request_uri" not in query:
+        return False
     assert query.keys() == {"client_id", "request_uri"}
-    assert query["request_uri"][0].startswith("urn:ietf:params:oauth:request_uri:")
+    return query["request_uri"][0].startswith("urn:ietf:params:oauth:request_uri:")
+
+
+def test_the_browser_is_shown_nothing_of_the_request(anna, glewlwyd, tmp_path):
+    shown = tmp_path / "shown"
+    path = desktop(tmp_path / "bin", f'echo "$1" > "{shown}.part" && mv "{shown}.part" "{shown}"')
+    program = anna.start("register", "--password-file", anna.password_file(), env={"PATH": path})
+    wait_until(lambda: shown.exists(), "the browser")
+    assert is_pushed(url := shown.read_text().strip())
+    glewlwyd.visit(url)
+    assert program.wait().status == 0
+
+
+def test_an_address_that_a_person_copies_does_not_run_out(anna):
+    (url,) = anna.addresses
+    assert is_pushed(url) == (anna.settings["CREDENTIAL_VAULT_ISSUER"] == anna.strict), "unless the provider insists"
 
 
 def test_tokens_are_bound_to_a_key_that_stays(anna):

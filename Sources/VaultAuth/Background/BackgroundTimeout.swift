@@ -8,7 +8,7 @@ internal import Synchronization
 package final class BackgroundTimeout: Sendable {
     private struct Stay {
         let number: Int
-        let timeAway: @Sendable () -> Duration
+        let isOver: @Sendable () -> Bool
         let counting: Task<Void, Never>
         var isTooLong = false
     }
@@ -86,25 +86,25 @@ package final class BackgroundTimeout: Sendable {
     // MARK: - A stay in the background
 
     private func enter() {
-        let timeAway = Self.stopwatch(clock)
+        let (isOver, end) = Self.timer(clock, duration)
         state.withLock { state in
             guard !state.isDisabled, state.stay == nil else { return }
             state.stays += 1
             let number = state.stays
-            let counting = Task { [clock, duration, weak self] in
-                while case let left = duration - timeAway(), left > .zero {
-                    do { try await clock.sleep(for: left) } catch { return }
+            let counting = Task { [weak self] in
+                while !isOver() {
+                    do { try await end() } catch { return }
                 }
                 self?.timeIsUp(in: number)
             }
-            state.stay = Stay(number: number, timeAway: timeAway, counting: counting)
+            state.stay = Stay(number: number, isOver: isOver, counting: counting)
         }
     }
 
     private func leave() {
         let stay = state.withLock { state in
             let stay = state.stay.take()
-            if let stay, !stay.isTooLong, stay.timeAway() >= duration { lockOut(&state) }
+            if let stay, !stay.isTooLong, stay.isOver() { lockOut(&state) }
             return stay
         }
         stay?.counting.cancel()
@@ -133,9 +133,11 @@ package final class BackgroundTimeout: Sendable {
 
     private var isDisabled: Bool { state.withLock { $0.isDisabled } }
 
-    /// The time since now.
-    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
+    /// Whether a time that begins now is over, and the wait for its end.
+    private static func timer<C: Clock<Duration>>(
+        _ clock: C, _ duration: Duration
+    ) -> (isOver: @Sendable () -> Bool, end: @Sendable () async throws -> Void) {
+        let end = clock.now.advanced(by: duration)
+        return ({ clock.now >= end }, { try await clock.sleep(until: end, tolerance: nil) })
     }
 }

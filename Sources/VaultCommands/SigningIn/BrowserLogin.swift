@@ -17,9 +17,8 @@ struct BrowserLogin {
             let pasted = PastedRedirect(terminal: terminal, isQuiet: isQuiet, status: status)
             return try await signIn(pasted, .pasted { try await pasted.address($0) })
         }
-        var browser = LoginBrowser(opens: !options.noBrowser, isQuiet: isQuiet, status: status)
-        if !options.noBrowser && !Desktop.hasBrowser {
-            browser = LoginBrowser(opens: false, isQuiet: isQuiet, status: status)
+        var browser = LoginBrowser(opens: options.opensBrowser, isQuiet: isQuiet, status: status)
+        if !options.noBrowser && !browser.opens {
             browser.remark =
                 "There is no browser here. Open this address in one on this machine, or use --paste for another machine's:"
         }

@@ -21,6 +21,9 @@ struct RedirectOptions: ParsableArguments {
             """, valueName: "uri"))
     var redirectURI: String?
 
+    /// Whether a browser is opened, rather than its address printed.
+    var opensBrowser: Bool { !noBrowser && !paste && Desktop.hasBrowser }
+
     /// Whether nothing is said about the browser.
     var isStandard: Bool { !noBrowser && !paste && redirectURI == nil }
 

@@ -30,7 +30,8 @@ struct SigningIn {
     private func signIn(_ status: StatusChannel) async throws -> RefreshToken {
         switch way {
         case .browser:
-            return try await inBrowser(status) { BrowserSignIn(using: $0, redirect: $1) }
+            let opensAtOnce = options.redirect.opensBrowser
+            return try await inBrowser(status) { BrowserSignIn(using: $0, redirect: $1, opensAtOnce: opensAtOnce) }
         case .device:
             let prompt = DevicePrompt(status: status, isQuiet: isQuiet)
             do {
