@@ -16,6 +16,8 @@ public struct Accounts: Sendable {
     let keyServiceURL: String
     /// Gives the key service at a URL: an account keeps to the one that it was registered with.
     let keyService: @Sendable (_ url: String) throws -> any KeyService
+    /// What all sessions on this store could not store yet.
+    let unstored = UnstoredTokens()
 
     public init(
         store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters, keyServiceURL: String,
@@ -113,22 +115,29 @@ public struct Accounts: Sendable {
     }
 
     /// As ``replaceRefreshToken(_:existingPassword:alias:)``, for an account that was opened with `vaultKey`.
+    ///
+    /// - Returns: the refresh token that was stored until then, if there was one that could be read.
+    @discardableResult
     func replaceRefreshToken(
         _ token: RefreshToken, in account: Account, vaultKey: VaultKey, alias: String?
-    ) async throws {
+    ) async throws -> RefreshToken? {
         let id = account.id
         let tokens = try sealed(token, vaultKey)
-        try await store.withLock(on: id) {
+        return try await store.withLock(on: id) {
             // That took its time: the account may be another one by now, with another vault key.
             guard var current = try await store.account(id), current.deviceSecret == account.deviceSecret else {
                 throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
             }
+            try await unstored.storeHeld(of: id, in: store)
+            // Whoever was logged out everywhere has none.
+            let old = try? await refreshToken(of: id, vaultKey: vaultKey)
             current.alias = alias ?? current.alias
             current.email = token.identity.email
             current.preferredUsername = token.identity.preferredUsername
             current.method = token.method
             current.clientID = token.clientID
             try await store.apply([.putAccount(current)] + tokens, to: id)
+            return old
         }
     }
 

@@ -27,7 +27,7 @@ extension Auth {
         await disableBackgroundTimeout()
         backgroundTimeout = BackgroundTimeout(
             duration: duration, monitor: monitor, clock: clock,
-            isLoggedIn: { [weak self] in self?.isLoggedIn ?? false },
+            isLoggedIn: { [weak self] in await self?.hasSomethingToLock ?? false },
             lock: { [weak self] in await self?.lock(.backgroundTimeout) }, handler: handler)
     }
 

@@ -6,19 +6,23 @@ extension Auth {
     /// Logs out: keys and tokens leave the memory, and the cached access token the disk. The sealed refresh token stays,
     /// and the password opens it again. Nothing is revoked: see ``logoutEverywhere()``.
     public func logout() async throws {
-        let state = state
-        await change(to: .loggedOut, .requested)
+        timesLocked += 1
+        var id = lockedAccount
         // Also of a session that was locked before.
-        guard case .open(let session) = state else { return }
-        try await removeAccessToken(of: session.id)
+        if case .open(let session) = state { id = session.id }
+        lockedAccount = nil
+        await change(to: .loggedOut, .requested)
+        if let id { try await removeAccessToken(of: id) }
     }
 
     /// Locks the open account: keys and tokens leave the memory, and nothing else changes. The password opens it again.
     ///
     /// - Parameter reason: what the listeners of ``sessionUpdates`` are told.
     public func lock(_ reason: SessionUpdate.Reason = .requested) async {
+        timesLocked += 1
         // A login that was not stored cannot be opened again: it is over.
         guard let session else { return await change(to: .loggedOut, reason) }
+        lockedAccount = session.id
         await session.lock(.locked, reason: reason)
         // Somebody may have logged in meanwhile.
         if case .open(let current) = state, current === session { await change(to: .loggedOut, nil) }
@@ -39,7 +43,15 @@ extension Auth {
     ///
     /// - Returns: nil when the provider revoked it, or why it did not.
     public func logoutEverywhere() async throws -> VaultError? {
-        guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
+        timesLocked += 1
+        let session: Session
+        switch state {
+        case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        case .unstored(let token):
+            await change(to: .loggedOut, .everywhere)
+            return await revoke(token)
+        case .open(let current): session = current
+        }
         do {
             let failure = try await revoke(
                 session,
@@ -84,6 +96,8 @@ extension Auth {
         let id = session.id
         return try await converting {
             try await accounts.store.withLock(on: id) { [store = accounts.store] in
+                // The one to revoke is the last that the provider issued.
+                try await accounts.unstored.storeHeld(of: id, in: store)
                 let token = try await session.refreshToken()
                 if let failure = await revoke(token) { return failure }
                 try await store.apply(changes, to: id)

@@ -39,8 +39,8 @@ extension Auth {
 
     /// Opens an account with the password, and has the provider (or backend) confirm it.
     ///
-    /// - Throws: ``VaultError``: what ``unlock(userID:password:)`` throws but `accountNotFound`, and `tokenInvalid` when
-    ///   the provider's answer is not to be trusted.
+    /// - Throws: ``VaultError``: what ``unlock(userID:password:)`` throws but `accountNotFound`, `notLoggedIn` when it was
+    ///   locked meanwhile, and `tokenInvalid` when the provider's answer is not to be trusted.
     public func restoreSession(userID: String, password: borrowing SecretBytes) async throws -> RestoredSession {
         let session: Session
         do {
@@ -51,24 +51,33 @@ extension Auth {
         }
         do {
             _ = try await session.accessToken(forceRefresh: true)
-            announce(session)
+            try announce(session)
             return .verified(session)
         } catch let error as VaultError {
             switch error.code {
-            case .refreshTokenExpired, .refreshInterrupted, .notLoggedIn: return .expired(error)
+            case .refreshTokenExpired, .refreshInterrupted: return .expired(error)
+            // Somebody locked it, unless there is no refresh token any more.
+            case .notLoggedIn where await session.wasRefused: return .expired(error)
             case .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
                 .identityProviderAnswerInvalid:
                 // Nobody said no.
-                announce(session)
+                try announce(session)
                 return .unverified(session, error)
             default:
                 await session.lock(.loggedOut, reason: .refused, error: error)
                 throw error
             }
+        } catch {
+            await session.lock(.loggedOut, reason: .refused)
+            throw error
         }
     }
 
-    private func announce(_ session: Session) {
+    /// - Throws: ``VaultError`` with code `notLoggedIn` when the session was locked meanwhile.
+    private func announce(_ session: Session) throws {
+        guard session.isOpen else {
+            throw VaultError(.notLoggedIn, "The account was locked while it was being restored. Log in again.")
+        }
         session.setPending(false)
         updates.send(.init(.loggedIn, session.id))
     }

@@ -66,6 +66,7 @@ extension Auth {
     /// Forgets the tokens of whoever is logged in, both, also the stored ones, and ends the session. The account, its
     /// password and an app's items stay; nothing is revoked.
     public func clearTokens() async throws {
+        timesLocked += 1
         let state = state
         await change(to: .loggedOut, .requested)
         guard case .open(let session) = state else { return }

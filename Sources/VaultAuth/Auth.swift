@@ -49,10 +49,12 @@ public actor Auth {
     /// Outside the actor's isolation, so that ``isLoggedIn`` can be asked at any time. Only ``change(to:_:)`` writes it.
     private nonisolated let current = Mutex(State.loggedOut)
     private var issuers: [IssuerKey: any TokenIssuer] = [:]
-    /// Sealed tokens that the provider renewed and a session could not store: the account's next session does.
-    private var uncommitted: [AccountID: RefreshTransaction.Uncommitted] = [:]
-    /// What ended sessions still do: a refresh under way, whose result the next session may have to store.
-    private var settling: [AccountID: Task<Void, Never>] = [:]
+    /// How often somebody has locked or logged out: an account that was being opened meanwhile stays closed.
+    var timesLocked = 0
+    /// How many accounts are being opened right now.
+    private var openings = 0
+    /// The account that was locked last, whose cached access token is still stored.
+    var lockedAccount: AccountID?
     private var redirects: AsyncStream<String>.Continuation?
     var backgroundTimeout: BackgroundTimeout?
     let settings: Settings?
@@ -138,8 +140,9 @@ public actor Auth {
     ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
     ///   - password: as typed, UTF-8. Typing it wrong costs one of the few guesses at the key service.
     /// - Throws: ``VaultError``: `accountNotFound`, `accountAmbiguous`, `wrongSecret`, `keyLocked`,
-    ///   `keyServiceUnavailable`, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` throws. With
-    ///   `identityProviderUnavailable` and its kin the account is open all the same.
+    ///   `keyServiceUnavailable`, `notLoggedIn` when it was locked meanwhile, and what
+    ///   ``Session/accessToken(forceRefresh:minimumValidity:)`` throws. If the password was right and the provider did not
+    ///   refuse the account, it is open all the same: ``session`` tells.
     @discardableResult
     public func login(userID: String, password: borrowing SecretBytes) async throws -> Session {
         let session = try await unlock(userID: userID, password: password)
@@ -169,11 +172,17 @@ public actor Auth {
     func unlock(
         _ account: Account, password: borrowing SecretBytes, isPending: Bool
     ) async throws -> Session {
+        let timesLocked = timesLocked
+        openings += 1
+        defer { openings -= 1 }
         do {
             // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
             let issuer = try issuer(IssuerKey(account))
             Task { await issuer.warmUp() }
             let vaultKey = try await accounts.open(account, password: password)
+            guard timesLocked == self.timesLocked else {
+                throw VaultError(.notLoggedIn, "The account was locked while it was being opened. Log in again.")
+            }
             return try await open(account.id, IssuerKey(account), vaultKey, isPending: isPending)
         } catch {
             throw VaultError.converting(error)
@@ -193,14 +202,11 @@ public actor Auth {
         let issuer = try issuer(key)
         // A login that is stored now was announced already.
         let isAnnounced = if case .unstored(let token) = state { token.account == id } else { false }
-        // First of all the old session ends: the new one may have to store what that one could not.
-        await change(to: .loggedOut, isAnnounced ? nil : .replaced)
-        await settling[id]?.value
         let session = Session(
-            id: id, vaultKey: vaultKey, accounts: accounts, issuer: issuer, issuerKey: key, updates: updates,
-            uncommitted: uncommitted.removeValue(forKey: id))
+            id: id, vaultKey: vaultKey, accounts: accounts, issuer: issuer, issuerKey: key, updates: updates)
         session.setPending(isPending)
-        await change(to: .open(session))
+        lockedAccount = nil
+        await change(to: .open(session), isAnnounced ? nil : .replaced)
         if !isAnnounced, !isPending { updates.send(.init(.loggedIn, id)) }
         return session
     }
@@ -215,6 +221,10 @@ public actor Auth {
         case .open(let session): session.isLogin
         }
     }
+
+    /// Whether somebody who comes back after too long must find nothing open: also not what is being opened right now, and
+    /// what waits to be confirmed.
+    var hasSomethingToLock: Bool { openings > 0 || isLoggedIn || session != nil }
 
     nonisolated var state: State { current.withLock { $0 } }
 
@@ -292,12 +302,7 @@ public actor Auth {
             if let reason { updates.send(.init(.loggedOut, token.account, reason: reason)) }
         case .open(let session):
             await session.lock(.loggedOut, reason: reason ?? .replaced)
-            if let rest = await session.takeUncommitted() { uncommitted[session.id] = rest }
-            // Whoever logs out does not wait for a refresh under way, but its result must not be lost.
-            settling[session.id] = Task {
-                await session.refreshEnded()
-                if let rest = await session.takeUncommitted() { uncommitted[session.id] = rest }
-            }
+            providers.forgetSecrets()
         }
     }
 

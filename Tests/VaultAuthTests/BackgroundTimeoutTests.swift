@@ -43,7 +43,7 @@ private final class Scene: Sendable {
 }
 
 /// A monitor that a test plays. Telling returns when the listener is done with what it was told.
-private final class PlayedMonitor: BackgroundMonitor {
+final class PlayedMonitor: BackgroundMonitor {
     private let listener = Mutex<BackgroundListener?>(nil)
 
     func changes() -> AsyncStream<BackgroundChange> {

@@ -36,7 +36,6 @@ extension Auth {
     ) async throws -> VaultError? {
         let account: Account
         let vaultKey: VaultKey
-        let old: RefreshToken?
         do {
             account = try await accounts.find(userID, issuer: issuerOfAccounts)
             guard account.method == .serverToken || account.method == .serverOAuth else {
@@ -46,8 +45,6 @@ extension Auth {
                 )
             }
             vaultKey = try await accounts.open(account, password: password)
-            // Whoever was logged out everywhere has none.
-            old = try? await accounts.refreshToken(of: account.id, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)
         }
@@ -57,12 +54,14 @@ extension Auth {
             throw VaultError(
                 .tokenInvalid, "Another person signed in than \(account.displayName). Nothing was changed.")
         }
+        let old: RefreshToken?
         do {
-            try await accounts.replaceRefreshToken(new, in: account, vaultKey: vaultKey, alias: nil)
-            _ = try await open(new, vaultKey: vaultKey)
+            old = try await accounts.replaceRefreshToken(new, in: account, vaultKey: vaultKey, alias: nil)
         } catch {
+            _ = await revoke(new)
             throw VaultError.converting(error)
         }
+        _ = try await converting { try await open(new, vaultKey: vaultKey) }
         guard let old, old.value != new.value else { return nil }
         return await revoke(old)
     }

@@ -21,6 +21,9 @@ final class Providers: Sendable {
         self.clock = clock
     }
 
+    /// Forgets the clients that have a secret: it belongs to an account that is closed now.
+    func forgetSecrets() { known.withLock { known in known = known.filter { $0.key.secret == nil } } }
+
     /// The provider as seen by a client, with its secret if it has one.
     func provider(issuer: String, clientID: String, clientSecret: String? = nil) -> OpenIDProvider {
         known.withLock { known in

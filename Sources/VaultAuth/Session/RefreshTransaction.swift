@@ -8,20 +8,13 @@ struct RefreshTransaction: Sendable {
     let id: AccountID
     let vaultKey: VaultKey
     let store: any SecureStore
+    let unstored: UnstoredTokens
     let issuer: any TokenIssuer
     /// What the issuer was chosen by.
     let issuerKey: IssuerKey
     /// Whether anybody still wants the result. What the issuer answered is stored in any case.
     let isWanted: @Sendable () -> Bool
     let clock: any WallClock
-
-    /// What a refresh got from the provider but could not store. It is sealed already.
-    struct Uncommitted: Error {
-        /// The sealed refresh token that was exchanged. If something else is stored by now, this is out of date.
-        let replaces: [UInt8]
-        let changes: [StoreChange]
-        let cause: any Error
-    }
 
     /// What a caller asks for.
     struct Request: Sendable {
@@ -47,13 +40,10 @@ struct RefreshTransaction: Sendable {
         }
     }
 
-    /// - Parameter uncommitted: what an earlier run could not store; it is stored first.
     /// - Returns: the token, and whether the provider was asked for it.
-    func run(_ request: Request, uncommitted: Uncommitted? = nil) async throws -> (token: AccessToken, isNew: Bool) {
+    func run(_ request: Request) async throws -> (token: AccessToken, isNew: Bool) {
         try await store.withLock(on: id) {
-            if let uncommitted, try await store.item(.refreshToken, of: id) == uncommitted.replaces {
-                try await commit(uncommitted.changes, replacing: uncommitted.replaces)
-            }
+            try await unstored.storeHeld(of: id, in: store)
             guard isWanted() else { throw VaultError(.notLoggedIn, "The session is locked. Log in again.") }
             let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
             let now = clock.now
@@ -117,7 +107,8 @@ struct RefreshTransaction: Sendable {
         var isKept = false
         func keep(_ credential: Credential) async throws {
             FaultPoint.refreshAnswered.reach()
-            try await commit([try items.put(credential), .endRefresh], replacing: stored.sealed)
+            try await unstored.commit(
+                [try items.put(credential), .endRefresh], replacing: stored.sealed, of: id, in: store)
             FaultPoint.refreshCommitted.reach()
             isKept = true
         }
@@ -138,14 +129,6 @@ struct RefreshTransaction: Sendable {
         // Only a copy for the next start: the credential is safe, and the access token good without it.
         if isWanted() { try? await store.apply(changes, to: id) }
         return accessToken
-    }
-
-    private func commit(_ changes: [StoreChange], replacing: [UInt8]) async throws {
-        do {
-            try await store.apply(changes, to: id)
-        } catch {
-            throw Uncommitted(replaces: replacing, changes: changes, cause: error)
-        }
     }
 
     /// Decides what a failed exchange means. The stored token stays in any case. The mark goes only when it is certain

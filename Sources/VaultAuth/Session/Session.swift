@@ -9,7 +9,6 @@ public actor Session {
     public nonisolated let id: AccountID
     private var vaultKey: VaultKey?
     private var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
-    private var uncommitted: RefreshTransaction.Uncommitted?
     private var proofKey: DPoPKey?
     /// Why the session is over, when the provider ended it.
     private var refusal: VaultError?
@@ -30,10 +29,9 @@ public actor Session {
         var token: AccessToken?
     }
 
-    /// - Parameter uncommitted: what an earlier session of the account could not store.
     init(
         id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, issuerKey: IssuerKey,
-        updates: SessionUpdates, uncommitted: RefreshTransaction.Uncommitted? = nil
+        updates: SessionUpdates
     ) {
         self.id = id
         self.vaultKey = vaultKey
@@ -41,7 +39,6 @@ public actor Session {
         self.issuer = issuer
         self.issuerKey = issuerKey
         self.updates = updates
-        self.uncommitted = uncommitted
     }
 
     private nonisolated var clock: any WallClock { accounts.clock }
@@ -117,13 +114,12 @@ public actor Session {
         _ vaultKey: VaultKey, _ request: RefreshTransaction.Request
     ) -> Task<AccessToken, any Error> {
         let transaction = RefreshTransaction(
-            id: id, vaultKey: vaultKey, store: accounts.store, issuer: issuer, issuerKey: issuerKey,
-            isWanted: { [weak self] in self?.isOpen ?? false }, clock: clock)
-        let pending = uncommitted
+            id: id, vaultKey: vaultKey, store: accounts.store, unstored: accounts.unstored, issuer: issuer,
+            issuerKey: issuerKey, isWanted: { [weak self] in self?.isOpen ?? false }, clock: clock)
         let task = Task {
             let result: Result<(token: AccessToken, isNew: Bool), any Error>
             do {
-                result = .success(try await transaction.run(request, uncommitted: pending))
+                result = .success(try await transaction.run(request))
             } catch {
                 result = .failure(error)
             }
@@ -137,7 +133,6 @@ public actor Session {
         refreshing = nil
         do {
             let (token, isNew) = try result.get()
-            uncommitted = nil
             guard vaultKey != nil else {
                 throw refusal ?? VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
             }
@@ -145,17 +140,12 @@ public actor Session {
                 live.token = token
                 live.isConfirmed = live.isConfirmed || isNew
             }
+            // Signing in anew, in another program, binds the account's tokens to another key.
+            proofKey = nil
             if isNew { updates.send(.init(.refreshed, id)) }
             return token
-        } catch let error as RefreshTransaction.Uncommitted {
-            uncommitted = error
-            live.withLock { $0.token = nil }
-            throw failed(
-                VaultError(
-                    .storeUnreadable,
-                    "The identity provider renewed the token, but it could not be stored. This program still holds it: mend the cause and ask again before it ends, or register again afterwards.",
-                    underlying: error.cause))
         } catch {
+            if accounts.unstored.holds(id) { live.withLock { $0.token = nil } }
             throw failed(error)
         }
     }
@@ -204,8 +194,12 @@ public actor Session {
         guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
         let items = TokenItems(store: accounts.store, id: id, vaultKey: vaultKey)
         let changes = [try items.put(credential), try items.put(accessToken), .endRefresh]
-        try await accounts.store.withLock(on: id) { [accounts, id] in try await accounts.store.apply(changes, to: id) }
-        (uncommitted, proofKey) = (nil, nil)
+        try await accounts.store.withLock(on: id) { [accounts, id] in
+            // Whoever logged out meanwhile does not want them back.
+            guard isOpen else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }
+            try await accounts.store.apply(changes, to: id)
+        }
+        proofKey = nil
         if self.vaultKey != nil { live.withLock { $0.token = accessToken } }
     }
 
@@ -225,20 +219,12 @@ public actor Session {
         updates.send(.init(event, id, reason: reason, error: error))
     }
 
+    /// Whether it ended because nothing is left to go on with.
+    var wasRefused: Bool { refusal != nil }
+
     // MARK: - What could not be stored
 
     /// Whether this process holds a renewed token that could not be stored. The next ``accessToken(forceRefresh:minimumValidity:)``
     /// stores it first.
-    public var holdsUnstoredToken: Bool { uncommitted != nil }
-
-    /// Returns when no refresh is under way (any more).
-    func refreshEnded() async {
-        while let refreshing { _ = await refreshing.task.result }
-    }
-
-    /// Gives away what could not be stored, for the account's next session. It is sealed.
-    func takeUncommitted() -> RefreshTransaction.Uncommitted? {
-        defer { uncommitted = nil }
-        return uncommitted
-    }
+    public var holdsUnstoredToken: Bool { accounts.unstored.holds(id) }
 }

@@ -1,0 +1,165 @@
+import CredentialVault
+import Synchronization
+import Testing
+import VaultAuth
+import VaultTesting
+
+/// A key service whose answers are held back until a test lets them go.
+private final class GatedKeyService: KeyService {
+    private let base: any KeyService
+    private let arrivals = AsyncStream<Void>.makeStream()
+    private let gate = AsyncStream<Void>.makeStream()
+
+    init(_ base: any KeyService) { self.base = base }
+
+    func waitForCalls(_ count: Int) async { for await _ in arrivals.stream.prefix(count) {} }
+    func open() { gate.continuation.finish() }
+
+    func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey {
+        try await base.createKey(secret: secret)
+    }
+
+    func releaseKey(id: String, secret: borrowing SecretBytes, kind: KeySecretKind) async throws -> ReleasedKey {
+        let key = try await base.releaseKey(id: id, secret: secret, kind: kind)
+        arrivals.continuation.yield()
+        for await _ in gate.stream {}
+        return key
+    }
+
+    func checkReachable() async throws { try await base.checkReachable() }
+}
+
+/// What happens while an account is being opened, and what is left when a session ends.
+struct RaceTests {
+    @Test(arguments: ["lock", "logout", "logoutEverywhere", "clearTokens"])
+    func `an account that is locked while it is being opened stays closed`(how: String) async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let keyService = GatedKeyService(bench.keyService)
+            let vault = try await bench.anotherVault(keyService: keyService)
+            async let login = failure {
+                try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            }
+            await keyService.waitForCalls(1)
+            switch how {
+            case "lock": await vault.auth.lock()
+            case "logout": try await vault.auth.logout()
+            case "clearTokens": try await vault.auth.clearTokens()
+            default: _ = try? await vault.auth.logoutEverywhere()
+            }
+            keyService.open()
+            #expect(await login?.code == .notLoggedIn)
+            #expect(vault.auth.session == nil && !vault.auth.isLoggedIn)
+            #expect(await bench.refreshes == [])
+        }
+    }
+
+    @Test func `whoever stays away too long does not find open what was being opened`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let keyService = GatedKeyService(bench.keyService)
+            let vault = try await bench.anotherVault(keyService: keyService)
+            let (clock, monitor) = (ManualContinuousClock(), PlayedMonitor())
+            let (handled, log) = AsyncStream<Void>.makeStream()
+            await vault.auth.enableBackgroundTimeout(duration: .seconds(60), monitor: monitor, clock: clock) {
+                log.yield()
+            }
+            async let login = failure {
+                try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            }
+            await keyService.waitForCalls(1)
+            await monitor.tell(.entered)
+            clock.advance(by: .seconds(60), wakesSleepers: false)
+            await monitor.tell(.left)
+            for await _ in handled.prefix(1) {}
+            keyService.open()
+            #expect(await login?.code == .notLoggedIn)
+            #expect(vault.auth.session == nil)
+            await vault.auth.disableBackgroundTimeout()
+        }
+    }
+
+    @Test func `restoring that is locked meanwhile is not called expired`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let vault = try await bench.anotherVault()
+            await bench.provider.setFault(.delayAnswer, times: 1)
+            async let restored = failure {
+                _ = try await vault.auth.restoreSession(
+                    userID: "alice", password: SecretBytes(utf8: Bench.password))
+            }
+            await bench.provider.waitUntilDelayed()
+            await vault.auth.lock()
+            await bench.provider.releaseDelayed()
+            #expect(await restored?.code == .notLoggedIn)
+            #expect(!vault.auth.isLoggedIn && vault.auth.session == nil)
+        }
+    }
+
+    @Test func `two logins at once store a token that the last session could not`() async throws {
+        let store = InMemoryStore()
+        try await withBench(store: store) { bench in
+            try await bench.register()
+            let keyService = GatedKeyService(bench.keyService)
+            let vault = try await bench.anotherVault(keyService: keyService)
+            keyService.open()
+            try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            await bench.provider.setFault(.delayAnswer, times: 1)
+            async let lost = failure { _ = try await vault.auth.accessToken(forceRefresh: true) }
+            await bench.provider.waitUntilDelayed()
+            store.writeFailure = StoreError(.unreadable, "The disk is full.")
+            await bench.provider.releaseDelayed()
+            #expect(await lost?.code == .storeUnreadable)
+            store.writeFailure = nil
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        // Only the last one stays open.
+                        _ = try? await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+                    }
+                }
+            }
+            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+            let generations = await bench.refreshes.compactMap(\.presentedGeneration)
+            #expect(generations == Array(1...generations.count), "each refresh token was used once")
+        }
+    }
+
+    @Test func `what is revoked is the last token that the provider issued`() async throws {
+        let store = InMemoryStore()
+        try await withBench(store: store) { bench in
+            let session = try await bench.register()
+            await bench.provider.setFault(.delayAnswer, times: 1)
+            async let lost = failure { _ = try await session.accessToken(forceRefresh: true) }
+            await bench.provider.waitUntilDelayed()
+            store.writeFailure = StoreError(.unreadable, "The disk is full.")
+            await bench.provider.releaseDelayed()
+            #expect(await lost?.code == .storeUnreadable)
+            store.writeFailure = nil
+            #expect(try await bench.vault.auth.logoutEverywhere() == nil)
+            let revocation = try #require(await bench.provider.requests.last)
+            #expect(revocation.endpoint == .revocation)
+            #expect(revocation.presentedGeneration == 2)
+        }
+    }
+
+    @Test func `a login that is not stored yet can be revoked`() async throws {
+        try await withBench { bench in
+            _ = try await bench.signIn()
+            #expect(try await bench.vault.auth.logoutEverywhere() == nil)
+            #expect(await bench.provider.requests.last?.endpoint == .revocation)
+            #expect(!bench.vault.auth.isLoggedIn)
+        }
+    }
+
+    @Test func `logging out after a lock takes the cached access token from the disk`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            await bench.vault.auth.lock()
+            #expect(try await bench.store.item(.accessToken, of: session.id) != nil)
+            try await bench.vault.auth.logout()
+            #expect(try await bench.store.item(.accessToken, of: session.id) == nil)
+            #expect(try await bench.store.item(.refreshToken, of: session.id) != nil)
+        }
+    }
+}
