@@ -30,7 +30,7 @@ private final class GatedKeyService: KeyService {
 }
 
 /// What happens while an account is being opened, and what is left when a session ends.
-struct RaceTests {
+@Suite(.timeLimit(.minutes(1))) struct RaceTests {
     @Test(arguments: ["lock", "logout", "logoutEverywhere", "clearTokens"])
     func `an account that is locked while it is being opened stays closed`(how: String) async throws {
         try await withBench { bench in
