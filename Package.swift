@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "VaultStorage", targets: ["VaultStorage"]),
         .library(name: "KeyService", targets: ["KeyService"]),
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
+        .library(name: "VaultBiometric", targets: ["VaultBiometric"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
         .executable(name: "vault", targets: ["vault"]),
         .executable(name: "vault-key-service", targets: ["vault-key-service"]),
@@ -61,6 +62,7 @@ let package = Package(
         .target(name: "VaultHTTP", dependencies: [asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix]),
         .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
+        .target(name: "VaultBiometric", dependencies: ["VaultCrypto"]),
         .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
