@@ -1,0 +1,129 @@
+public import Foundation
+public import KeyService
+public import VaultBiometric
+internal import VaultCrypto
+
+/// Makes and opens keyslots that hardware protects. The hardware holds a random key; under it lies the long secret of a
+/// key at the key service, so an unlock still goes through the service, can be ended there, and leaves a trace. Only
+/// hardware that counts wrong PINs itself may do without the service, and only on request.
+public enum HardwareKeyslot {
+    /// What is stored beside the wrapped vault key.
+    private struct Protection: Codable {
+        var version = 1
+        /// What the provider needs.
+        let provider: [UInt8]
+        let label: String
+        /// The long secret, sealed under the key that the hardware holds; nil for a slot that needs no key service.
+        let longSecret: [UInt8]?
+    }
+
+    /// Makes a keyslot for `vaultKey`. Nothing is stored yet.
+    ///
+    /// - Parameters:
+    ///   - account: whose vault key it is.
+    ///   - provider: the hardware.
+    ///   - prompt: asks the person for its PIN.
+    ///   - keyService: where the slot's key is made; nil for a slot that needs no key service.
+    ///   - now: when the slot is made.
+    /// - Throws: `BiometricError`, `KeyServiceError`.
+    public static func make(
+        for account: Account, vaultKey: VaultKey, provider: any BiometricProvider, prompt: any BiometricPrompt,
+        keyService: (any KeyService)?, now: Date
+    ) async throws -> Keyslot {
+        guard keyService != nil || provider.limitsGuesses else {
+            throw BiometricError(
+                .failed, "This hardware does not limit guesses, so it cannot be used without the key service.")
+        }
+        let id = UUID().uuidString.lowercased()
+        let kind = Keyslot.Kind(rawValue: provider.kind)
+        let secret = try SecretBytes.random(count: 32)
+        let protected = try await provider.protect(secret, prompt: prompt)
+        var keyID = ""
+        var longSecret: [UInt8]?
+        let slotKey: SecretBytes
+        if let keyService {
+            // Nobody needs this secret again: the long one that the service makes is the way in.
+            let released = try await keyService.createKey(secret: AuthSecret.random())
+            keyID = released.id
+            longSecret = try SealedEnvelope.seal(
+                released.longSecret, key: KeyDerivation.hkdf(secret, info: "credential-vault/v1/hardware/long-secret"),
+                context: longSecretContext(account.id, slotID: id, keyID: keyID))
+            slotKey = try Self.slotKey(secret, releasedKey: released.key, slotID: id)
+        } else {
+            slotKey = try Self.offlineSlotKey(secret, slotID: id)
+        }
+        let protection = Protection(provider: protected.bytes, label: protected.label, longSecret: longSecret)
+        let wrapped = try SealedEnvelope.seal(
+            vaultKey.bytes, key: slotKey, context: .keyslot(kind, of: account.id, slotID: id, keyID: keyID))
+        return Keyslot(
+            id: id, kind: kind, salt: [], argon2: Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0), keyID: keyID,
+            wrapped: wrapped, createdAt: now, label: protected.label,
+            protection: Array(try JSONEncoder().encode(protection)))
+    }
+
+    /// What the provider made, out of a stored keyslot.
+    ///
+    /// - Throws: ``StoreError`` with code `corrupt`.
+    public static func protectedSecret(of slot: Keyslot) throws -> ProtectedSecret {
+        let protection = try protection(of: slot)
+        return ProtectedSecret(bytes: protection.provider, label: protection.label)
+    }
+
+    /// Opens a keyslot.
+    ///
+    /// - Throws: `BiometricError`; `KeyServiceError` (`keyLocked`, `noSuchKey`, `unavailable`); ``StoreError`` with code
+    ///   `corrupt` when the stored slot was changed.
+    public static func open(
+        _ slot: Keyslot, of account: Account, provider: any BiometricProvider, prompt: any BiometricPrompt,
+        keyService: any KeyService
+    ) async throws -> VaultKey {
+        let protection = try protection(of: slot)
+        let secret = try await provider.unprotect(
+            ProtectedSecret(bytes: protection.provider, label: protection.label), prompt: prompt)
+        do {
+            let slotKey: SecretBytes
+            if let sealed = protection.longSecret {
+                let longSecret = try SealedEnvelope.open(
+                    sealed, key: KeyDerivation.hkdf(secret, info: "credential-vault/v1/hardware/long-secret"),
+                    context: longSecretContext(account.id, slotID: slot.id, keyID: slot.keyID))
+                let released = try await keyService.releaseKey(id: slot.keyID, secret: longSecret, kind: .longSecret)
+                slotKey = try Self.slotKey(secret, releasedKey: released.key, slotID: slot.id)
+            } else {
+                slotKey = try Self.offlineSlotKey(secret, slotID: slot.id)
+            }
+            return try VaultKey(
+                SealedEnvelope.open(
+                    slot.wrapped, key: slotKey,
+                    context: .keyslot(slot.kind, of: account.id, slotID: slot.id, keyID: slot.keyID)))
+        } catch let error as VaultCryptoError where error.code != .outOfMemory {
+            throw StoreError(
+                .corrupt, "The hardware opened its part, but the stored keyslot is damaged and does not open.",
+                underlying: error)
+        }
+    }
+
+    private static func protection(of slot: Keyslot) throws -> Protection {
+        guard let protection = try? JSONDecoder().decode(Protection.self, from: Data(slot.protection)),
+            protection.version == 1
+        else { throw StoreError(.corrupt, "A stored keyslot of the kind \(slot.kind.rawValue) is damaged.") }
+        return protection
+    }
+
+    /// What of the hardware's key never leaves the machine, joined with what the key service released.
+    private static func slotKey(
+        _ secret: borrowing SecretBytes, releasedKey: borrowing SecretBytes, slotID: String
+    ) throws -> SecretBytes {
+        let localShare = try KeyDerivation.hkdf(secret, info: "credential-vault/v1/hardware/local-share")
+        return try KeyDerivation.hkdf(releasedKey, localShare, info: "credential-vault/v1/slot-key" + slotID)
+    }
+
+    private static func offlineSlotKey(_ secret: borrowing SecretBytes, slotID: String) throws -> SecretBytes {
+        try KeyDerivation.hkdf(secret, info: "credential-vault/v1/hardware/offline-slot-key" + slotID)
+    }
+
+    private static func longSecretContext(_ id: AccountID, slotID: String, keyID: String) -> SealingContext {
+        SealingContext(
+            purpose: "credential-vault/v1/hardware/long-secret", issuer: id.issuer, subject: id.subject, id: slotID,
+            keyID: keyID)
+    }
+}
