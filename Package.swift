@@ -28,10 +28,14 @@ let package = Package(
         .library(name: "KeyService", targets: ["KeyService"]),
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
         .library(name: "VaultBiometric", targets: ["VaultBiometric"]),
+        .library(name: "VaultLogind", targets: ["VaultLogind"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
         .executable(name: "vault", targets: ["vault"]),
         .executable(name: "vault-key-service", targets: ["vault-key-service"]),
         .executable(name: "vault-dev", targets: ["vault-dev"]),
+    ],
+    traits: [
+        .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd.")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -51,10 +55,14 @@ let package = Package(
         // The C libraries. Both are linked dynamically: statically together they clash.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        // For the command alone.
+        .systemLibrary(name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         // System calls that Swift does not see.
         .systemLibrary(name: "CLinux"),
         // A call of SQLite's that Swift does not see; GRDB links it.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // Found only by a build that asks for the trait.
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // The libraries, lowest first. A target imports only what stands above it here.
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", crypto]),
@@ -66,7 +74,10 @@ let package = Package(
         .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
-            dependencies: ["OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),
+            dependencies: ["CLinux", "OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),
+        .target(
+            name: "VaultLogind",
+            dependencies: ["VaultAuth", .target(name: "CSystemd", condition: .when(traits: ["Logind"]))]),
         .target(
             name: "CredentialVault",
             dependencies: ["VaultAuth", "VaultStorage", "OpenIDConnect", "KeyService", "VaultCrypto", "VaultHTTP"]),
@@ -87,7 +98,7 @@ let package = Package(
         // The programs.
         .target(
             name: "VaultCommands",
-            dependencies: ["CLinux", "CredentialVault", argumentParser, configuration, systemPackage]),
+            dependencies: ["CLinux", "CQRCode", "CredentialVault", argumentParser, configuration, systemPackage]),
         .executableTarget(name: "vault", dependencies: ["VaultCommands"]),
         .executableTarget(
             name: "vault-key-service",
@@ -101,11 +112,16 @@ let package = Package(
                 "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
             ]),
 
+        // What Tests/Benchmarks/run.sh measures from inside.
+        .executableTarget(
+            name: "vault-benchmarks", dependencies: ["CredentialVault", "VaultTesting"],
+            path: "Tests/Benchmarks/vault-benchmarks"),
+
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
         .testTarget(
             name: "OpenIDConnectTests",
-            dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioPosix]),
+            dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioHTTP1, nioPosix]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
@@ -128,6 +144,9 @@ let package = Package(
                 "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
                 httpTypes,
             ]),
+        .testTarget(
+            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultTesting"],
+            exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]
 )

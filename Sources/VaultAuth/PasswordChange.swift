@@ -13,7 +13,8 @@ extension Accounts {
     ) async throws {
         let vaultKey = try await open(account, password: old)
         let service = try keyService(account.keyServiceURL)
-        let slot = try await PasswordKeyslot.make(
+        let slot = try await SecretKeyslot.make(
+            .password,
             for: account, vaultKey: vaultKey, password: new, keyService: service, parameters: argon2, now: clock.now)
         FaultPoint.passwordKeyCreated.reach()
         let replaced = account.keyslots.filter { $0.kind == .password }
@@ -48,7 +49,7 @@ extension Accounts {
         guard let staged = try await store.stagedKeyslot(of: account.id), staged.id == slot.id else {
             throw VaultError(.storeUnreadable, "The new password was not stored. The old one still works.")
         }
-        let opened = try await PasswordKeyslot.open(
+        let opened = try await SecretKeyslot.open(
             staged, of: account, password: password.bytes, keyService: keyService(account.keyServiceURL),
             cost: argon2)
         guard opened.isEqual(to: vaultKey) else {

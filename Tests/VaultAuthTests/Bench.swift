@@ -10,6 +10,7 @@ struct Bench {
     let store: any SecureStore
     let clock: ManualClock
     let vault: Vault
+    private let network = Network()
     private let configuration: VaultConfiguration
 
     static let password = "tea at half past four"
@@ -23,7 +24,13 @@ struct Bench {
         configuration = VaultConfiguration(
             issuer: provider.issuer, clientID: "vault-cli", keyServiceURL: "https://keys.example.com",
             redirectURI: redirectURI, argon2: .insecureForTests)
-        vault = try await Vault(configuration, store: store, keyService: keyService, clock: clock)
+        vault = try await Vault(configuration, store: store, keyService: keyService, transport: network, clock: clock)
+    }
+
+    /// Takes the provider away: from now on connections to it are refused.
+    func stopProvider() async {
+        await provider.stop()
+        network.dropConnections()
     }
 
     /// Another vault on the same store: the program started again, or runs twice.

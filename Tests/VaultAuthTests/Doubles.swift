@@ -77,6 +77,20 @@ final class FailingKeyService: KeyService {
     }
 }
 
+/// The real transport, whose connections can be dropped.
+///
+/// A server that stops closes its connections, but a client may notice only when it sends on one, and then cannot know
+/// whether the request arrived. A test that wants a server to be away wants a refused connection instead.
+final class Network: HTTPTransport {
+    private let transport = Mutex(AsyncHTTPTransport())
+
+    func dropConnections() { transport.withLock { $0 = AsyncHTTPTransport() } }
+
+    func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+        try await transport.withLock { $0 }.send(request, body: body, limits: limits)
+    }
+}
+
 /// A transport that puts other words into requests on their way.
 struct RewritingTransport: HTTPTransport {
     private let base = AsyncHTTPTransport()

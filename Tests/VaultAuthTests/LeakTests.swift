@@ -38,7 +38,7 @@ import VaultTesting
             errors.append(try #require(await failure { try await bench.login() }))
             bench.keyService.isReachable = false
             errors.append(try #require(await failure { try await bench.login() }))
-            await bench.provider.stop()
+            await bench.stopProvider()
             errors.append(try #require(await failure { _ = try await session.accessToken(forceRefresh: true) }))
             for error in errors { expectNothing(of: secrets, in: error, "\(error.code)") }
         }

@@ -44,7 +44,7 @@ import VaultTesting
         try await withBench { bench in
             let session = try await bench.register()
             let sealed = try await bench.store.item(.refreshToken, of: session.id)
-            await bench.provider.stop()
+            await bench.stopProvider()
             let reason = try await bench.vault.auth.logoutEverywhere()
             #expect(reason?.code == .identityProviderUnavailable)
             #expect(try await bench.store.item(.refreshToken, of: session.id) == sealed)

@@ -63,7 +63,7 @@ import VaultTesting
         try await withBench { bench in
             let session = try await bench.register()
             let before = try await storedToken(bench)
-            await bench.provider.stop()
+            await bench.stopProvider()
             let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
             #expect(error?.code == .identityProviderUnavailable)
             #expect(try await bench.refreshMark() == nil)
