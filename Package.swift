@@ -71,7 +71,7 @@ let package = Package(
         .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
         .target(name: "VaultBiometric", dependencies: ["VaultCrypto"]),
-        .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "KeyService", grdb]),
+        .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultBiometric", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
             dependencies: ["CLinux", "OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),
@@ -90,9 +90,9 @@ let package = Package(
         .target(
             name: "VaultTesting",
             dependencies: [
-                "CredentialVault", "KeyService", "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultStorage",
-                hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes, asyncHTTPClient, nioCore, nioPosix,
-                nioHTTP1,
+                "CredentialVault", "KeyService", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto",
+                "VaultStorage", hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes, asyncHTTPClient,
+                nioCore, nioPosix, nioHTTP1,
             ]),
 
         // The programs.
@@ -137,7 +137,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "VaultStorageTests",
-            dependencies: ["VaultStorage", "VaultTesting", "VaultAuth", "VaultCrypto", "KeyService", grdb]),
+            dependencies: ["VaultStorage", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto", "KeyService", grdb]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [

@@ -80,8 +80,7 @@ public struct Accounts: Sendable {
             createdAt: existing?.createdAt ?? clock.now)
         let vaultKey = try VaultKey.random()
         let slot = try await SecretKeyslot.make(
-            .password,
-            for: account, vaultKey: vaultKey, password: newPassword, keyService: keyService(keyServiceURL),
+            .password, for: account, vaultKey: vaultKey, secret: newPassword, keyService: keyService(keyServiceURL),
             parameters: argon2, now: clock.now)
         let tokens = try sealed(token, vaultKey)
         try await store.withLock(on: account.id) {
@@ -139,7 +138,7 @@ public struct Accounts: Sendable {
             throw VaultError(.storeCorrupt, "The account \(account.id) has no password.")
         }
         return try await SecretKeyslot.open(
-            slot, of: account, password: password, keyService: keyService(account.keyServiceURL), cost: argon2)
+            slot, of: account, secret: password, keyService: keyService(account.keyServiceURL), cost: argon2)
     }
 
     /// Deletes an account with all that is stored of it. Its keys at the key service stay, as the service's protocol

@@ -14,8 +14,8 @@ extension Accounts {
         let vaultKey = try await open(account, password: old)
         let service = try keyService(account.keyServiceURL)
         let slot = try await SecretKeyslot.make(
-            .password,
-            for: account, vaultKey: vaultKey, password: new, keyService: service, parameters: argon2, now: clock.now)
+            .password, for: account, vaultKey: vaultKey, secret: new, keyService: service, parameters: argon2,
+            now: clock.now)
         FaultPoint.passwordKeyCreated.reach()
         let replaced = account.keyslots.filter { $0.kind == .password }
         let id = account.id
@@ -50,7 +50,7 @@ extension Accounts {
             throw VaultError(.storeUnreadable, "The new password was not stored. The old one still works.")
         }
         let opened = try await SecretKeyslot.open(
-            staged, of: account, password: password.bytes, keyService: keyService(account.keyServiceURL),
+            staged, of: account, secret: password.bytes, keyService: keyService(account.keyServiceURL),
             cost: argon2)
         guard opened.isEqual(to: vaultKey) else {
             throw VaultError(.storeCorrupt, "The new password was not stored as it should be. The old one still works.")

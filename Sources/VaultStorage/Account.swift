@@ -99,6 +99,9 @@ public struct Keyslot: Sendable, Hashable {
         public static let fido2 = Kind(rawValue: "fido2")
     }
 
+    /// Whether the key service has a say in opening it: counts guesses, can end it.
+    public var needsKeyService: Bool { !keyID.isEmpty }
+
     /// A random id; part of what the slot's key is derived from.
     public let id: String
     public let kind: Kind
@@ -115,7 +118,7 @@ public struct Keyslot: Sendable, Hashable {
     public var label: String?
     /// When it last opened the account on this machine.
     public var lastUsedAt: Date?
-    /// What hardware needs to open it; empty where a person types the secret.
+    /// What hardware needs to open it; empty where a person types the secret. The slot opens only with exactly these bytes.
     public let protection: [UInt8]
 
     public init(

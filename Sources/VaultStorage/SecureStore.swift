@@ -58,9 +58,9 @@ public enum StoreChange: Sendable {
     case activateKeyslot(id: String)
     /// Removes a keyslot, staged or not.
     case removeKeyslot(id: String)
-    /// Gives a keyslot another label.
+    /// Gives a keyslot another label, if it is there still.
     case renameKeyslot(id: String, label: String?)
-    /// Notes that a keyslot opened the account.
+    /// Notes that a keyslot opened the account, if it is there still.
     case noteUse(ofKeyslot: String, Date)
     /// Notes that the provider confirmed the account.
     case noteOnline(Date)

@@ -39,6 +39,9 @@ public enum OfflineKeyslot {
     public static func open(
         _ slot: Keyslot, of account: Account, password: borrowing SecretBytes, cost: Argon2Parameters = standardCost
     ) async throws -> VaultKey? {
+        guard slot.kind == .offline, slot.keyID.isEmpty else {
+            throw StoreError(.corrupt, "A keyslot of the kind \(slot.kind.rawValue) does not open offline.")
+        }
         guard slot.argon2.passes >= min(3, cost.passes), slot.argon2.memoryKiB >= min(128 * 1024, cost.memoryKiB) else {
             throw StoreError(.corrupt, "The stored keyslot asks for so little work that somebody must have changed it.")
         }

@@ -5,6 +5,9 @@ public import VaultCrypto
 /// Makes and opens keyslots whose secret a person types: password, PIN, recovery code. One Argon2id here, one call to the
 /// key service, where each has a key of its own: locking one leaves the others.
 public enum SecretKeyslot {
+    /// The kinds that it makes and opens.
+    public static let kinds: Set<Keyslot.Kind> = [.password, .pin, .recovery]
+
     /// Makes a keyslot for `vaultKey`: a new key at the key service, and the vault key sealed under it and the secret.
     ///
     /// Nothing is stored yet. When the caller then fails to store the slot, the key at the service is simply unused.
@@ -20,6 +23,9 @@ public enum SecretKeyslot {
         _ kind: Keyslot.Kind, for account: Account, vaultKey: VaultKey, secret: borrowing SecretBytes,
         keyService: any KeyService, parameters: Argon2Parameters, now: Date
     ) async throws -> Keyslot {
+        guard kinds.contains(kind) else {
+            throw VaultCryptoError(.invalidInput, "A keyslot of the kind \(kind.rawValue) has no secret to type.")
+        }
         let id = UUID().uuidString.lowercased()
         let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
         let deviceSecret = try SecretBytes(copying: account.deviceSecret)
@@ -43,6 +49,9 @@ public enum SecretKeyslot {
         _ slot: Keyslot, of account: Account, secret: borrowing SecretBytes, keyService: any KeyService,
         cost: Argon2Parameters
     ) async throws -> VaultKey {
+        guard kinds.contains(slot.kind) else {
+            throw StoreError(.corrupt, "A keyslot of the kind \(slot.kind.rawValue) has no secret to type.")
+        }
         // Whoever can write the disk could otherwise make the next login give away a cheap hash of the password.
         guard slot.argon2.passes >= min(2, cost.passes), slot.argon2.memoryKiB >= min(19 * 1024, cost.memoryKiB) else {
             throw StoreError(.corrupt, "The stored keyslot asks for so little work that somebody must have changed it.")

@@ -110,6 +110,10 @@ public final class InMemoryStore: SecureStore {
         for index in content.account.keyslots.indices where content.account.keyslots[index].id == slot {
             change(&content.account.keyslots[index])
         }
+        if var staged = content.staged, staged.id == slot {
+            change(&staged)
+            content.staged = staged
+        }
     }
 
     public func withRecord<R: Sendable>(
