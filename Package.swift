@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "VaultStorage", targets: ["VaultStorage"]),
         .library(name: "KeyService", targets: ["KeyService"]),
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
+        .library(name: "VaultBiometric", targets: ["VaultBiometric"]),
         .library(name: "VaultLogind", targets: ["VaultLogind"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
         .executable(name: "vault", targets: ["vault"]),
@@ -69,7 +70,8 @@ let package = Package(
         .target(name: "VaultHTTP", dependencies: [asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix]),
         .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
-        .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "KeyService", grdb]),
+        .target(name: "VaultBiometric", dependencies: ["VaultCrypto"]),
+        .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultBiometric", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
             dependencies: ["CLinux", "OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),
@@ -88,9 +90,9 @@ let package = Package(
         .target(
             name: "VaultTesting",
             dependencies: [
-                "CredentialVault", "KeyService", "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultStorage",
-                hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes, asyncHTTPClient, nioCore, nioPosix,
-                nioHTTP1,
+                "CredentialVault", "KeyService", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto",
+                "VaultStorage", hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes, asyncHTTPClient,
+                nioCore, nioPosix, nioHTTP1,
             ]),
 
         // The programs.
@@ -135,7 +137,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "VaultStorageTests",
-            dependencies: ["VaultStorage", "VaultTesting", "VaultAuth", "VaultCrypto", "KeyService", grdb]),
+            dependencies: ["VaultStorage", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto", "KeyService", grdb]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [

@@ -81,8 +81,8 @@ public struct Accounts: Sendable {
             keyServiceURL: keyServiceURL, deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) },
             createdAt: existing?.createdAt ?? clock.now)
         let vaultKey = try VaultKey.random()
-        let slot = try await PasswordKeyslot.make(
-            for: account, vaultKey: vaultKey, password: newPassword, keyService: keyService(keyServiceURL),
+        let slot = try await SecretKeyslot.make(
+            .password, for: account, vaultKey: vaultKey, secret: newPassword, keyService: keyService(keyServiceURL),
             parameters: argon2, now: clock.now)
         let tokens = try sealed(token, vaultKey)
         try await store.withLock(on: account.id) {
@@ -146,8 +146,8 @@ public struct Accounts: Sendable {
         guard let slot = account.passwordKeyslot else {
             throw VaultError(.storeCorrupt, "The account \(account.id) has no password.")
         }
-        return try await PasswordKeyslot.open(
-            slot, of: account, password: password, keyService: keyService(account.keyServiceURL), cost: argon2)
+        return try await SecretKeyslot.open(
+            slot, of: account, secret: password, keyService: keyService(account.keyServiceURL), cost: argon2)
     }
 
     /// Deletes an account with all that is stored of it. Its keys at the key service stay, as the service's protocol

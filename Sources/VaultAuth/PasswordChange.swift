@@ -13,8 +13,9 @@ extension Accounts {
     ) async throws {
         let vaultKey = try await open(account, password: old)
         let service = try keyService(account.keyServiceURL)
-        let slot = try await PasswordKeyslot.make(
-            for: account, vaultKey: vaultKey, password: new, keyService: service, parameters: argon2, now: clock.now)
+        let slot = try await SecretKeyslot.make(
+            .password, for: account, vaultKey: vaultKey, secret: new, keyService: service, parameters: argon2,
+            now: clock.now)
         FaultPoint.passwordKeyCreated.reach()
         let replaced = account.keyslots.filter { $0.kind == .password }
         let id = account.id
@@ -48,8 +49,8 @@ extension Accounts {
         guard let staged = try await store.stagedKeyslot(of: account.id), staged.id == slot.id else {
             throw VaultError(.storeUnreadable, "The new password was not stored. The old one still works.")
         }
-        let opened = try await PasswordKeyslot.open(
-            staged, of: account, password: password.bytes, keyService: keyService(account.keyServiceURL),
+        let opened = try await SecretKeyslot.open(
+            staged, of: account, secret: password.bytes, keyService: keyService(account.keyServiceURL),
             cost: argon2)
         guard opened.isEqual(to: vaultKey) else {
             throw VaultError(.storeCorrupt, "The new password was not stored as it should be. The old one still works.")

@@ -24,15 +24,7 @@ public struct StretchedPassword: ~Copyable, Sendable {
 
     /// The secret for the key service: `cv1.` and 43 base64url characters, 256 bits.
     public borrowing func authSecret() throws -> SecretBytes {
-        let raw = try KeyDerivation.hkdf(stretched, info: "credential-vault/v1/auth-secret")
-        let text = try SecretBase64.encode(raw, .urlSafe)
-        let prefix = Array("cv1.".utf8)
-        return try SecretBytes(count: prefix.count + text.count) { target in
-            target.copyBytes(from: prefix)
-            text.withUnsafeBytes {
-                UnsafeMutableRawBufferPointer(rebasing: target[prefix.count...]).copyMemory(from: $0)
-            }
-        }
+        try AuthSecret.encode(KeyDerivation.hkdf(stretched, info: "credential-vault/v1/auth-secret"))
     }
 
     /// The key that wraps the vault key in this keyslot.
@@ -43,5 +35,27 @@ public struct StretchedPassword: ~Copyable, Sendable {
     public borrowing func slotKey(releasedKey: borrowing SecretBytes, slotID: String) throws -> SecretBytes {
         let localShare = try KeyDerivation.hkdf(stretched, info: "credential-vault/v1/local-share")
         return try KeyDerivation.hkdf(releasedKey, localShare, info: "credential-vault/v1/slot-key" + slotID)
+    }
+
+    /// The key that wraps the vault key in a keyslot that needs no key service.
+    public borrowing func offlineSlotKey(slotID: String) throws -> SecretBytes {
+        try KeyDerivation.hkdf(stretched, info: "credential-vault/v1/offline-slot-key" + slotID)
+    }
+}
+
+/// The form of a secret for the key service that is 256 bits strong already: `cv1.` and 43 base64url characters.
+public enum AuthSecret {
+    /// A new one that nobody knows.
+    public static func random() throws -> SecretBytes { try encode(SecretBytes.random(count: 32)) }
+
+    static func encode(_ raw: borrowing SecretBytes) throws -> SecretBytes {
+        let text = try SecretBase64.encode(raw, .urlSafe)
+        let prefix = Array("cv1.".utf8)
+        return try SecretBytes(count: prefix.count + text.count) { target in
+            target.copyBytes(from: prefix)
+            text.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: target[prefix.count...]).copyMemory(from: $0)
+            }
+        }
     }
 }

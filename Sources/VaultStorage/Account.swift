@@ -36,6 +36,8 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public let deviceSecret: [UInt8]
     /// When the account was registered first.
     public let createdAt: Date
+    /// When the provider last confirmed the account: how long it may be opened without the network counts from here.
+    public var lastOnlineAt: Date?
     /// Set while a refresh is under way. Found set later, it tells an interrupted refresh from an expired token.
     public var refreshStartedAt: Date?
     /// The ways to the vault key. Staged ones are not among them.
@@ -44,7 +46,7 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public init(
         id: AccountID, alias: String? = nil, email: String? = nil, preferredUsername: String? = nil,
         method: SignInMethod = .openIDConnect, clientID: String, keyServiceURL: String, deviceSecret: [UInt8],
-        createdAt: Date, refreshStartedAt: Date? = nil, keyslots: [Keyslot] = []
+        createdAt: Date, lastOnlineAt: Date? = nil, refreshStartedAt: Date? = nil, keyslots: [Keyslot] = []
     ) {
         self.id = id
         self.alias = alias
@@ -55,6 +57,7 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
         self.keyServiceURL = keyServiceURL
         self.deviceSecret = deviceSecret
         self.createdAt = createdAt
+        self.lastOnlineAt = lastOnlineAt
         self.refreshStartedAt = refreshStartedAt
         self.keyslots = keyslots
     }
@@ -63,7 +66,10 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var displayName: String { alias ?? preferredUsername ?? email ?? id.subject }
 
     /// The keyslot that a password opens.
-    public var passwordKeyslot: Keyslot? { keyslots.first { $0.kind == .password } }
+    public var passwordKeyslot: Keyslot? { keyslot(.password) }
+
+    /// The keyslot of a kind of which there is one at most, or the first of several.
+    public func keyslot(_ kind: Keyslot.Kind) -> Keyslot? { keyslots.first { $0.kind == kind } }
 
     public var description: String { "Account(\(id))" }
     public var debugDescription: String { description }
@@ -79,24 +85,45 @@ public struct Keyslot: Sendable, Hashable {
 
         /// A password, with its key at the key service.
         public static let password = Kind(rawValue: "password")
+        /// A PIN, likewise.
+        public static let pin = Kind(rawValue: "pin")
+        /// A recovery code, likewise; used once.
+        public static let recovery = Kind(rawValue: "recovery")
+        /// The password without the key service, for when there is no network.
+        public static let offline = Kind(rawValue: "offline")
+        /// A PKCS#11 token, and the long secret of a key at the key service under it.
+        public static let pkcs11 = Kind(rawValue: "pkcs11")
+        /// A TPM 2.0, likewise.
+        public static let tpm2 = Kind(rawValue: "tpm2")
+        /// A FIDO2 security key, likewise.
+        public static let fido2 = Kind(rawValue: "fido2")
     }
+
+    /// Whether the key service has a say in opening it: counts guesses, can end it.
+    public var needsKeyService: Bool { !keyID.isEmpty }
 
     /// A random id; part of what the slot's key is derived from.
     public let id: String
     public let kind: Kind
-    /// The salt of this slot's Argon2id, 16 bytes.
+    /// The salt of this slot's Argon2id, 16 bytes; empty where hardware opens it.
     public let salt: [UInt8]
     /// The cost of this slot's Argon2id.
     public let argon2: Argon2Parameters
-    /// The id of this slot's key at the key service.
+    /// The id of this slot's key at the key service; empty where none is needed.
     public let keyID: String
     /// The vault key in a ``SealedEnvelope``.
     public let wrapped: [UInt8]
     public let createdAt: Date
+    /// What the person calls it; nil for what the kind says already.
+    public var label: String?
+    /// When it last opened the account on this machine.
+    public var lastUsedAt: Date?
+    /// What hardware needs to open it; empty where a person types the secret. The slot opens only with exactly these bytes.
+    public let protection: [UInt8]
 
     public init(
         id: String, kind: Kind, salt: [UInt8], argon2: Argon2Parameters, keyID: String, wrapped: [UInt8],
-        createdAt: Date
+        createdAt: Date, label: String? = nil, lastUsedAt: Date? = nil, protection: [UInt8] = []
     ) {
         self.id = id
         self.kind = kind
@@ -105,6 +132,9 @@ public struct Keyslot: Sendable, Hashable {
         self.keyID = keyID
         self.wrapped = wrapped
         self.createdAt = createdAt
+        self.label = label
+        self.lastUsedAt = lastUsedAt
+        self.protection = protection
     }
 }
 

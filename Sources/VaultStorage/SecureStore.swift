@@ -46,7 +46,7 @@ public protocol SecureStore: Sendable {
 
 /// One step of a change to an account.
 public enum StoreChange: Sendable {
-    /// Adds the account, or replaces everything of it but its keyslots, items and refresh mark.
+    /// Adds the account, or replaces everything of it but its keyslots, items, refresh mark and last time online.
     case putAccount(Account)
     /// Removes the account with all it has.
     case removeAccount
@@ -58,6 +58,12 @@ public enum StoreChange: Sendable {
     case activateKeyslot(id: String)
     /// Removes a keyslot, staged or not.
     case removeKeyslot(id: String)
+    /// Gives a keyslot another label, if it is there still.
+    case renameKeyslot(id: String, label: String?)
+    /// Notes that a keyslot opened the account, if it is there still.
+    case noteUse(ofKeyslot: String, Date)
+    /// Notes that the provider confirmed the account.
+    case noteOnline(Date)
     /// Writes an item's sealed bytes.
     case putItem(ItemName, [UInt8])
     /// Removes an item if it is there.

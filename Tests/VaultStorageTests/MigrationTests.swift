@@ -1,25 +1,27 @@
 import Foundation
-import GRDB
 import Testing
 import VaultStorage
 
 /// Stores that an earlier version of the program made.
 @Suite struct MigrationTests {
-    /// Takes a store back to what the first version made.
-    private func makeFirstVersion(of folder: String) throws {
-        let database = try DatabaseQueue(path: folder + "/vault.sqlite")
-        try database.write { db in
-            try db.execute(
-                sql: """
-                    ALTER TABLE account DROP COLUMN method;
-                    DROP TABLE record;
-                    DELETE FROM grdb_migrations WHERE identifier = '2';
-                    """)
-        }
-        try database.close()
-    }
+    /// What an earlier version did not have yet.
+    private static let additions = [
+        2: """
+            ALTER TABLE account DROP COLUMN method;
+            DROP TABLE record;
+            DELETE FROM grdb_migrations WHERE identifier = '2';
+            """,
+        3: """
+            ALTER TABLE account DROP COLUMN last_online_at;
+            ALTER TABLE keyslot DROP COLUMN label;
+            ALTER TABLE keyslot DROP COLUMN last_used_at;
+            ALTER TABLE keyslot DROP COLUMN protection;
+            DELETE FROM grdb_migrations WHERE identifier = '3';
+            """,
+    ]
 
-    @Test func `a store of the first version opens, with all there is in it`() async throws {
+    @Test(arguments: [1, 2])
+    func `a store of an earlier version opens, with all there is in it`(version: Int) async throws {
         try await withTemporaryFolder { folder in
             var account = Account.example("alice", alias: "home")
             let slot = Keyslot.example("1")
@@ -27,9 +29,12 @@ import VaultStorage
             do {
                 let store = try SQLiteStore(folder: folder)
                 try await store.apply(
-                    [.putAccount(account), .putKeyslot(slot), .putItem(.refreshToken, [1])], to: account.id)
+                    [
+                        .putAccount(account), .putKeyslot(slot), .stageKeyslot(.example("staged")),
+                        .putItem(.refreshToken, [1]),
+                    ], to: account.id)
             }
-            try makeFirstVersion(of: folder)
+            for (_, sql) in Self.additions.filter({ $0.key > version }) { try Raw.execute(folder, sql) }
             // Several programs may be the first to open it.
             let stores = try await withThrowingTaskGroup(of: SQLiteStore.self) { group in
                 for _ in 0..<4 { group.addTask { try SQLiteStore(folder: folder) } }
@@ -40,6 +45,7 @@ import VaultStorage
                 #expect(try await store.account(account.id)?.method == .openIDConnect)
                 #expect(try await store.item(.refreshToken, of: account.id) == [1])
                 #expect(try await store.withRecord("x") { $0 } == nil)
+                #expect(try await store.stagedKeyslot(of: account.id) == .example("staged"))
             }
         }
     }

@@ -16,10 +16,11 @@ extension AccountID {
 extension Account {
     static let columns = """
         id, issuer, subject, alias, email, preferred_username, method, client_id, key_service_url, device_secret,
-        created_at, refresh_started_at, checksum
+        created_at, last_online_at, refresh_started_at, checksum
         """
 
     init(row: Row, keyslots: [Keyslot]) throws {
+        let lastOnlineAt: Double? = try row.decode(forColumn: "last_online_at")
         let refreshStartedAt: Double? = try row.decode(forColumn: "refresh_started_at")
         try self.init(
             id: AccountID(row: row), alias: row.decode(forColumn: "alias"), email: row.decode(forColumn: "email"),
@@ -27,6 +28,7 @@ extension Account {
             method: SignInMethod(rawValue: row.decode(forColumn: "method")),
             clientID: row.decode(forColumn: "client_id"), keyServiceURL: row.decode(forColumn: "key_service_url"),
             deviceSecret: row.bytes("device_secret"), createdAt: row.date("created_at"),
+            lastOnlineAt: lastOnlineAt.map { Date(timeIntervalSince1970: $0) },
             refreshStartedAt: refreshStartedAt.map { Date(timeIntervalSince1970: $0) }, keyslots: keyslots)
         guard try row.bytes("checksum") == checksum else {
             throw StoreError(.corrupt, "The stored account \(id) is damaged.")
@@ -47,20 +49,26 @@ extension Keyslot {
             let memory = UInt32(exactly: try row.decode(Int64.self, forColumn: "argon2_memory_kib")),
             let lanes = UInt32(exactly: try row.decode(Int64.self, forColumn: "argon2_lanes"))
         else { throw StoreError(.corrupt, "A stored keyslot of \(id) is damaged.") }
+        let lastUsedAt: Double? = try row.decode(forColumn: "last_used_at")
+        let protection: Data? = try row.decode(forColumn: "protection")
         try self.init(
             id: row.decode(forColumn: "id"), kind: Kind(rawValue: row.decode(forColumn: "kind")),
             salt: row.bytes("salt"), argon2: Argon2Parameters(passes: passes, memoryKiB: memory, lanes: lanes),
-            keyID: row.decode(forColumn: "key_id"), wrapped: row.bytes("wrapped"), createdAt: row.date("created_at"))
+            keyID: row.decode(forColumn: "key_id"), wrapped: row.bytes("wrapped"), createdAt: row.date("created_at"),
+            label: row.decode(forColumn: "label"), lastUsedAt: lastUsedAt.map { Date(timeIntervalSince1970: $0) },
+            protection: Array(protection ?? Data()))
         guard try row.bytes("checksum") == checksum(of: id) else {
             throw StoreError(.corrupt, "A stored keyslot of \(id) is damaged, or belongs to another account.")
         }
     }
 
     func checksum(of id: AccountID) -> [UInt8] {
-        Checksum.of([
+        let parts = [
             Array(id.issuer.utf8), Array(id.subject.utf8), Array(self.id.utf8), Array(kind.rawValue.utf8), salt,
             Array("\(argon2.passes) \(argon2.memoryKiB) \(argon2.lanes)".utf8), Array(keyID.utf8), wrapped,
-        ])
+        ]
+        // Not an empty part for those that have none: their checksums are older than this.
+        return Checksum.of(protection.isEmpty ? parts : parts + [protection])
     }
 }
 

@@ -59,6 +59,15 @@ enum Schema {
                     CREATE TABLE record (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("3") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE account ADD COLUMN last_online_at REAL;
+                    ALTER TABLE keyslot ADD COLUMN label TEXT;
+                    ALTER TABLE keyslot ADD COLUMN last_used_at REAL;
+                    ALTER TABLE keyslot ADD COLUMN protection BLOB;
+                    """)
+        }
         return migrator
     }
 }

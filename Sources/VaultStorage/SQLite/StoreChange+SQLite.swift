@@ -27,6 +27,17 @@ extension StoreChange {
             }
         case .removeKeyslot(let slot):
             try db.execute(sql: "DELETE FROM keyslot WHERE account_id = ? AND id = ?", arguments: [row, slot])
+        case .renameKeyslot(let slot, let label):
+            try db.execute(
+                sql: "UPDATE keyslot SET label = ? WHERE account_id = ? AND id = ?", arguments: [label, row, slot])
+        case .noteUse(let slot, let date):
+            try db.execute(
+                sql: "UPDATE keyslot SET last_used_at = ? WHERE account_id = ? AND id = ?",
+                arguments: [date.timeIntervalSince1970, row, slot])
+        case .noteOnline(let date):
+            try db.execute(
+                sql: "UPDATE account SET last_online_at = ? WHERE id = ?",
+                arguments: [date.timeIntervalSince1970, row])
         case .putItem(let name, let sealed):
             try db.execute(
                 sql: """
@@ -71,12 +82,15 @@ extension StoreChange {
         try db.execute(
             sql: """
                 INSERT INTO keyslot (id, account_id, kind, salt, argon2_passes, argon2_memory_kib, argon2_lanes, key_id,
-                    wrapped, created_at, staged, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    wrapped, created_at, staged, checksum, label, last_used_at, protection)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 slot.id, row, slot.kind.rawValue, Data(slot.salt), Int64(slot.argon2.passes),
                 Int64(slot.argon2.memoryKiB), Int64(slot.argon2.lanes), slot.keyID, Data(slot.wrapped),
                 slot.createdAt.timeIntervalSince1970, staged, Data(slot.checksum(of: id)),
+                slot.label, slot.lastUsedAt?.timeIntervalSince1970,
+                slot.protection.isEmpty ? nil : Data(slot.protection),
             ])
     }
 }

@@ -74,6 +74,7 @@ public final class InMemoryStore: SecureStore {
         if case .putAccount(var account) = change {
             account.keyslots = content?.account.keyslots ?? []
             account.refreshStartedAt = content?.account.refreshStartedAt
+            account.lastOnlineAt = content?.account.lastOnlineAt
             content = Content(account: account, staged: content?.staged, items: content?.items ?? [:])
             return
         }
@@ -94,12 +95,25 @@ public final class InMemoryStore: SecureStore {
         case .removeKeyslot(let slot):
             new.account.keyslots.removeAll { $0.id == slot }
             if new.staged?.id == slot { new.staged = nil }
+        case .renameKeyslot(let slot, let label): Self.change(slot, in: &new) { $0.label = label }
+        case .noteUse(let slot, let date): Self.change(slot, in: &new) { $0.lastUsedAt = date }
+        case .noteOnline(let date): new.account.lastOnlineAt = date
         case .putItem(let name, let sealed): new.items[name] = sealed
         case .removeItem(let name): new.items[name] = nil
         case .beginRefresh(let date): new.account.refreshStartedAt = date
         case .endRefresh: new.account.refreshStartedAt = nil
         }
         content = new
+    }
+
+    private static func change(_ slot: String, in content: inout Content, _ change: (inout Keyslot) -> Void) {
+        for index in content.account.keyslots.indices where content.account.keyslots[index].id == slot {
+            change(&content.account.keyslots[index])
+        }
+        if var staged = content.staged, staged.id == slot {
+            change(&staged)
+            content.staged = staged
+        }
     }
 
     public func withRecord<R: Sendable>(

@@ -2,45 +2,56 @@ public import Foundation
 public import KeyService
 public import VaultCrypto
 
-/// Makes and opens keyslots of the kind `password`: one Argon2id here, one call to the key service.
-public enum PasswordKeyslot {
-    /// Makes a keyslot for `vaultKey`: a new key at the key service, and the vault key sealed under it and the password.
+/// Makes and opens keyslots whose secret a person types: password, PIN, recovery code. One Argon2id here, one call to the
+/// key service, where each has a key of its own: locking one leaves the others.
+public enum SecretKeyslot {
+    /// The kinds that it makes and opens.
+    public static let kinds: Set<Keyslot.Kind> = [.password, .pin, .recovery]
+
+    /// Makes a keyslot for `vaultKey`: a new key at the key service, and the vault key sealed under it and the secret.
     ///
     /// Nothing is stored yet. When the caller then fails to store the slot, the key at the service is simply unused.
     ///
     /// - Parameters:
-    ///   - account: whose vault key it is; its device secret goes into the password's stretching.
-    ///   - password: as typed, UTF-8.
+    ///   - kind: `password`, `pin` or `recovery`.
+    ///   - account: whose vault key it is; its device secret goes into the secret's stretching.
+    ///   - secret: as typed, UTF-8.
     ///   - parameters: the cost of Argon2id.
     ///   - now: when the slot is made.
     /// - Throws: `VaultCryptoError` (`invalidPassword`: ask for another), `KeyServiceError`.
     public static func make(
-        for account: Account, vaultKey: VaultKey, password: borrowing SecretBytes,
+        _ kind: Keyslot.Kind, for account: Account, vaultKey: VaultKey, secret: borrowing SecretBytes,
         keyService: any KeyService, parameters: Argon2Parameters, now: Date
     ) async throws -> Keyslot {
+        guard kinds.contains(kind) else {
+            throw VaultCryptoError(.invalidInput, "A keyslot of the kind \(kind.rawValue) has no secret to type.")
+        }
         let id = UUID().uuidString.lowercased()
         let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
         let deviceSecret = try SecretBytes(copying: account.deviceSecret)
         let stretched = try await StretchedPassword(
-            password: password, salt: salt, deviceSecret: deviceSecret, parameters: parameters)
+            password: secret, salt: salt, deviceSecret: deviceSecret, parameters: parameters)
         let released = try await keyService.createKey(secret: stretched.authSecret())
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: id)
         let wrapped = try SealedEnvelope.seal(
-            vaultKey.bytes, key: slotKey, context: context(account.id, slotID: id, keyID: released.id))
+            vaultKey.bytes, key: slotKey, context: .keyslot(kind, of: account.id, slotID: id, keyID: released.id))
         return Keyslot(
-            id: id, kind: .password, salt: salt, argon2: parameters, keyID: released.id, wrapped: wrapped,
+            id: id, kind: kind, salt: salt, argon2: parameters, keyID: released.id, wrapped: wrapped,
             createdAt: now)
     }
 
-    /// Opens a keyslot. A wrong password costs one guess at the key service.
+    /// Opens a keyslot. A wrong secret costs one guess at the key service.
     ///
     /// - Parameter cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
     /// - Throws: `KeyServiceError` (`wrongSecret`, `keyLocked`, …); ``StoreError`` with code `corrupt` when the key
-    ///   service found the password right but the slot still does not open: what is stored was changed.
+    ///   service found the secret right but the slot still does not open: what is stored was changed.
     public static func open(
-        _ slot: Keyslot, of account: Account, password: borrowing SecretBytes, keyService: any KeyService,
+        _ slot: Keyslot, of account: Account, secret: borrowing SecretBytes, keyService: any KeyService,
         cost: Argon2Parameters
     ) async throws -> VaultKey {
+        guard kinds.contains(slot.kind) else {
+            throw StoreError(.corrupt, "A keyslot of the kind \(slot.kind.rawValue) has no secret to type.")
+        }
         // Whoever can write the disk could otherwise make the next login give away a cheap hash of the password.
         guard slot.argon2.passes >= min(2, cost.passes), slot.argon2.memoryKiB >= min(19 * 1024, cost.memoryKiB) else {
             throw StoreError(.corrupt, "The stored keyslot asks for so little work that somebody must have changed it.")
@@ -49,7 +60,7 @@ public enum PasswordKeyslot {
         let stretched: StretchedPassword
         do {
             stretched = try await StretchedPassword(
-                password: password, salt: slot.salt, deviceSecret: deviceSecret, parameters: slot.argon2)
+                password: secret, salt: slot.salt, deviceSecret: deviceSecret, parameters: slot.argon2)
         } catch let error as VaultCryptoError where error.code == .invalidInput {
             throw StoreError(.corrupt, "The stored keyslot has impossible parameters.", underlying: error)
         }
@@ -58,17 +69,21 @@ public enum PasswordKeyslot {
         do {
             return try VaultKey(
                 SealedEnvelope.open(
-                    slot.wrapped, key: slotKey, context: context(account.id, slotID: slot.id, keyID: slot.keyID)))
+                    slot.wrapped, key: slotKey,
+                    context: .keyslot(slot.kind, of: account.id, slotID: slot.id, keyID: slot.keyID)))
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw StoreError(
-                .corrupt, "The password is right, but the stored keyslot is damaged and does not open.",
+                .corrupt, "The secret is right, but the stored keyslot is damaged and does not open.",
                 underlying: error)
         }
     }
+}
 
-    private static func context(_ id: AccountID, slotID: String, keyID: String) -> SealingContext {
+extension SealingContext {
+    /// What a keyslot's wrapped vault key is bound to.
+    static func keyslot(_ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String) -> SealingContext {
         SealingContext(
-            purpose: "credential-vault/v1/keyslot/password", issuer: id.issuer, subject: id.subject, id: slotID,
+            purpose: "credential-vault/v1/keyslot/\(kind.rawValue)", issuer: id.issuer, subject: id.subject, id: slotID,
             keyID: keyID)
     }
 }

@@ -1,0 +1,46 @@
+/// Why hardware did not protect or open a secret. It carries no PIN and no secret.
+public struct BiometricError: Error, Sendable, CustomStringConvertible {
+    /// What happened, and so what to do next. New codes may be added, so a `switch` over them needs a `default`.
+    public struct Code: Hashable, Sendable {
+        /// The code as a word, stable across versions.
+        public let name: String
+        /// It did not work: the text says why. Try again, or use another way in.
+        public static let failed = Code(name: "failed")
+        /// The PIN is wrong: ask again. See ``BiometricError/triesLeft``.
+        public static let wrongPIN = Code(name: "wrongPIN")
+        /// The person called it off.
+        public static let cancelled = Code(name: "cancelled")
+        /// The hardware takes no PIN now: wait for ``BiometricError/endsAfter``, or unlock it with its own tools.
+        public static let lockedOut = Code(name: "lockedOut")
+        /// The hardware is not there: plug it in.
+        public static let tokenMissing = Code(name: "tokenMissing")
+        /// Another piece of hardware is in its place: plug in the one that was enrolled.
+        public static let tokenReplaced = Code(name: "tokenReplaced")
+        /// Nothing of this account is protected by it: enrol first.
+        public static let notEnrolled = Code(name: "notEnrolled")
+        /// The hardware or its driver did not answer in time: unplug it and try again.
+        public static let timedOut = Code(name: "timedOut")
+        /// A library or service that is needed is not there: the text says which.
+        public static let unavailable = Code(name: "unavailable")
+    }
+
+    public let code: Code
+    /// One or two sentences for a person, with the next step.
+    public let description: String
+    /// With `wrongPIN`: how many wrong ones are left, where the hardware tells.
+    public let triesLeft: Int?
+    /// With `lockedOut`: when it ends by itself, where that is known.
+    public let endsAfter: Duration?
+    public let underlying: (any Error)?
+
+    public init(
+        _ code: Code, _ description: String, triesLeft: Int? = nil, endsAfter: Duration? = nil,
+        underlying: (any Error)? = nil
+    ) {
+        self.code = code
+        self.description = description
+        self.triesLeft = triesLeft
+        self.endsAfter = endsAfter
+        self.underlying = underlying
+    }
+}

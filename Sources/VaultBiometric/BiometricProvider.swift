@@ -1,0 +1,94 @@
+public import VaultCrypto
+
+/// Protects a small secret with something that the person has: a hardware token, a TPM, a security key. What Touch ID and
+/// Face ID are elsewhere.
+///
+/// The secret is a key of 32 random bytes; what it opens is the vault's business. A conformer must not keep the secret,
+/// must not block the cooperative thread pool (C libraries and hardware get a thread of their own), must not wait longer
+/// than its own time limit, and must not assume that the hardware is the same, or there at all, from one call to the
+/// next. It throws ``BiometricError``, and what a prompt that it was given throws.
+public protocol BiometricProvider: Sendable {
+    /// What keyslots made with it are called: `pkcs11`, `tpm2`, `fido2`.
+    var kind: String { get }
+
+    /// Whether the hardware counts wrong PINs itself and stops at some number of them. Only then may it protect a keyslot
+    /// that opens without the key service.
+    var limitsGuesses: Bool { get }
+
+    /// Finds out, without asking the person for anything, whether a protected secret could be opened now.
+    ///
+    /// - Parameter protected: nil to ask whether something new could be protected.
+    func availability(of protected: ProtectedSecret?) async -> BiometricAvailability
+
+    /// Protects a secret.
+    ///
+    /// - Parameters:
+    ///   - secret: 32 bytes.
+    ///   - prompt: asks the person for a PIN or a touch.
+    func protect(_ secret: borrowing SecretBytes, prompt: any BiometricPrompt) async throws -> ProtectedSecret
+
+    /// Opens what ``protect(_:prompt:)`` made: exactly the same bytes, or an error.
+    func unprotect(_ protected: ProtectedSecret, prompt: any BiometricPrompt) async throws -> SecretBytes
+}
+
+/// A secret under the protection of hardware. It is stored in the clear: without the hardware it is worth nothing.
+public struct ProtectedSecret: Sendable, Hashable {
+    /// What the provider needs to open it, in a form of its own with a version in it; at most 64 KiB.
+    public let bytes: [UInt8]
+    /// What the person knows the hardware by: the token's label or model.
+    public let label: String
+
+    public init(bytes: [UInt8], label: String) {
+        self.bytes = bytes
+        self.label = label
+    }
+}
+
+/// Whether something protected could be opened now.
+public enum BiometricAvailability: Sendable, Hashable {
+    /// The hardware is there.
+    case available
+    /// It is not there, or another one is.
+    case missing
+    /// It is there and refuses PINs; until then, where that is known.
+    case lockedOut(for: Duration?)
+    /// It cannot be used at all here, for this reason: a library or service is not installed or not running.
+    case unusable(String)
+}
+
+/// Asks the person on behalf of hardware.
+///
+/// A conformer must show what it is asked for as it is, must not keep the answer, and throws `BiometricError.cancelled`
+/// (or `CancellationError`) when the person does not want to.
+public protocol BiometricPrompt: Sendable {
+    /// Asks for a PIN.
+    func pin(_ request: PINRequest) async throws -> SecretBytes
+
+    /// Tells the person to do something at the hardware (touch it, use its keypad) while the provider waits.
+    func act(_ instruction: String) async
+}
+
+/// What a PIN is asked for.
+public struct PINRequest: Sendable, Hashable {
+    /// What the person knows the hardware by.
+    public let label: String
+    /// How many wrong PINs are left, where the hardware tells.
+    public let triesLeft: Int?
+    /// Whether a wrong PIN was entered before, without a right one since.
+    public let isLow: Bool
+    /// Whether the next wrong PIN locks the hardware.
+    public let isFinal: Bool
+    /// The least and greatest number of bytes.
+    public let length: ClosedRange<Int>
+
+    public init(
+        label: String, triesLeft: Int? = nil, isLow: Bool = false, isFinal: Bool = false,
+        length: ClosedRange<Int> = 1...64
+    ) {
+        self.label = label
+        self.triesLeft = triesLeft
+        self.isLow = isLow
+        self.isFinal = isFinal
+        self.length = length
+    }
+}
