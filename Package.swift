@@ -74,13 +74,17 @@ let package = Package(
         .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultBiometric", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
-            dependencies: ["CLinux", "OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),
+            dependencies: [
+                "CLinux", "OpenIDConnect", "VaultStorage", "VaultBiometric", "KeyService", "VaultCrypto", "VaultHTTP",
+            ]),
         .target(
             name: "VaultLogind",
             dependencies: ["VaultAuth", .target(name: "CSystemd", condition: .when(traits: ["Logind"]))]),
         .target(
             name: "CredentialVault",
-            dependencies: ["VaultAuth", "VaultStorage", "OpenIDConnect", "KeyService", "VaultCrypto", "VaultHTTP"]),
+            dependencies: [
+                "VaultAuth", "VaultStorage", "VaultBiometric", "OpenIDConnect", "KeyService", "VaultCrypto", "VaultHTTP",
+            ]),
         .target(
             name: "KeyServiceServer",
             dependencies: [

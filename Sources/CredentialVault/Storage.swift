@@ -86,7 +86,7 @@ public struct Storage: Sendable {
     public func storedRefreshToken(userID: String, password: borrowing SecretBytes) async throws -> RefreshToken {
         do {
             let account = try await accounts.find(userID, issuer: issuer)
-            let vaultKey = try await accounts.open(account, password: password)
+            let vaultKey = try await accounts.open(account, with: .password(password))
             return try await accounts.refreshToken(of: account.id, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)

@@ -2,6 +2,7 @@ internal import Foundation
 @_exported public import KeyService
 @_exported public import OpenIDConnect
 @_exported public import VaultAuth
+@_exported public import VaultBiometric
 @_exported public import VaultCrypto
 @_exported public import VaultHTTP
 @_exported public import VaultStorage
@@ -47,6 +48,7 @@ public struct Vault: Sendable {
         }
         let accounts = Accounts(
             store: opened, clock: clock, argon2: configuration.argon2,
+            offlineCost: configuration.offlineArgon2, offlineMaximumAge: configuration.offlineMaximumAge,
             keyServiceURL: configuration.keyServiceURL ?? "",
             keyService: { try keyService ?? HTTPKeyService(baseURL: $0, transport: transport) })
         var settings = Auth.Settings(

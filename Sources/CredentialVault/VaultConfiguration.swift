@@ -1,5 +1,6 @@
 public import VaultAuth
 public import VaultCrypto
+public import VaultStorage
 
 /// What a ``Vault`` needs to know.
 public struct VaultConfiguration: Sendable {
@@ -27,6 +28,12 @@ public struct VaultConfiguration: Sendable {
     public var folder: String?
     /// The cost of a new password's Argon2id.
     public var argon2: Argon2Parameters
+
+    /// The cost of a guess at a keyslot that needs no key service.
+    public var offlineArgon2 = OfflineKeyslot.standardCost
+    /// For how long after it was online last an account that opens without the network does so. 14 days. It is advice:
+    /// whoever has the disk does not use this program.
+    public var offlineMaximumAge = Duration.seconds(14 * 86_400)
 
     /// What is asked for unless something else is said.
     public static let standardScopes = ["openid", "profile", "email", "offline_access"]

@@ -12,6 +12,10 @@ public struct Accounts: Sendable {
     public let clock: any WallClock
     /// The cost of a new password's Argon2id.
     let argon2: Argon2Parameters
+    /// The cost of a guess at a keyslot that needs no key service.
+    let offlineCost: Argon2Parameters
+    /// For how long after it was online last an account opens without the network, in seconds.
+    let offlineMaximumAge: Double
     /// The key service of new accounts.
     let keyServiceURL: String
     /// Gives the key service at a URL: an account keeps to the one that it was registered with.
@@ -20,12 +24,16 @@ public struct Accounts: Sendable {
     let unstored = UnstoredTokens()
 
     public init(
-        store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters, keyServiceURL: String,
+        store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters,
+        offlineCost: Argon2Parameters = OfflineKeyslot.standardCost, offlineMaximumAge: Duration = .seconds(14 * 86_400),
+        keyServiceURL: String,
         keyService: @escaping @Sendable (_ url: String) throws -> any KeyService
     ) {
         self.store = store
         self.clock = clock
         self.argon2 = argon2
+        self.offlineCost = offlineCost
+        self.offlineMaximumAge = Double(offlineMaximumAge.components.seconds)
         self.keyServiceURL = keyServiceURL
         self.keyService = keyService
     }
@@ -109,7 +117,7 @@ public struct Accounts: Sendable {
         guard let account = try await store.account(token.account) else {
             throw VaultError(.accountNotFound, "The account \(token.account) is not registered here.")
         }
-        let vaultKey = try await open(account, password: existingPassword)
+        let vaultKey = try await open(account, with: .password(existingPassword))
         try await replaceRefreshToken(token, in: account, vaultKey: vaultKey, alias: alias)
         return vaultKey
     }
@@ -139,15 +147,6 @@ public struct Accounts: Sendable {
             try await store.apply([.putAccount(current)] + tokens, to: id)
             return old
         }
-    }
-
-    /// Opens an account: one Argon2id here and one call to the key service, where a wrong password costs a guess.
-    public func open(_ account: Account, password: borrowing SecretBytes) async throws -> VaultKey {
-        guard let slot = account.passwordKeyslot else {
-            throw VaultError(.storeCorrupt, "The account \(account.id) has no password.")
-        }
-        return try await SecretKeyslot.open(
-            slot, of: account, secret: password, keyService: keyService(account.keyServiceURL), cost: argon2)
     }
 
     /// Deletes an account with all that is stored of it. Its keys at the key service stay, as the service's protocol
@@ -184,7 +183,7 @@ public struct Accounts: Sendable {
             try token.accessToken.map { try items.put($0) } ?? .removeItem(.accessToken),
             try items.put(claimsJSON: token.identity.claimsJSON),
             try token.idToken.map { try items.put(idToken: $0) } ?? .removeItem(.idToken),
-            .endRefresh,
+            .endRefresh, .noteOnline(clock.now),
         ]
     }
 }

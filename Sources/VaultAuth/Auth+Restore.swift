@@ -45,7 +45,7 @@ extension Auth {
         let session: Session
         do {
             let account = try await converting { try await accounts.find(userID, issuer: issuerOfAccounts) }
-            session = try await unlock(account, password: password, isPending: true)
+            session = try await unlock(account, with: .password(password), isPending: true)
         } catch let error as VaultError where error.code == .accountNotFound {
             return .absent
         }
@@ -58,8 +58,7 @@ extension Auth {
             case .refreshTokenExpired, .refreshInterrupted: return .expired(error)
             // Somebody locked it, unless there is no refresh token any more.
             case .notLoggedIn where await session.wasRefused: return .expired(error)
-            case .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
-                .identityProviderAnswerInvalid:
+            case _ where error.isOutage:
                 // Nobody said no.
                 try announce(session)
                 return .unverified(session, error)

@@ -145,33 +145,23 @@ public actor Auth {
     ///   refuse the account, it is open all the same: ``session`` tells.
     @discardableResult
     public func login(userID: String, password: borrowing SecretBytes) async throws -> Session {
-        let session = try await unlock(userID: userID, password: password)
-        _ = try await session.accessToken(forceRefresh: true)
-        return session
+        try await login(userID: userID, with: .password(password))
     }
 
     /// Opens an account with the password and asks the provider for nothing yet.
     @discardableResult
     public func unlock(userID: String, password: borrowing SecretBytes) async throws -> Session {
-        let account: Account
-        do {
-            account = try await accounts.find(userID, issuer: issuerOfAccounts)
-        } catch {
-            throw VaultError.converting(error)
-        }
-        return try await unlock(account, password: password)
+        try await unlock(userID: userID, with: .password(password))
     }
 
     /// As ``unlock(userID:password:)``, for an account that was found already.
     @discardableResult
     public func unlock(_ account: Account, password: borrowing SecretBytes) async throws -> Session {
-        try await unlock(account, password: password, isPending: false)
+        try await unlock(account, with: .password(password))
     }
 
     /// - Parameter isPending: whether it is to count as a login only when the provider has confirmed it.
-    func unlock(
-        _ account: Account, password: borrowing SecretBytes, isPending: Bool
-    ) async throws -> Session {
+    func unlock(_ account: Account, with method: UnlockMethod, isPending: Bool) async throws -> Session {
         let timesLocked = timesLocked
         openings += 1
         defer { openings -= 1 }
@@ -179,11 +169,13 @@ public actor Auth {
             // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
             let issuer = try issuer(IssuerKey(account))
             Task { await issuer.warmUp() }
-            let vaultKey = try await accounts.open(account, password: password)
+            let (vaultKey, isOffline) = try await vaultKey(of: account, method)
             guard timesLocked == self.timesLocked else {
                 throw VaultError(.notLoggedIn, "The account was locked while it was being opened. Log in again.")
             }
-            return try await open(account.id, IssuerKey(account), vaultKey, isPending: isPending)
+            let session = try await open(account.id, IssuerKey(account), vaultKey, isPending: isPending)
+            if isOffline { session.setOffline() }
+            return session
         } catch {
             throw VaultError.converting(error)
         }

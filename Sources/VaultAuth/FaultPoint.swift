@@ -12,6 +12,8 @@ enum FaultPoint: String {
     case passwordStaged = "password-staged"
     case passwordVerified = "password-verified"
     case passwordSwapped = "password-swapped"
+    case keyslotMade = "keyslot-made"
+    case keyslotStored = "keyslot-stored"
 
     func reach() {
         #if DEBUG

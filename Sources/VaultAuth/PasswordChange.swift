@@ -11,35 +11,51 @@ extension Accounts {
     public func changePassword(
         of account: Account, from old: borrowing SecretBytes, to new: borrowing SecretBytes
     ) async throws {
-        let vaultKey = try await open(account, password: old)
-        let service = try keyService(account.keyServiceURL)
-        let slot = try await SecretKeyslot.make(
-            .password, for: account, vaultKey: vaultKey, secret: new, keyService: service, parameters: argon2,
-            now: clock.now)
+        try await setPassword(new, of: account, vaultKey: open(account, with: .password(old)))
+    }
+
+    /// As ``changePassword(of:from:to:)``, for an account that was opened in whatever way.
+    ///
+    /// An offline keyslot opens with the password, so it gets the new one, too. The other ways in stay, unless they are to
+    /// go: then whoever knows, or has, one of them does not get in any more.
+    ///
+    /// - Returns: the ways in that were dropped.
+    @discardableResult
+    public func setPassword(
+        _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false
+    ) async throws -> [Keyslot] {
+        let slot = try await typedSlot(.password, new, account, vaultKey)
         FaultPoint.passwordKeyCreated.reach()
-        let replaced = account.keyslots.filter { $0.kind == .password }
+        let keepsOffline = !dropsOtherWays && account.keyslot(.offline) != nil
+        let offline = keepsOffline ? try await offlineSlot(new, account, vaultKey) : nil
+        // Others may be added or used meanwhile; the password and what opens with it have to be what was looked at.
+        let ofPassword = account.keyslots.filter { $0.kind == .password || $0.kind == .offline }.map(\.id)
         let id = account.id
         let password = try SharedSecret(new.copy())
-        try await store.withLock(on: id) {
-            guard let current = try await store.account(id),
-                current.keyslots.filter({ $0.kind == .password }) == replaced
+        return try await store.withLock(on: id) {
+            guard let current = try await store.account(id), current.deviceSecret == account.deviceSecret,
+                current.keyslots.filter({ $0.kind == .password || $0.kind == .offline }).map(\.id) == ofPassword
             else {
                 throw VaultError(.busy, "Another program changed the password meanwhile. Nothing was changed here.")
             }
+            let dropped = dropsOtherWays ? current.keyslots.filter { $0.kind != .password } : []
+            let gone = Set(ofPassword + dropped.map(\.id))
             try await store.apply([.stageKeyslot(slot)], to: id)
             FaultPoint.passwordStaged.reach()
             do {
                 try await verify(slot, of: current, opensWith: password, to: vaultKey)
                 FaultPoint.passwordVerified.reach()
-                try await store.apply(
-                    replaced.map { .removeKeyslot(id: $0.id) } + [.activateKeyslot(id: slot.id)], to: id)
+                var changes: [StoreChange] = gone.map { .removeKeyslot(id: $0) }
+                if let offline { changes.append(.putKeyslot(offline)) }
+                try await store.apply(changes + [.activateKeyslot(id: slot.id)], to: id)
             } catch {
                 // A staged slot opens nothing; where it cannot be removed now, the next change of password does.
                 try? await store.apply([.removeKeyslot(id: slot.id)], to: id)
                 throw error
             }
+            FaultPoint.passwordSwapped.reach()
+            return dropped
         }
-        FaultPoint.passwordSwapped.reach()
     }
 
     /// Opens the slot as it was stored, with the key as the key service stored it.

@@ -1,5 +1,6 @@
 internal import KeyService
 internal import OpenIDConnect
+internal import VaultBiometric
 internal import VaultCrypto
 internal import VaultHTTP
 public import VaultStorage
@@ -53,6 +54,20 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         public static let tooManyAttempts = Code(name: "tooManyAttempts")
         /// There is not enough memory right now: close something, or try again.
         public static let outOfMemory = Code(name: "outOfMemory")
+        /// The account has no such way in: add it first, or use another one.
+        public static let notEnrolled = Code(name: "notEnrolled")
+        /// It would be the last way into the account: add another one first.
+        public static let lastWayIn = Code(name: "lastWayIn")
+        /// It was online too long ago to be opened without the network: log in with the network.
+        public static let offlineTooLong = Code(name: "offlineTooLong")
+        /// The token, TPM or security key did not do it: the text says why. Try again, or use another way in.
+        public static let hardwareFailed = Code(name: "hardwareFailed")
+        /// It takes no PIN now: wait for ``VaultError/retryAfter``, unlock it with its own tools, or use another way in.
+        public static let hardwareLocked = Code(name: "hardwareLocked")
+        /// It is not there: plug it in.
+        public static let hardwareMissing = Code(name: "hardwareMissing")
+        /// Another one is in its place: plug in the one that was enrolled.
+        public static let hardwareReplaced = Code(name: "hardwareReplaced")
         /// A token, or another answer of the provider, did not pass a check: the provider's operator has to look.
         public static let tokenInvalid = Code(name: "tokenInvalid")
         /// A setting is missing or wrong: the text says which.
@@ -68,7 +83,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
     public let guessesRemaining: Int?
     /// With `accountAmbiguous`: the accounts that match.
     public let accounts: [AccountID]
-    /// With `tooManyAttempts`: how long to wait.
+    /// With `tooManyAttempts` and `hardwareLocked`: how long to wait, where that is known.
     public let retryAfter: Duration?
     public let underlying: (any Error)?
 
@@ -84,6 +99,14 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         self.underlying = underlying
     }
 
+    /// Whether the identity provider could not be asked, or did not answer: nobody said no.
+    var isOutage: Bool {
+        [
+            .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
+            .identityProviderAnswerInvalid,
+        ].contains(code)
+    }
+
     /// Says in the vault's terms what an error of one of its parts means. An error it does not know stays as it is.
     public static func converting(_ error: any Error) -> any Error {
         switch error {
@@ -91,6 +114,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         case let error as StoreError: VaultError(error)
         case let error as OpenIDConnectError: VaultError(error)
         case let error as VaultCryptoError: VaultError(error)
+        case let error as BiometricError: VaultError(error)
         case let error as LoopbackListenerError where error.code == .timedOut:
             VaultError(.cancelled, "The browser did not come back within five minutes. Start again.", underlying: error)
         case is CancellationError: VaultError(.cancelled, "Cancelled.")
@@ -98,18 +122,26 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    private init(_ error: KeyServiceError) {
+    /// - Parameters:
+    ///   - kind: what the key service was asked with.
+    ///   - ways: the ways into the account.
+    init(_ error: KeyServiceError, secret kind: Keyslot.Kind = .password, ways: [Keyslot.Kind] = []) {
+        let name = kind.displayName
+        let hasOther = ways.contains { $0 != kind && $0 != .offline }
+        let wayBack = hasOther ? "Another way in still opens the account." : "Registering again is the way back."
         let (code, text): (Code, String) =
             switch error.code {
             case .wrongSecret:
                 switch error.guessesRemaining {
-                case nil: (.wrongSecret, "Wrong password.")
-                case 0: (.wrongSecret, "Wrong password. The key is locked now: registering again is the way back.")
-                case 1: (.wrongSecret, "Wrong password. 1 guess is left.")
-                case let left?: (.wrongSecret, "Wrong password. \(left) guesses are left.")
+                case nil: (.wrongSecret, "Wrong \(name).")
+                case 0: (.wrongSecret, "Wrong \(name). The key is locked now. \(wayBack)")
+                case 1: (.wrongSecret, "Wrong \(name). 1 guess is left.")
+                case let left?: (.wrongSecret, "Wrong \(name). \(left) guesses are left.")
                 }
             case .keyLocked:
-                (.keyLocked, "The key is locked after too many wrong passwords. Registering again is the way back.")
+                (.keyLocked, "The key is locked after too many wrong \(name)s. \(wayBack)")
+            case .noSuchKey where hasOther:
+                (.keyMissing, "The key service does not have the \(name)'s key any more. \(wayBack)")
             case .noSuchKey:
                 (.keyMissing, "The key service does not have this account's key. Check its URL, or register again.")
             case .unavailable: (.keyServiceUnavailable, error.description + " Try again later.")
@@ -125,10 +157,27 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
             case .busy: .busy
             case .unsafePermissions: .configurationInvalid
             case .noSuchAccount: .accountNotFound
+            case .tooManyGuesses: .tooManyAttempts
             case .aliasTaken: .configurationInvalid
             default: .storeUnreadable
             }
-        self.init(code, error.description, underlying: error)
+        self.init(code, error.description, retryAfter: error.retryAfter, underlying: error)
+    }
+
+    private init(_ error: BiometricError) {
+        let code: Code =
+            switch error.code {
+            case .wrongPIN: .wrongSecret
+            case .cancelled: .cancelled
+            case .lockedOut: .hardwareLocked
+            case .tokenMissing: .hardwareMissing
+            case .tokenReplaced: .hardwareReplaced
+            case .notEnrolled: .notEnrolled
+            case .unavailable: .configurationInvalid
+            default: .hardwareFailed
+            }
+        self.init(
+            code, error.description, guessesRemaining: error.triesLeft, retryAfter: error.endsAfter, underlying: error)
     }
 
     private init(_ error: OpenIDConnectError) {
@@ -151,6 +200,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         let code: Code =
             switch error.code {
             case .invalidPassword: .passwordUnusable
+            case .invalidRecovery: .wrongSecret
             case .outOfMemory: .outOfMemory
             default: .storeCorrupt
             }

@@ -116,7 +116,7 @@ import VaultTesting
             forged.keyslots = alice.keyslots
             // Alice's password opens her own slot, but not one that says it is Bob's.
             await #expect(throws: (any Error).self) {
-                _ = try await registry.accounts.open(forged, password: SecretBytes(utf8: "alice's password"))
+                _ = try await registry.accounts.open(forged, with: .password(SecretBytes(utf8: "alice's password")))
             }
             let slot = try #require(alice.keyslots.first)
             let other = try #require(bob.keyslots.first)
@@ -128,7 +128,7 @@ import VaultTesting
             ]
             #expect(
                 await storeCode {
-                    _ = try await registry.accounts.open(mixed, password: SecretBytes(utf8: "alice's password"))
+                    _ = try await registry.accounts.open(mixed, with: .password(SecretBytes(utf8: "alice's password")))
                 } == .corrupt)
         }
     }

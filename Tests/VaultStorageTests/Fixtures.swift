@@ -91,6 +91,6 @@ struct Registry {
     /// Finds somebody by alias and opens the account with the right password.
     func open(_ name: String) async throws -> VaultKey {
         try await accounts.open(
-            accounts.find("alias-\(name)"), password: SecretBytes(utf8: "\(name)'s password"))
+            accounts.find("alias-\(name)"), with: .password(SecretBytes(utf8: "\(name)'s password")))
     }
 }

@@ -44,7 +44,7 @@ extension Auth {
                     "\(account.displayName) does not sign in at a server with API tokens and OAuth: there is nothing to choose."
                 )
             }
-            vaultKey = try await accounts.open(account, password: password)
+            vaultKey = try await accounts.open(account, with: .password(password))
         } catch {
             throw VaultError.converting(error)
         }

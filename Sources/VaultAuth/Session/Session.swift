@@ -25,6 +25,8 @@ public actor Session {
         var isConfirmed = false
         /// Whether it counts as a login only when the provider has confirmed it.
         var isPending = false
+        /// Whether it was opened, or goes on, without the provider.
+        var isOffline = false
         /// Nil also while a renewed token waits to be stored: that comes first.
         var token: AccessToken?
     }
@@ -57,6 +59,14 @@ public actor Session {
 
     /// Notes that the person has just signed in at the provider.
     nonisolated func setConfirmed() { live.withLock { $0.isConfirmed = true } }
+
+    /// Whether the account is open without the provider: it was opened without the network, or the provider could not be
+    /// reached when it was asked last. What is stored is at hand, and the access token as long as it is valid. The first
+    /// token that the provider renews makes it a full session.
+    public nonisolated var isOffline: Bool { live.withLock { $0.isOffline } }
+
+    /// Notes that it goes on without the provider.
+    nonisolated func setOffline() { live.withLock { $0.isOffline = true } }
 
     // MARK: - Tokens
 
@@ -139,6 +149,7 @@ public actor Session {
             live.withLock { live in
                 live.token = token
                 live.isConfirmed = live.isConfirmed || isNew
+                live.isOffline = live.isOffline && !isNew
             }
             // Signing in anew, in another program, binds the account's tokens to another key.
             proofKey = nil
@@ -160,6 +171,7 @@ public actor Session {
         case .notLoggedIn: reason = .everywhere
         case .accountNotFound: reason = .deleted
         default:
+            if error.isOutage { setOffline() }
             updates.send(.init(.refreshFailed, id, error: error))
             return error
         }

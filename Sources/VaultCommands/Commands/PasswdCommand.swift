@@ -41,7 +41,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         // Nobody should think up a new password only to hear that the old one was wrong.
         _ = try await Spinner.during("Checking the password", isQuiet: global.json) {
             do {
-                return try await vault.storage.accounts.open(account, password: old)
+                return try await vault.storage.accounts.open(account, with: .password(old))
             } catch {
                 throw VaultError.converting(error)
             }

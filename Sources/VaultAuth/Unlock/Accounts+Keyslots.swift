@@ -1,0 +1,165 @@
+internal import Foundation
+internal import KeyService
+public import VaultBiometric
+public import VaultCrypto
+public import VaultStorage
+
+// Ways in, beside the password. Each is added and removed in one step: after a crash it is either there or not.
+extension Accounts {
+    /// Adds a PIN, in place of one that the account has.
+    ///
+    /// - Parameters:
+    ///   - pin: as typed, UTF-8. Judge it with `PINRule` first.
+    ///   - vaultKey: the account's, opened by another way in.
+    /// - Throws: ``VaultError``: errors of the key service and the store, `passwordUnusable`, `busy`. Nothing was changed.
+    @discardableResult
+    public func addPIN(_ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey) async throws -> Keyslot {
+        let slot = try await typedSlot(.pin, pin, account, vaultKey)
+        FaultPoint.keyslotMade.reach()
+        try await put(slot, in: account, vaultKey)
+        return slot
+    }
+
+    /// Makes a recovery code and its keyslot, which counts only when it is added with ``add(_:to:vaultKey:)``: the person
+    /// should have seen the code by then.
+    public func makeRecoveryKeyslot(
+        for account: Account, vaultKey: VaultKey
+    ) async throws -> (code: SharedSecret, slot: Keyslot) {
+        let code = SharedSecret(try RecoveryCode.random())
+        return (code, try await typedSlot(.recovery, code.bytes, account, vaultKey))
+    }
+
+    /// Adds a way in that needs no network: the password alone. It is checked first.
+    ///
+    /// Whoever has the disk can then test as many passwords as there is time for, each at the price of an Argon2id: that is
+    /// why nobody gets it unasked.
+    @discardableResult
+    public func addOffline(
+        password: SharedSecret, to account: Account, vaultKey: VaultKey
+    ) async throws -> Keyslot {
+        guard try await open(account, with: .password(password)).isEqual(to: vaultKey) else {
+            throw VaultError(.storeCorrupt, "The password opens another vault key than the one that is open.")
+        }
+        let slot = try await offlineSlot(password.bytes, account, vaultKey)
+        FaultPoint.keyslotMade.reach()
+        try await put(slot, in: account, vaultKey)
+        return slot
+    }
+
+    /// Adds a hardware token, TPM or security key.
+    ///
+    /// - Parameters:
+    ///   - opensOffline: whether it is to open the account without the key service. Only for hardware that counts wrong
+    ///     PINs itself; it cannot be ended at the key service then.
+    ///   - label: what the person calls it; nil for its own label.
+    @discardableResult
+    public func addHardware(
+        _ provider: any BiometricProvider, prompt: any BiometricPrompt, to account: Account, vaultKey: VaultKey,
+        opensOffline: Bool = false, label: String? = nil
+    ) async throws -> Keyslot {
+        do {
+            var slot = try await HardwareKeyslot.make(
+                for: account, vaultKey: vaultKey, provider: provider, prompt: prompt,
+                keyService: opensOffline ? nil : keyService(account.keyServiceURL), now: clock.now)
+            if let label { slot.label = label }
+            FaultPoint.keyslotMade.reach()
+            try await put(slot, in: account, vaultKey)
+            return slot
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// Adds a keyslot that was made for the account, in place of one of its kind where there can be only one.
+    public func add(_ slot: Keyslot, to account: Account, vaultKey: VaultKey) async throws {
+        try await put(slot, in: account, vaultKey)
+    }
+
+    /// Removes a way in. Its key at the key service stays, as the service's protocol has no way to delete it; without what
+    /// was stored here it opens nothing.
+    ///
+    /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
+    public func removeKeyslot(_ id: String, of account: AccountID) async throws {
+        try await changing(account) { current in
+            guard let slot = current.keyslots.first(where: { $0.id == id }) else {
+                throw VaultError(.notEnrolled, "That way in is not there any more.")
+            }
+            // The offline one opens with the password, and goes with it.
+            let gone = current.keyslots.filter { $0.id == id || slot.kind == .password && $0.kind == .offline }
+            let left = current.keyslots.filter { kept in !gone.contains { $0.id == kept.id } }
+            guard left.contains(where: { $0.kind != .offline }) else {
+                throw VaultError(
+                    .lastWayIn, "This is the last way into \(current.displayName). Add another one first.")
+            }
+            return gone.map { .removeKeyslot(id: $0.id) }
+        }
+    }
+
+    /// Gives a way in another label.
+    ///
+    /// - Parameter label: nil for none.
+    public func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws {
+        try await changing(account) { current in
+            guard current.keyslots.contains(where: { $0.id == id }) else {
+                throw VaultError(.notEnrolled, "That way in is not there any more.")
+            }
+            return [.renameKeyslot(id: id, label: label)]
+        }
+    }
+
+    // MARK: - The parts
+
+    func typedSlot(
+        _ kind: Keyslot.Kind, _ secret: borrowing SecretBytes, _ account: Account, _ vaultKey: VaultKey
+    ) async throws -> Keyslot {
+        do {
+            return try await SecretKeyslot.make(
+                kind, for: account, vaultKey: vaultKey, secret: secret, keyService: keyService(account.keyServiceURL),
+                parameters: argon2, now: clock.now)
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    func offlineSlot(
+        _ password: borrowing SecretBytes, _ account: Account, _ vaultKey: VaultKey
+    ) async throws -> Keyslot {
+        do {
+            return try await OfflineKeyslot.make(
+                for: account, vaultKey: vaultKey, password: password, parameters: offlineCost, now: clock.now)
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    private func put(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
+        try await changing(account.id) { current in
+            // Made for another vault key, it would open nothing.
+            guard current.deviceSecret == account.deviceSecret else {
+                throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
+            }
+            let password = account.passwordKeyslot?.id
+            guard slot.kind != .offline || current.passwordKeyslot?.id == password else {
+                throw VaultError(.busy, "Another program changed the password meanwhile. Try again.")
+            }
+            let replaced = slot.kind.isHardware ? [] : current.keyslots.filter { $0.kind == slot.kind }
+            return replaced.map { .removeKeyslot(id: $0.id) } + [.putKeyslot(slot)]
+        }
+        FaultPoint.keyslotStored.reach()
+    }
+
+    private func changing(
+        _ id: AccountID, _ changes: @escaping @Sendable (Account) throws -> [StoreChange]
+    ) async throws {
+        do {
+            try await store.withLock(on: id) {
+                guard let current = try await store.account(id) else {
+                    throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
+                }
+                try await store.apply(changes(current), to: id)
+            }
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+}

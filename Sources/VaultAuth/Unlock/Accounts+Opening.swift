@@ -1,0 +1,91 @@
+internal import Foundation
+internal import KeyService
+internal import VaultBiometric
+internal import VaultCrypto
+public import VaultStorage
+
+extension Accounts {
+    /// Opens an account: with a typed secret one Argon2id here and one call to the key service, where a wrong one costs a
+    /// guess; with hardware its own check of the PIN first, and then one call.
+    ///
+    /// - Throws: ``VaultError``: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`; `notEnrolled` when the
+    ///   account has no such way in; with hardware `hardwareMissing`, `hardwareReplaced`, `hardwareLocked`,
+    ///   `hardwareFailed` and `cancelled`; without the network `tooManyAttempts` and `offlineTooLong`.
+    public func open(_ account: Account, with method: UnlockMethod) async throws -> VaultKey {
+        do {
+            let (vaultKey, slot) = try await opened(account, method)
+            // Only for the person to look at: it must not keep anybody out.
+            try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: account.id)
+            return vaultKey
+        } catch let error as KeyServiceError {
+            throw VaultError(error, secret: method.kind, ways: account.keyslots.map(\.kind))
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    private func opened(_ account: Account, _ method: UnlockMethod) async throws -> (VaultKey, Keyslot) {
+        switch method {
+        case .password(let secret), .pin(let secret), .recoveryCode(let secret):
+            let slot = try slot(of: account, method.kind)
+            let vaultKey = try await SecretKeyslot.open(
+                slot, of: account, secret: secret.bytes, keyService: keyService(account.keyServiceURL), cost: argon2)
+            return (vaultKey, slot)
+        case .hardware(let provider, let prompt):
+            let slot = try await hardwareSlot(of: account, provider)
+            let vaultKey = try await HardwareKeyslot.open(
+                slot, of: account, provider: provider, prompt: prompt, keyService: keyService(account.keyServiceURL))
+            return (vaultKey, slot)
+        case .offline(let password):
+            let slot = try slot(of: account, .offline)
+            return (try await openedOffline(slot, of: account, password), slot)
+        }
+    }
+
+    private func slot(of account: Account, _ kind: Keyslot.Kind) throws -> Keyslot {
+        if let slot = account.keyslot(kind) { return slot }
+        guard kind == .password || kind == .offline else {
+            throw VaultError(
+                .notEnrolled, "\(account.displayName) has no \(kind.displayName): see \"vault unlock add\".")
+        }
+        throw VaultError(
+            .notEnrolled,
+            kind == .offline
+                ? "\(account.displayName) cannot be opened without the network: see \"vault unlock add offline\"."
+                : "\(account.displayName) has no password: another way in opens it.")
+    }
+
+    /// Of several keyslots of one kind, the one whose hardware is there.
+    private func hardwareSlot(of account: Account, _ provider: any BiometricProvider) async throws -> Keyslot {
+        let kind = Keyslot.Kind(rawValue: provider.kind)
+        let slots = account.keyslots.filter { $0.kind == kind }
+        for slot in slots {
+            guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { continue }
+            if await provider.availability(of: protected) == .available { return slot }
+        }
+        // The first one says best what is missing.
+        return try slots.first ?? slot(of: account, kind)
+    }
+
+    // MARK: - Without the network
+
+    private func openedOffline(
+        _ slot: Keyslot, of account: Account, _ password: SharedSecret
+    ) async throws -> VaultKey {
+        let now = clock.now
+        let last = account.lastOnlineAt ?? account.createdAt
+        // A clock that was put back makes it no younger than it was made.
+        guard now.timeIntervalSince(last) <= offlineMaximumAge, now >= account.createdAt - 86_400 else {
+            throw VaultError(
+                .offlineTooLong,
+                "\(account.displayName) was online last on \(last.formatted(.iso8601)), which is too long ago to be opened without the network. Log in with the network."
+            )
+        }
+        let guesses = OfflineGuesses(store: store, account: account.id)
+        let vaultKey = try await guesses.charge(now: now) {
+            try await OfflineKeyslot.open(slot, of: account, password: password.bytes, cost: offlineCost)
+        }
+        guard let vaultKey else { throw VaultError(.wrongSecret, "Wrong password.") }
+        return vaultKey
+    }
+}
