@@ -71,7 +71,9 @@ let package = Package(
         .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
         .target(name: "VaultBiometric", dependencies: ["VaultCrypto"]),
-        .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultBiometric", "VaultCrypto", "KeyService", grdb]),
+        .target(
+            name: "VaultStorage",
+            dependencies: ["CLinux", "CSQLite", "VaultBiometric", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
             dependencies: [
@@ -141,13 +143,16 @@ let package = Package(
             ]),
         .testTarget(
             name: "VaultStorageTests",
-            dependencies: ["VaultStorage", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto", "KeyService", grdb]),
+            dependencies: [
+                "VaultStorage", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto", "KeyService", grdb,
+            ]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
                 "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
                 httpTypes,
             ]),
+        .testTarget(name: "VaultBiometricTests", dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting"]),
         .testTarget(
             name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultTesting"],
             exclude: ["mock_logind.py"]),

@@ -12,6 +12,8 @@ public struct VaultCryptoError: Error, Hashable, Sendable, CustomStringConvertib
         public static let invalidInput = Code(name: "invalidInput")
         /// The password cannot be used as it is (RFC 8265): empty, not UTF-8, or with characters that are not allowed.
         public static let invalidPassword = Code(name: "invalidPassword")
+        /// The recovery code cannot be right: ask for it again. Nothing was spent on it.
+        public static let invalidRecovery = Code(name: "invalidRecovery")
         /// Memory for a secret or for Argon2 could not be had.
         public static let outOfMemory = Code(name: "outOfMemory")
     }

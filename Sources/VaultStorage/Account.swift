@@ -14,6 +14,12 @@ public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 
     public var description: String { "\(subject) at \(issuer)" }
+
+    /// What the names of an account's records begin with: they go when the account goes.
+    public var recordPrefix: String {
+        let digest = Checksum.of([Array(issuer.utf8), Array(subject.utf8)])
+        return "account/" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "/"
+    }
 }
 
 /// What is stored of one account in the clear: what is needed to find it and to ask for its key.

@@ -28,8 +28,9 @@ public protocol SecureStore: Sendable {
     /// Makes all `changes` to one account, or none of them.
     func apply(_ changes: [StoreChange], to id: AccountID) async throws
 
-    /// Reads and changes a record that belongs to no account and is not sealed: `change` gets its bytes, nil when there
-    /// are none, and leaves what is to be there afterwards. Nobody else changes the record meanwhile.
+    /// Reads and changes a record that is not sealed: `change` gets its bytes, nil when there are none, and leaves what
+    /// is to be there afterwards. Nobody else changes the record meanwhile. It belongs to an account only by its name:
+    /// see ``AccountID/recordPrefix``.
     func withRecord<R: Sendable>(
         _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
     ) async throws -> R
@@ -48,7 +49,7 @@ public protocol SecureStore: Sendable {
 public enum StoreChange: Sendable {
     /// Adds the account, or replaces everything of it but its keyslots, items, refresh mark and last time online.
     case putAccount(Account)
-    /// Removes the account with all it has.
+    /// Removes the account with all it has, and the records whose names begin with its ``AccountID/recordPrefix``.
     case removeAccount
     /// Adds a keyslot.
     case putKeyslot(Keyslot)
@@ -101,16 +102,23 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let noSuchAccount = Code(name: "noSuchAccount")
         /// The alias is taken by another account.
         public static let aliasTaken = Code(name: "aliasTaken")
+        /// Too many wrong guesses at a keyslot that no key service guards: wait for ``StoreError/retryAfter``.
+        public static let tooManyGuesses = Code(name: "tooManyGuesses")
     }
 
     public let code: Code
     /// One sentence for a person.
     public let description: String
+    /// With `tooManyGuesses`: how long to wait.
+    public let retryAfter: Duration?
     public let underlying: (any Error)?
 
-    public init(_ code: Code, _ description: String, underlying: (any Error)? = nil) {
+    public init(
+        _ code: Code, _ description: String, retryAfter: Duration? = nil, underlying: (any Error)? = nil
+    ) {
         self.code = code
         self.description = description
+        self.retryAfter = retryAfter
         self.underlying = underlying
     }
 }

@@ -90,6 +90,37 @@ import VaultTesting
         }
     }
 
+    @Test func `what is beside the wrapped key of a hardware keyslot is under its checksum, its name is not`()
+        async throws
+    {
+        try await withDatabase { folder, registry in
+            let store = registry.accounts.store
+            let id = Account.example("alice").id
+            let slot = Keyslot(
+                id: "t", kind: .pkcs11, salt: [], argon2: Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0),
+                keyID: "key", wrapped: [1], createdAt: Date(timeIntervalSince1970: 1), label: "YubiKey",
+                lastUsedAt: Date(timeIntervalSince1970: 2), protection: [3, 4])
+            try await store.apply([.putAccount(.example("alice")), .putKeyslot(slot)], to: id)
+            try Raw.dropRules(folder)
+            let original = try Raw.value(folder, "keyslot", "protection")
+            let others = (0..<16).map { Raw.flipping($0, of: original) }
+            for value in others + [.null, Data().databaseValue, "text".databaseValue, 7.databaseValue] {
+                try Raw.set(folder, "keyslot", "protection", value)
+                #expect(
+                    await storeCode { _ = try await SQLiteStore(folder: folder).account(id) } == .corrupt, "\(value)")
+            }
+            try Raw.set(folder, "keyslot", "protection", original)
+            for (column, value) in [("label", Data([0xFF]).databaseValue), ("last_used_at", "text".databaseValue)] {
+                let original = try Raw.value(folder, "keyslot", column)
+                try Raw.set(folder, "keyslot", column, value)
+                #expect(
+                    await storeCode { _ = try await SQLiteStore(folder: folder).account(id) } == .corrupt, "\(column)")
+                try Raw.set(folder, "keyslot", column, original)
+            }
+            #expect(try await SQLiteStore(folder: folder).account(id)?.keyslots == [slot])
+        }
+    }
+
     @Test func `keyslots swapped between two accounts are damage`() async throws {
         try await withDatabase { folder, registry in
             try await registry.register("alice")

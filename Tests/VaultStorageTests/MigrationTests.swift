@@ -7,17 +7,17 @@ import VaultStorage
     /// What an earlier version did not have yet.
     private static let additions = [
         2: """
-            ALTER TABLE account DROP COLUMN method;
-            DROP TABLE record;
-            DELETE FROM grdb_migrations WHERE identifier = '2';
-            """,
+        ALTER TABLE account DROP COLUMN method;
+        DROP TABLE record;
+        DELETE FROM grdb_migrations WHERE identifier = '2';
+        """,
         3: """
-            ALTER TABLE account DROP COLUMN last_online_at;
-            ALTER TABLE keyslot DROP COLUMN label;
-            ALTER TABLE keyslot DROP COLUMN last_used_at;
-            ALTER TABLE keyslot DROP COLUMN protection;
-            DELETE FROM grdb_migrations WHERE identifier = '3';
-            """,
+        ALTER TABLE account DROP COLUMN last_online_at;
+        ALTER TABLE keyslot DROP COLUMN label;
+        ALTER TABLE keyslot DROP COLUMN last_used_at;
+        ALTER TABLE keyslot DROP COLUMN protection;
+        DELETE FROM grdb_migrations WHERE identifier = '3';
+        """,
     ]
 
     @Test(arguments: [1, 2])

@@ -50,10 +50,13 @@ import Testing
                 [
                     .removeKeyslot(id: "old"), .activateKeyslot(id: "new"), .putItem(.accessToken, [2]),
                     .removeItem(.accessToken), .beginRefresh(Date()), .endRefresh, .putAccount(account),
+                    .renameKeyslot(id: "new", label: "x"), .noteUse(ofKeyslot: "new", Date()), .noteOnline(Date()),
                     .removeAccount,
                 ], to: id)
 
-            let run = statements.withLock { $0 }.filter { $0.firstMatch(of: /\b(account|keyslot|item)\b/) != nil }
+            let run = statements.withLock { $0 }.filter {
+                $0.firstMatch(of: /\b(account|keyslot|item|record)\b/) != nil
+            }
             #expect(run.count > 15)
             for sql in run {
                 let plan = try await store.database.read { db in

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import VaultCrypto
 import VaultStorage
 import VaultTesting
 
@@ -99,6 +100,64 @@ import VaultTesting
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a keyslot comes back with all it has, is renamed and notes its use`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            var token = Keyslot(
+                id: "t", kind: .pkcs11, salt: [], argon2: Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0),
+                keyID: "key of t", wrapped: [4], createdAt: Date(timeIntervalSince1970: 2), label: "YubiKey",
+                lastUsedAt: Date(timeIntervalSince1970: 3), protection: [5, 6])
+            let password = Keyslot.example("p", createdAt: 1)
+            try await store.apply(
+                [.putAccount(.example("alice")), .putKeyslot(password), .putKeyslot(token)], to: alice)
+            #expect(try await store.account(alice)?.keyslots == [password, token])
+            let used = Date(timeIntervalSince1970: 1_800_000_002)
+            try await store.apply(
+                [.renameKeyslot(id: "t", label: "the \"blue\" one; --"), .noteUse(ofKeyslot: "t", used)], to: alice)
+            token.label = "the \"blue\" one; --"
+            token.lastUsedAt = used
+            #expect(try await store.account(alice)?.keyslots == [password, token])
+            try await store.apply([.renameKeyslot(id: "t", label: nil)], to: alice)
+            #expect(try await store.account(alice)?.keyslots.last?.label == nil)
+            // A keyslot that went meanwhile is no error, and another account's stays as it is.
+            let bob = AccountID(issuer: issuer, subject: "bob")
+            try await store.apply([.putAccount(.example("bob"))], to: bob)
+            for id in ["gone", "p"] {
+                try await store.apply([.renameKeyslot(id: id, label: "x"), .noteUse(ofKeyslot: id, used)], to: bob)
+            }
+            #expect(try await store.account(alice)?.keyslots.first == password)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a staged keyslot keeps its name and use when it is activated`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let used = Date(timeIntervalSince1970: 1_800_000_002)
+            try await store.apply(
+                [
+                    .putAccount(.example("alice")), .stageKeyslot(.example("1")),
+                    .renameKeyslot(id: "1", label: "new"), .noteUse(ofKeyslot: "1", used), .activateKeyslot(id: "1"),
+                ], to: alice)
+            let slot = try #require(try await store.account(alice)?.keyslots.first)
+            #expect(slot.label == "new" && slot.lastUsedAt == used)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the last time online is kept until the account goes`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let online = Date(timeIntervalSince1970: 1_800_000_003)
+            try await store.apply([.putAccount(.example("alice"))], to: alice)
+            #expect(try await store.account(alice)?.lastOnlineAt == nil)
+            try await store.apply([.noteOnline(online)], to: alice)
+            try await store.apply([.putAccount(.example("alice", alias: "me"))], to: alice)
+            #expect(try await store.account(alice)?.lastOnlineAt == online)
+            #expect(try await store.accounts().map(\.lastOnlineAt) == [online])
+            try await store.apply([.removeAccount, .putAccount(.example("alice"))], to: alice)
+            #expect(try await store.account(alice)?.lastOnlineAt == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `changes are made together or not at all`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let account = Account.example("alice")
@@ -137,7 +196,8 @@ import VaultTesting
             let changes: [StoreChange] = [
                 .removeAccount, .putKeyslot(.example("1")), .stageKeyslot(.example("1")), .activateKeyslot(id: "1"),
                 .removeKeyslot(id: "1"), .putItem(.accessToken, []), .removeItem(.accessToken),
-                .beginRefresh(Date()), .endRefresh,
+                .beginRefresh(Date()), .endRefresh, .renameKeyslot(id: "1", label: "x"),
+                .noteUse(ofKeyslot: "1", Date()), .noteOnline(Date()),
             ]
             for change in changes {
                 #expect(await storeCode { try await store.apply([change], to: alice) } == .noSuchAccount)
@@ -247,7 +307,7 @@ import VaultTesting
     }
 }
 
-/// Records that belong to no account.
+/// Records beside the accounts.
 @Suite struct RecordTests {
     @Test(arguments: StoreKind.allCases)
     func `a record is read, changed and removed, and a failing change leaves it`(kind: StoreKind) async throws {

@@ -15,10 +15,10 @@ public enum SecretKeyslot {
     /// - Parameters:
     ///   - kind: `password`, `pin` or `recovery`.
     ///   - account: whose vault key it is; its device secret goes into the secret's stretching.
-    ///   - secret: as typed, UTF-8.
+    ///   - secret: as typed, UTF-8; of the kind `recovery`, a `RecoveryCode`.
     ///   - parameters: the cost of Argon2id.
     ///   - now: when the slot is made.
-    /// - Throws: `VaultCryptoError` (`invalidPassword`: ask for another), `KeyServiceError`.
+    /// - Throws: `VaultCryptoError` (`invalidPassword`: ask for another; `invalidRecovery`), `KeyServiceError`.
     public static func make(
         _ kind: Keyslot.Kind, for account: Account, vaultKey: VaultKey, secret: borrowing SecretBytes,
         keyService: any KeyService, parameters: Argon2Parameters, now: Date
@@ -30,7 +30,7 @@ public enum SecretKeyslot {
         let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
         let deviceSecret = try SecretBytes(copying: account.deviceSecret)
         let stretched = try await StretchedPassword(
-            password: secret, salt: salt, deviceSecret: deviceSecret, parameters: parameters)
+            password: prepared(secret, kind), salt: salt, deviceSecret: deviceSecret, parameters: parameters)
         let released = try await keyService.createKey(secret: stretched.authSecret())
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: id)
         let wrapped = try SealedEnvelope.seal(
@@ -43,7 +43,8 @@ public enum SecretKeyslot {
     /// Opens a keyslot. A wrong secret costs one guess at the key service.
     ///
     /// - Parameter cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
-    /// - Throws: `KeyServiceError` (`wrongSecret`, `keyLocked`, …); ``StoreError`` with code `corrupt` when the key
+    /// - Throws: `VaultCryptoError` (`invalidPassword`, `invalidRecovery`: no guess was spent, ask again);
+    ///   `KeyServiceError` (`wrongSecret`, `keyLocked`, …); ``StoreError`` with code `corrupt` when the key
     ///   service found the secret right but the slot still does not open: what is stored was changed.
     public static func open(
         _ slot: Keyslot, of account: Account, secret: borrowing SecretBytes, keyService: any KeyService,
@@ -60,7 +61,8 @@ public enum SecretKeyslot {
         let stretched: StretchedPassword
         do {
             stretched = try await StretchedPassword(
-                password: secret, salt: slot.salt, deviceSecret: deviceSecret, parameters: slot.argon2)
+                password: prepared(secret, slot.kind), salt: slot.salt, deviceSecret: deviceSecret,
+                parameters: slot.argon2)
         } catch let error as VaultCryptoError where error.code == .invalidInput {
             throw StoreError(.corrupt, "The stored keyslot has impossible parameters.", underlying: error)
         }
@@ -76,6 +78,11 @@ public enum SecretKeyslot {
                 .corrupt, "The secret is right, but the stored keyslot is damaged and does not open.",
                 underlying: error)
         }
+    }
+
+    /// What is stretched: of a recovery code always the same characters, however it was typed.
+    private static func prepared(_ secret: borrowing SecretBytes, _ kind: Keyslot.Kind) throws -> SecretBytes {
+        try kind == .recovery ? RecoveryCode.canonical(secret) : secret.copy()
     }
 }
 

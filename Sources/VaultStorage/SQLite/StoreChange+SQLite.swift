@@ -14,6 +14,10 @@ extension StoreChange {
         case .putAccount: break  // done above
         case .removeAccount:
             try db.execute(sql: "DELETE FROM account WHERE id = ?", arguments: [row])
+            // Between the prefix and the same with the character after its slash: that goes by the index.
+            try db.execute(
+                sql: "DELETE FROM record WHERE name >= ? AND name < ?",
+                arguments: [id.recordPrefix, id.recordPrefix.dropLast() + "0"])
         case .putKeyslot(let slot):
             try Self.put(slot, staged: false, db, of: id, row: row)
         case .stageKeyslot(let slot):

@@ -66,6 +66,9 @@ public final class InMemoryStore: SecureStore {
             }
             if content != nil && state.contents[id] == nil { state.order.append(id) }
             if content == nil { state.order.removeAll { $0 == id } }
+            if changes.contains(where: { if case .removeAccount = $0 { true } else { false } }) {
+                state.records = state.records.filter { !$0.key.hasPrefix(id.recordPrefix) }
+            }
             state.contents[id] = content
         }
     }

@@ -1,0 +1,47 @@
+internal import Synchronization
+public import VaultBiometric
+public import VaultCrypto
+
+/// Answers what hardware asks, for an app's own tests.
+public final class ScriptedPrompt: BiometricPrompt {
+    private struct State {
+        var answers: [String?]
+        var requests: [PINRequest] = []
+        var instructions: [String] = []
+        var whenAsked: (@Sendable (PINRequest) async -> Void)?
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter answers: the PINs to answer with, one after the other, and the last one again and again; nil calls
+    ///   it off. Without any, everything is called off.
+    public init(_ answers: String?...) {
+        state = Mutex(State(answers: answers))
+    }
+
+    /// What was asked so far.
+    public var requests: [PINRequest] { state.withLock { $0.requests } }
+
+    /// What the person was told to do so far.
+    public var instructions: [String] { state.withLock { $0.instructions } }
+
+    /// What happens while the person types a PIN: somebody pulls the token, for example.
+    public var whenAsked: (@Sendable (PINRequest) async -> Void)? {
+        get { state.withLock { $0.whenAsked } }
+        set { state.withLock { $0.whenAsked = newValue } }
+    }
+
+    public func pin(_ request: PINRequest) async throws -> SecretBytes {
+        state.withLock { $0.requests.append(request) }
+        await whenAsked?(request)
+        let answer = state.withLock { state in
+            state.answers.count > 1 ? state.answers.removeFirst() : state.answers.first ?? nil
+        }
+        guard let answer else { throw BiometricError(.cancelled, "Cancelled.") }
+        return try SecretBytes(utf8: answer)
+    }
+
+    public func act(_ instruction: String) async {
+        state.withLock { $0.instructions.append(instruction) }
+    }
+}

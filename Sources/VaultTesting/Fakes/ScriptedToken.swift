@@ -1,0 +1,205 @@
+internal import Synchronization
+public import VaultBiometric
+public import VaultCrypto
+
+/// A hardware token in memory, for an app's own tests: it has a PIN, counts wrong ones, and can be pulled, exchanged,
+/// locked and made to hang. It really seals what it protects, under a key that it never hands out.
+public final class ScriptedToken: BiometricProvider {
+    /// How often a token was called.
+    public struct Calls: Hashable, Sendable {
+        public var availability: Int
+        public var protect: Int
+        public var unprotect: Int
+
+        public init(availability: Int = 0, protect: Int = 0, unprotect: Int = 0) {
+            self.availability = availability
+            self.protect = protect
+            self.unprotect = unprotect
+        }
+    }
+
+    /// The hardware itself: what is in the slot.
+    private struct Device {
+        let serialNumber: [UInt8]
+        let key: SharedSecret
+
+        init() throws {
+            serialNumber = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
+            key = try SharedSecret(SecretBytes.random(count: 32))
+        }
+    }
+
+    private struct State {
+        let own: Device
+        let other: Device
+        var pin: String
+        var triesLeft: Int
+        var isPluggedIn = true
+        var isReplaced = false
+        var lockoutEndsAfter: Duration?
+        var unusableReason: String?
+        var calls = Calls()
+
+        var present: Device { isReplaced ? other : own }
+    }
+
+    public let kind: String
+    public let limitsGuesses: Bool
+    /// What a person knows it by.
+    public let label: String
+
+    private let maxTries: Int
+    private let needsTouch: Bool
+    private let state: Mutex<State>
+    private let gate = Gate()
+
+    /// - Parameters:
+    ///   - kind: what keyslots made with it are called.
+    ///   - label: what a person knows it by.
+    ///   - pin: what opens it.
+    ///   - maxTries: how many wrong PINs in a row lock it.
+    ///   - limitsGuesses: whether it says of itself that it counts.
+    ///   - needsTouch: whether it asks to be touched before it opens anything.
+    public init(
+        kind: String = "pkcs11", label: String = "Scripted token", pin: String, maxTries: Int = 3,
+        limitsGuesses: Bool = true, needsTouch: Bool = false
+    ) throws {
+        self.kind = kind
+        self.label = label
+        self.maxTries = maxTries
+        self.limitsGuesses = limitsGuesses
+        self.needsTouch = needsTouch
+        state = try Mutex(State(own: Device(), other: Device(), pin: pin, triesLeft: maxTries))
+    }
+
+    // MARK: - What happens to it
+
+    /// Whether it is there. Set it to false to pull it.
+    public var isPluggedIn: Bool {
+        get { state.withLock { $0.isPluggedIn } }
+        set { state.withLock { $0.isPluggedIn = newValue } }
+    }
+
+    /// Whether another token, with the same PIN, is in its place.
+    public var isReplaced: Bool {
+        get { state.withLock { $0.isReplaced } }
+        set { state.withLock { $0.isReplaced = newValue } }
+    }
+
+    /// What opens it.
+    public var pin: String {
+        get { state.withLock { $0.pin } }
+        set { state.withLock { $0.pin = newValue } }
+    }
+
+    /// How many wrong PINs are left before it locks; 0 while it is locked. Set it to make it low, or to unlock it.
+    public var triesLeft: Int {
+        get { state.withLock { $0.triesLeft } }
+        set { state.withLock { $0.triesLeft = newValue } }
+    }
+
+    /// What it says about the end of a lockout.
+    public var lockoutEndsAfter: Duration? {
+        get { state.withLock { $0.lockoutEndsAfter } }
+        set { state.withLock { $0.lockoutEndsAfter = newValue } }
+    }
+
+    /// Set it to play a library or service that is missing: why nothing works.
+    public var unusableReason: String? {
+        get { state.withLock { $0.unusableReason } }
+        set { state.withLock { $0.unusableReason = newValue } }
+    }
+
+    /// How often it was called.
+    public var calls: Calls { state.withLock { $0.calls } }
+
+    /// Makes every call wait, as hardware does whose driver hangs, until ``resume()`` or until its task is cancelled.
+    public func hang() { gate.close() }
+
+    /// Lets waiting calls go on.
+    public func resume() { gate.open() }
+
+    /// Returns once a call waits because of ``hang()``.
+    public func waitUntilHanging() async { await gate.waitForWaiter() }
+
+    // MARK: - BiometricProvider
+
+    public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
+        state.withLock { $0.calls.availability += 1 }
+        try? await gate.pass()
+        return state.withLock { state in
+            if let reason = state.unusableReason { return .unusable(reason) }
+            guard state.isPluggedIn else { return .missing }
+            if let protected, Self.serialNumber(of: protected) != state.present.serialNumber { return .missing }
+            return state.triesLeft > 0 ? .available : .lockedOut(for: state.lockoutEndsAfter)
+        }
+    }
+
+    public func protect(
+        _ secret: borrowing SecretBytes, prompt: any BiometricPrompt
+    ) async throws -> ProtectedSecret {
+        state.withLock { $0.calls.protect += 1 }
+        let device = try await open(prompt)
+        let sealed = try SealedEnvelope.seal(secret, key: device.key.bytes, context: Self.context)
+        return ProtectedSecret(bytes: [Self.version] + device.serialNumber + sealed, label: label)
+    }
+
+    public func unprotect(_ protected: ProtectedSecret, prompt: any BiometricPrompt) async throws -> SecretBytes {
+        state.withLock { $0.calls.unprotect += 1 }
+        guard let serialNumber = Self.serialNumber(of: protected) else {
+            throw BiometricError(.failed, "What is stored for the token is damaged.")
+        }
+        let device = try await open(prompt, serialNumber: serialNumber)
+        do {
+            return try SealedEnvelope.open(Array(protected.bytes[17...]), key: device.key.bytes, context: Self.context)
+        } catch {
+            throw BiometricError(.failed, "What is stored for the token is damaged.", underlying: error)
+        }
+    }
+
+    private static let version: UInt8 = 1
+    private static let context = SealingContext(purpose: "scripted-token", issuer: "", subject: "", id: "")
+
+    private static func serialNumber(of protected: ProtectedSecret) -> [UInt8]? {
+        guard protected.bytes.count > 17, protected.bytes[0] == version else { return nil }
+        return Array(protected.bytes[1..<17])
+    }
+
+    /// Has the person enter the PIN.
+    private func open(_ prompt: any BiometricPrompt, serialNumber: [UInt8]? = nil) async throws -> Device {
+        try await gate.pass()
+        let triesLeft = try state.withLock { state in
+            _ = try present(state, serialNumber)
+            return state.triesLeft
+        }
+        let pin = try await prompt.pin(
+            PINRequest(
+                label: label, triesLeft: triesLeft, isLow: triesLeft < maxTries, isFinal: triesLeft == 1))
+        let isRight = pin.utf8String() == self.pin
+        // Much can have happened while the person typed.
+        let device = try state.withLock { state in
+            let device = try present(state, serialNumber)
+            state.triesLeft = isRight ? maxTries : state.triesLeft - 1
+            guard !isRight else { return device }
+            if state.triesLeft == 0 { throw lockedOut(state) }
+            throw BiometricError(.wrongPIN, "The PIN is wrong.", triesLeft: state.triesLeft)
+        }
+        if needsTouch { await prompt.act("Touch the token.") }
+        return device
+    }
+
+    /// The hardware that is there now, if it can be used.
+    private func present(_ state: State, _ serialNumber: [UInt8]?) throws -> Device {
+        if let reason = state.unusableReason { throw BiometricError(.unavailable, reason) }
+        guard state.isPluggedIn else { throw BiometricError(.tokenMissing, "Plug in \(label).") }
+        if let serialNumber, serialNumber != state.present.serialNumber {
+            throw BiometricError(.tokenReplaced, "This is another token than the one that was enrolled.")
+        }
+        guard state.triesLeft > 0 else { throw lockedOut(state) }
+        return state.present
+    }
+
+    private func lockedOut(_ state: State) -> BiometricError {
+        BiometricError(.lockedOut, "\(label) is locked after too many wrong PINs.", endsAfter: state.lockoutEndsAfter)
+    }
+}

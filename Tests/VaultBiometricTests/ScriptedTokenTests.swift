@@ -1,0 +1,131 @@
+import Testing
+import VaultBiometric
+import VaultCrypto
+import VaultTesting
+
+/// The code of the ``BiometricError`` that `body` throws; nil when it throws none, or another one.
+func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? BiometricError)?.code
+    }
+}
+
+/// The token that apps test with has to fail as real ones do.
+@Suite struct ScriptedTokenTests {
+    private let token: ScriptedToken
+    private let right = ScriptedPrompt("2846")
+    private let wrong = ScriptedPrompt("0000")
+
+    init() throws {
+        token = try ScriptedToken(label: "YubiKey", pin: "2846")
+    }
+
+    private func reveal(_ protected: ProtectedSecret) async throws -> String? {
+        try await token.unprotect(protected, prompt: right).utf8String()
+    }
+
+    private func protect() async throws -> ProtectedSecret {
+        try await token.protect(SecretBytes(utf8: "a secret"), prompt: ScriptedPrompt("2846"))
+    }
+
+    @Test func `it gives back what it protects, and only with the PIN`() async throws {
+        let protected = try await protect()
+        #expect(protected.label == "YubiKey")
+        #expect(!protected.bytes.contains(Array("a secret".utf8)))
+        #expect(try await reveal(protected) == "a secret")
+        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: wrong) } == .wrongPIN)
+        #expect(
+            await biometricCode { _ = try await token.unprotect(protected, prompt: ScriptedPrompt(nil)) } == .cancelled)
+        #expect(
+            await biometricCode { _ = try await token.unprotect(protected, prompt: ScriptedPrompt()) } == .cancelled)
+        #expect(token.calls == .init(availability: 0, protect: 1, unprotect: 4))
+        #expect(right.requests == [PINRequest(label: "YubiKey", triesLeft: 3)])
+    }
+
+    @Test func `wrong PINs are counted, forgiven by a right one, and lock it`() async throws {
+        let protected = try await protect()
+        let errors = [2, 1]
+        for left in errors {
+            let error = await #expect(throws: BiometricError.self) {
+                _ = try await token.unprotect(protected, prompt: wrong)
+            }
+            #expect(error?.code == .wrongPIN && error?.triesLeft == left)
+        }
+        #expect(wrong.requests.last == PINRequest(label: "YubiKey", triesLeft: 2, isLow: true))
+        _ = try await token.unprotect(protected, prompt: right)
+        #expect(right.requests == [PINRequest(label: "YubiKey", triesLeft: 1, isLow: true, isFinal: true)])
+        token.lockoutEndsAfter = .seconds(10)
+        for expected in [BiometricError.Code.wrongPIN, .wrongPIN, .lockedOut, .lockedOut] {
+            #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: wrong) } == expected)
+        }
+        #expect(await token.availability(of: protected) == .lockedOut(for: .seconds(10)))
+        let error = await #expect(throws: BiometricError.self) {
+            _ = try await token.unprotect(protected, prompt: right)
+        }
+        #expect(error?.code == .lockedOut && error?.endsAfter == .seconds(10))
+        // A locked token asks for nothing.
+        #expect(right.requests.count == 1)
+        token.triesLeft = 3
+        _ = try await token.unprotect(protected, prompt: right)
+    }
+
+    @Test func `a token that is pulled, also while the person types, is missing`() async throws {
+        let protected = try await protect()
+        token.isPluggedIn = false
+        #expect(await token.availability(of: protected) == .missing)
+        #expect(await token.availability(of: nil) == .missing)
+        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .tokenMissing)
+        #expect(right.requests.isEmpty)
+        token.isPluggedIn = true
+        #expect(await token.availability(of: protected) == .available)
+        right.whenAsked = { [token] _ in token.isPluggedIn = false }
+        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .tokenMissing)
+        #expect(token.triesLeft == 3)
+    }
+
+    @Test func `another token in its place is told apart, and asked for no PIN`() async throws {
+        let protected = try await protect()
+        token.isReplaced = true
+        #expect(await token.availability(of: protected) == .missing)
+        #expect(await token.availability(of: nil) == .available)
+        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .tokenReplaced)
+        #expect(right.requests.isEmpty)
+        token.isReplaced = false
+        _ = try await token.unprotect(protected, prompt: right)
+    }
+
+    @Test func `damage to what it made is an error`() async throws {
+        let protected = try await protect()
+        for bytes in [[], [1], Array(protected.bytes.dropLast()), [2] + protected.bytes.dropFirst()] as [[UInt8]] {
+            let damaged = ProtectedSecret(bytes: bytes, label: "YubiKey")
+            #expect(await biometricCode { _ = try await token.unprotect(damaged, prompt: right) } == .failed)
+        }
+    }
+
+    @Test func `what it needs can be missing, and it can ask to be touched`() async throws {
+        token.unusableReason = "p11-kit is not installed."
+        #expect(await token.availability(of: nil) == .unusable("p11-kit is not installed."))
+        #expect(await biometricCode { _ = try await protect() } == .unavailable)
+        let touched = try ScriptedToken(kind: "fido2", pin: "2846", needsTouch: true)
+        _ = try await touched.protect(SecretBytes.random(count: 32), prompt: right)
+        #expect(right.instructions == ["Touch the token."])
+    }
+
+    @Test func `it hangs until it is released, or its caller gives up`() async throws {
+        let protected = try await protect()
+        token.hang()
+        let caller = Task { try await token.unprotect(protected, prompt: right).count }
+        await token.waitUntilHanging()
+        #expect(right.requests.isEmpty)
+        token.resume()
+        #expect(try await caller.value == 8)
+        token.hang()
+        let impatient = Task { try await token.unprotect(protected, prompt: right).count }
+        await token.waitUntilHanging()
+        impatient.cancel()
+        #expect(await biometricCode { _ = try await impatient.value } == .cancelled)
+    }
+}

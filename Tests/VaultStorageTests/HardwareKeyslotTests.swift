@@ -1,0 +1,160 @@
+import Foundation
+import KeyService
+import Testing
+import VaultBiometric
+import VaultCrypto
+import VaultStorage
+import VaultTesting
+
+/// Keyslots that a token opens, through the key service unless it was asked otherwise.
+@Suite struct HardwareKeyslotTests {
+    private let bench: KeyslotBench
+    private let token: ScriptedToken
+    private let pin = "2846"
+
+    init() throws {
+        bench = try KeyslotBench()
+        token = try ScriptedToken(kind: "pkcs11", label: "YubiKey", pin: "2846")
+    }
+
+    @Test func `the token opens it, in one round trip`() async throws {
+        let slot = try await bench.make(token, pin: pin)
+        #expect(slot.kind == .pkcs11 && slot.needsKeyService && slot.label == "YubiKey")
+        #expect(bench.keyService.calls == 1)
+        #expect(try await bench.open(slot, token, pin: pin).isEqual(to: bench.vaultKey))
+        #expect(bench.keyService.calls == 2)
+        #expect(try HardwareKeyslot.protectedSecret(of: slot).label == "YubiKey")
+        #expect(try await token.availability(of: HardwareKeyslot.protectedSecret(of: slot)) == .available)
+        // The name that the person gives it is theirs to change.
+        var renamed = slot
+        renamed.label = "the blue one"
+        #expect(try await bench.open(renamed, token, pin: pin).isEqual(to: bench.vaultKey))
+    }
+
+    @Test func `a wrong PIN is the token's to count, and the key service hears nothing of it`() async throws {
+        let slot = try await bench.make(token, pin: pin)
+        for expected in [BiometricError.Code.wrongPIN, .wrongPIN, .lockedOut, .lockedOut] {
+            #expect(await biometricCode { _ = try await bench.open(slot, token, pin: "0000") } == expected)
+        }
+        token.triesLeft = 3
+        token.isReplaced = true
+        #expect(await biometricCode { _ = try await bench.open(slot, token, pin: pin) } == .tokenReplaced)
+        token.isReplaced = false
+        token.isPluggedIn = false
+        #expect(await biometricCode { _ = try await bench.open(slot, token, pin: pin) } == .tokenMissing)
+        #expect(bench.keyService.calls == 1)
+    }
+
+    @Test func `once the key at the service is locked or gone, the token is no way in`() async throws {
+        let slot = try await bench.make(token, pin: pin)
+        bench.keyService.isReachable = false
+        #expect(await keyServiceCode { _ = try await bench.open(slot, token, pin: pin) } == .unavailable)
+        bench.keyService.isReachable = true
+        for _ in 0..<3 {
+            let guess = try SecretBytes(utf8: "a guess")
+            _ = try? await bench.keyService.releaseKey(id: slot.keyID, secret: guess, kind: .secret)
+        }
+        #expect(await keyServiceCode { _ = try await bench.open(slot, token, pin: pin) } == .keyLocked)
+        bench.keyService.deleteAllKeys()
+        #expect(await keyServiceCode { _ = try await bench.open(slot, token, pin: pin) } == .noSuchKey)
+        // Nor does it help to say that the service is not needed.
+        let stripped = slot.changed(keyID: "", protection: try without("longSecret", slot.protection))
+        #expect(await storeCode { _ = try await bench.open(stripped, token, pin: pin) } == .corrupt)
+    }
+
+    @Test func `hardware that limits guesses may do without the key service, when asked to`() async throws {
+        bench.keyService.isReachable = false
+        let slot = try await bench.make(token, pin: pin, needsKeyService: false)
+        #expect(!slot.needsKeyService)
+        #expect(try await bench.open(slot, token, pin: pin).isEqual(to: bench.vaultKey))
+        #expect(await biometricCode { _ = try await bench.open(slot, token, pin: "0000") } == .wrongPIN)
+        #expect(bench.keyService.calls == 0)
+        let unlimited = try ScriptedToken(kind: "pkcs11", pin: pin, limitsGuesses: false)
+        #expect(
+            await biometricCode { _ = try await bench.make(unlimited, pin: pin, needsKeyService: false) } == .failed)
+        bench.keyService.isReachable = true
+        _ = try await bench.make(unlimited, pin: pin)
+    }
+
+    @Test(arguments: [true, false])
+    func `any changed bit beside the wrapped key keeps it shut`(needsKeyService: Bool) async throws {
+        let slot = try await bench.make(token, pin: pin, needsKeyService: needsKeyService)
+        for bit in 0..<slot.protection.count * 8 {
+            var protection = slot.protection
+            protection[bit / 8] ^= 1 << (bit % 8)
+            do {
+                _ = try await bench.open(slot.changed(protection: protection), token, pin: pin)
+                Issue.record("It opened with bit \(bit) changed.")
+            } catch {
+                let isDamage = (error as? StoreError)?.code == .corrupt
+                let code = (error as? BiometricError)?.code
+                #expect(isDamage || code == .failed || code == .tokenReplaced, "bit \(bit): \(error)")
+            }
+        }
+        #expect(try await bench.open(slot, token, pin: pin).isEqual(to: bench.vaultKey))
+    }
+
+    @Test func `a label that was changed on the disk is noticed`() async throws {
+        let slot = try await bench.make(token, pin: pin)
+        let text = String(decoding: slot.protection, as: UTF8.self)
+        let changed = slot.changed(protection: Array(text.replacing("YubiKey", with: "ZubiKey").utf8))
+        #expect(changed.protection != slot.protection)
+        #expect(await storeCode { _ = try await bench.open(changed, token, pin: pin) } == .corrupt)
+    }
+
+    @Test(arguments: [true, false])
+    func `a slot that was made another in any part does not open`(needsKeyService: Bool) async throws {
+        let slot = try await bench.make(token, pin: pin, needsKeyService: needsKeyService)
+        let other = try await bench.make(token, pin: pin, needsKeyService: needsKeyService)
+        var changed = [
+            slot.changed(id: other.id), slot.changed(wrapped: other.wrapped),
+            slot.changed(protection: other.protection), slot.changed(protection: []),
+            slot.changed(keyID: needsKeyService ? other.keyID : "key"),
+        ]
+        if needsKeyService { changed.append(slot.changed(keyID: "")) }
+        for slot in changed {
+            #expect(await storeCode { _ = try await bench.open(slot, token, pin: pin) } == .corrupt)
+        }
+        for account in [Account.example("bob"), .example("alice", issuer: "https://other.example.com")] {
+            #expect(await storeCode { _ = try await bench.open(slot, token, pin: pin, as: account) } == .corrupt)
+        }
+        #expect(
+            await biometricCode { _ = try await bench.open(slot.changed(kind: .tpm2), token, pin: pin) } == .notEnrolled
+        )
+        let renamed = Renamed(kind: "tpm2", base: token)
+        #expect(await storeCode { _ = try await bench.open(slot.changed(kind: .tpm2), renamed, pin: pin) } == .corrupt)
+    }
+
+    @Test func `hardware cannot pass for a secret that is typed`() async throws {
+        for kind in ["password", "pin", "recovery", "offline"] {
+            let token = try ScriptedToken(kind: kind, pin: pin)
+            #expect(await biometricCode { _ = try await bench.make(token, pin: pin) } == .failed)
+        }
+        #expect(bench.keyService.calls == 0)
+    }
+
+    private func without(_ name: String, _ protection: [UInt8]) throws -> [UInt8] {
+        var object = try #require(try JSONSerialization.jsonObject(with: Data(protection)) as? [String: Any])
+        object[name] = nil
+        return Array(try JSONSerialization.data(withJSONObject: object))
+    }
+}
+
+/// The same hardware under another kind.
+private struct Renamed: BiometricProvider {
+    let kind: String
+    let base: ScriptedToken
+    var limitsGuesses: Bool { base.limitsGuesses }
+
+    func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
+        await base.availability(of: protected)
+    }
+
+    func protect(_ secret: borrowing SecretBytes, prompt: any BiometricPrompt) async throws -> ProtectedSecret {
+        try await base.protect(secret, prompt: prompt)
+    }
+
+    func unprotect(_ protected: ProtectedSecret, prompt: any BiometricPrompt) async throws -> SecretBytes {
+        try await base.unprotect(protected, prompt: prompt)
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import Testing
+import VaultCrypto
+import VaultStorage
+import VaultTesting
+
+/// The delay between guesses that no key service counts.
+@Suite struct OfflineGuessesTests {
+    private struct Failure: Error {}
+    private let alice = AccountID(issuer: issuer, subject: "alice")
+    private let start = Date(timeIntervalSince1970: 1_800_000_000)
+
+    /// Makes a wrong guess.
+    ///
+    /// - Returns: how many seconds to wait, when it was not allowed.
+    private func guessWrong(_ guesses: OfflineGuesses, at now: Date) async throws -> Int64? {
+        do {
+            let result: Int? = try await guesses.charge(now: now) { nil }
+            #expect(result == nil)
+            return nil
+        } catch let error as StoreError where error.code == .tooManyGuesses {
+            return error.retryAfter?.components.seconds
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `three are free, then the wait doubles from a second to an hour`(kind: StoreKind) async throws {
+        try await kind.withStore { (store) async throws in
+            var now = start
+            for _ in 0..<3 {
+                #expect(try await guessWrong(OfflineGuesses(store: store, account: alice), at: now) == nil)
+            }
+            for wait in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600, 3600] as [Int64] {
+                // Each time as another process would.
+                let guesses = OfflineGuesses(store: store, account: alice)
+                #expect(try await guessWrong(guesses, at: now) == wait)
+                now += TimeInterval(wait) - 0.5
+                // Asking too early makes it no longer.
+                #expect(try await guessWrong(guesses, at: now) == 1)
+                now += 0.5
+                #expect(try await guessWrong(guesses, at: now) == nil)
+            }
+        }
+    }
+
+    @Test func `it is there after a restart`() async throws {
+        try await withTemporaryFolder { folder in
+            for _ in 0..<3 {
+                let guesses = OfflineGuesses(store: try SQLiteStore(folder: folder), account: alice)
+                #expect(try await guessWrong(guesses, at: start) == nil)
+            }
+            let guesses = OfflineGuesses(store: try SQLiteStore(folder: folder), account: alice)
+            #expect(try await guessWrong(guesses, at: start) == 1)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a right guess clears it, and one that could not be made does not count`(kind: StoreKind) async throws {
+        try await kind.withStore { (store) async throws in
+            let guesses = OfflineGuesses(store: store, account: alice)
+            for _ in 0..<10 {
+                await #expect(throws: Failure.self) {
+                    try await guesses.charge(now: start) { () -> Int? in throw Failure() }
+                }
+            }
+            for _ in 0..<3 { #expect(try await guessWrong(guesses, at: start) == nil) }
+            #expect(try await guessWrong(guesses, at: start) == 1)
+            #expect(try await guesses.charge(now: start + 1) { 7 } == 7)
+            for _ in 0..<3 { #expect(try await guessWrong(guesses, at: start + 1) == nil) }
+            #expect(try await guessWrong(guesses, at: start + 1) == 1)
+        }
+    }
+
+    /// As it is used: around an offline keyslot.
+    private func open(
+        _ slot: Keyslot, of account: Account, _ password: borrowing SecretBytes, _ guesses: OfflineGuesses, now: Date
+    ) async throws -> VaultKey? {
+        try await guesses.charge(now: now) {
+            try await OfflineKeyslot.open(slot, of: account, password: password, cost: .insecureForTests)
+        }
+    }
+
+    @Test func `it slows down guesses at an offline keyslot, and lets the right one in`() async throws {
+        let bench = try KeyslotBench()
+        let slot = try await bench.makeOffline("tea at half past four")
+        let guesses = OfflineGuesses(store: InMemoryStore(), account: bench.account.id)
+        for _ in 0..<3 {
+            let key = try await open(slot, of: bench.account, SecretBytes(utf8: "wrong"), guesses, now: start)
+            #expect(key == nil)
+        }
+        let password = try SecretBytes(utf8: "tea at half past four")
+        #expect(
+            await storeCode { _ = try await open(slot, of: bench.account, password, guesses, now: start) }
+                == .tooManyGuesses)
+        let key = try await open(slot, of: bench.account, password, guesses, now: start + 1)
+        #expect(key?.isEqual(to: bench.vaultKey) == true)
+        // A damaged slot is nobody's wrong guess.
+        for _ in 0..<5 {
+            let damaged = slot.changed(kind: .pin)
+            #expect(
+                await storeCode { _ = try await open(damaged, of: bench.account, password, guesses, now: start + 1) }
+                    == .corrupt)
+        }
+    }
+
+    @Test func `a guess counts before it is made`() async throws {
+        let store = InMemoryStore()
+        let guesses = OfflineGuesses(store: store, account: alice)
+        for _ in 0..<3 { #expect(try await guessWrong(guesses, at: start) == nil) }
+        _ = try await guesses.charge(now: start + 1) { () async throws -> Int? in
+            // The process could end here.
+            #expect(try await guessWrong(OfflineGuesses(store: store, account: alice), at: start + 1) == 2)
+            return 1
+        }
+    }
+
+    @Test func `a clock that is put back neither ends the wait nor makes it longer than it is`() async throws {
+        let guesses = OfflineGuesses(store: InMemoryStore(), account: alice)
+        var now = start
+        for _ in 0..<30 {
+            while let wait = try await guessWrong(guesses, at: now) { now += TimeInterval(wait) }
+        }
+        #expect(try await guessWrong(guesses, at: now) == 3600)
+        let past = now - 10_000_000
+        #expect(try await guessWrong(guesses, at: past) == 3600)
+        #expect(try await guessWrong(guesses, at: past + 1800) == 1800)
+        #expect(try await guessWrong(guesses, at: past + 3600) == nil)
+    }
+
+    @Test func `accounts are counted apart, and damage is no wait`() async throws {
+        let store = InMemoryStore()
+        let guesses = OfflineGuesses(store: store, account: alice)
+        for _ in 0..<3 { #expect(try await guessWrong(guesses, at: start) == nil) }
+        let bob = OfflineGuesses(store: store, account: AccountID(issuer: issuer, subject: "bob"))
+        #expect(try await guessWrong(bob, at: start) == nil)
+        for text in ["", "nonsense", "{\"wrong\":-9223372036854775808,\"lastAt\":0}"] {
+            try await store.withRecord(alice.recordPrefix + "offline-guesses") { $0 = Array(text.utf8) }
+            #expect(try await guessWrong(guesses, at: start) == nil, "\(text)")
+        }
+        try await store.withRecord(alice.recordPrefix + "offline-guesses") {
+            $0 = Array("{\"wrong\":9223372036854775807,\"lastAt\":1e300}".utf8)
+        }
+        #expect(try await guessWrong(guesses, at: start) == 3600)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the record goes with its account, and no other does`(kind: StoreKind) async throws {
+        try await kind.withStore { (store) async throws in
+            let bob = Account.example("bob").id
+            try await store.apply([.putAccount(.example("alice"))], to: alice)
+            try await store.apply([.putAccount(.example("bob"))], to: bob)
+            for id in [alice, bob] {
+                let guesses = OfflineGuesses(store: store, account: id)
+                for _ in 0..<3 { #expect(try await guessWrong(guesses, at: start) == nil) }
+            }
+            try await store.withRecord("attempts") { $0 = [1] }
+            try await store.apply([.removeAccount], to: alice)
+            #expect(try await guessWrong(OfflineGuesses(store: store, account: alice), at: start) == nil)
+            #expect(try await guessWrong(OfflineGuesses(store: store, account: bob), at: start) == 1)
+            #expect(try await store.withRecord("attempts") { $0 } == [1])
+        }
+    }
+}

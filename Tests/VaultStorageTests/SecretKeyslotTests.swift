@@ -1,0 +1,131 @@
+import KeyService
+import Testing
+import VaultCrypto
+import VaultStorage
+import VaultTesting
+
+/// Password, PIN and recovery code: each with its own key at the key service.
+@Suite struct SecretKeyslotTests {
+    private static let secrets: [(kind: Keyslot.Kind, secret: String)] = [
+        (.password, "tea at half past four"), (.pin, "8068"),
+        (.recovery, "0123-4567-89AB-CDEF-GHJK-MNPQ-RSTV-WXDY"),
+    ]
+
+    @Test(arguments: secrets)
+    func `the right secret opens it, in one round trip`(kind: Keyslot.Kind, secret: String) async throws {
+        let bench = try KeyslotBench()
+        let slot = try await bench.make(kind, secret)
+        #expect(slot.kind == kind && slot.needsKeyService && slot.createdAt == bench.now)
+        #expect(bench.keyService.calls == 1)
+        #expect(try await bench.open(slot, secret).isEqual(to: bench.vaultKey))
+        #expect(bench.keyService.calls == 2)
+    }
+
+    @Test(arguments: secrets)
+    func `a wrong secret costs one guess, and three lock this key alone`(kind: Keyslot.Kind, secret: String)
+        async throws
+    {
+        let bench = try KeyslotBench()
+        var slots: [(slot: Keyslot, secret: String)] = []
+        for (kind, secret) in Self.secrets { slots.append((try await bench.make(kind, secret), secret)) }
+        let slot = try #require(slots.first { $0.slot.kind == kind }).slot
+        // Another valid code for the recovery code: a misspelt one costs nothing.
+        let wrong =
+            kind == .recovery ? try newRecoveryCode() : secret + "x"
+        for left in [2, 1, 0] {
+            let calls = bench.keyService.calls
+            let error = await #expect(throws: KeyServiceError.self) { _ = try await bench.open(slot, wrong) }
+            #expect(error?.code == .wrongSecret && error?.guessesRemaining == left)
+            #expect(bench.keyService.calls == calls + 1)
+        }
+        for (other, secret) in slots {
+            if other.kind == kind {
+                #expect(await keyServiceCode { _ = try await bench.open(other, secret) } == .keyLocked)
+            } else {
+                #expect(try await bench.open(other, secret).isEqual(to: bench.vaultKey))
+            }
+        }
+    }
+
+    @Test func `a recovery code is taken however it is typed, and a misspelt one costs no guess`() async throws {
+        let bench = try KeyslotBench()
+        let code = try newRecoveryCode()
+        let slot = try await bench.make(.recovery, code)
+        let calls = bench.keyService.calls
+        for typed in [String(code.dropLast()), code.replacing("-", with: "u"), ""] {
+            let error = await #expect(throws: VaultCryptoError.self) { _ = try await bench.open(slot, typed) }
+            #expect(error?.code == .invalidRecovery)
+        }
+        #expect(bench.keyService.calls == calls)
+        let typed = " " + code.lowercased().replacing("-", with: " ")
+        #expect(try await bench.open(slot, typed).isEqual(to: bench.vaultKey))
+    }
+
+    /// The same PIN twice: what the key service sees of both is not the same, and neither opens the other's slot.
+    @Test func `a slot that was made another in any part does not open`() async throws {
+        let bench = try KeyslotBench()
+        let slot = try await bench.make(.pin, "8068")
+        let other = try await bench.make(.password, "8068")
+        #expect(slot.salt != other.salt)
+        let changed: [(String, Keyslot)] = [
+            ("kind", slot.changed(kind: .password)), ("id", slot.changed(id: other.id)),
+            ("wrapped", slot.changed(wrapped: other.wrapped)), ("kind of the other", other.changed(kind: .pin)),
+        ]
+        for (name, slot) in changed {
+            #expect(await storeCode { _ = try await bench.open(slot, "8068") } == .corrupt, "\(name)")
+        }
+        for slot in [slot.changed(salt: other.salt), slot.changed(keyID: other.keyID)] {
+            #expect(await keyServiceCode { _ = try await bench.open(slot, "8068") } == .wrongSecret)
+        }
+        // Salt, key and wrapped key together are the other slot, but for its kind and id.
+        let calls = bench.keyService.calls
+        for kind in [Keyslot.Kind.offline, .pkcs11, .init(rawValue: "new")] {
+            #expect(await storeCode { _ = try await bench.open(slot.changed(kind: kind), "8068") } == .corrupt)
+        }
+        #expect(bench.keyService.calls == calls)
+        #expect(try await bench.open(slot, "8068").isEqual(to: bench.vaultKey))
+    }
+
+    @Test func `a slot that was moved to another account does not open`() async throws {
+        let bench = try KeyslotBench()
+        let slot = try await bench.make(.pin, "8068")
+        // With the same device secret, as whoever moves it would copy that too.
+        for account in [Account.example("bob"), .example("alice", issuer: "https://other.example.com")] {
+            #expect(await storeCode { _ = try await bench.open(slot, "8068", as: account) } == .corrupt)
+        }
+    }
+
+    @Test func `kinds whose secret nobody types are not made`() async throws {
+        let bench = try KeyslotBench()
+        for kind in [Keyslot.Kind.offline, .pkcs11, .tpm2, .fido2] {
+            await #expect(throws: VaultCryptoError.self) { _ = try await bench.make(kind, "8068") }
+        }
+        #expect(bench.keyService.calls == 0)
+    }
+
+    @Test func `too little work is refused before anything is sent`() async throws {
+        let bench = try KeyslotBench()
+        let slot = try await bench.make(.pin, "8068")
+        let calls = bench.keyService.calls
+        let code = await storeCode {
+            _ = try await SecretKeyslot.open(
+                slot, of: bench.account, secret: SecretBytes(utf8: "8068"), keyService: bench.keyService,
+                cost: .standard)
+        }
+        #expect(code == .corrupt)
+        #expect(bench.keyService.calls == calls)
+    }
+
+    /// What a thief of the disk has is no test of a PIN: the service's part is missing.
+    @Test func `without the key service nothing opens`() async throws {
+        let bench = try KeyslotBench()
+        let slot = try await bench.make(.pin, "8068")
+        bench.keyService.isReachable = false
+        #expect(await keyServiceCode { _ = try await bench.open(slot, "8068") } == .unavailable)
+        let offline = slot.changed(kind: .offline, keyID: "")
+        #expect(try await bench.openOffline(offline, "8068") == nil)
+        bench.keyService.isReachable = true
+        bench.keyService.deleteAllKeys()
+        #expect(await keyServiceCode { _ = try await bench.open(slot, "8068") } == .noSuchKey)
+    }
+}
