@@ -21,6 +21,8 @@ struct RefreshTransaction: Sendable {
         let replaces: [UInt8]
         let changes: [StoreChange]
         let cause: any Error
+        /// Whoever wants to stop waits for as long as this is kept: nobody else has the token.
+        let hold = CriticalSection.Hold()
     }
 
     /// What a caller asks for.
@@ -51,8 +53,11 @@ struct RefreshTransaction: Sendable {
     /// - Returns: the token, and whether the provider was asked for it.
     func run(_ request: Request, uncommitted: Uncommitted? = nil) async throws -> (token: AccessToken, isNew: Bool) {
         try await store.withLock(on: id) {
-            if let uncommitted, try await store.item(.refreshToken, of: id) == uncommitted.replaces {
-                try await commit(uncommitted.changes, replacing: uncommitted.replaces)
+            if let uncommitted {
+                if try await store.item(.refreshToken, of: id) == uncommitted.replaces {
+                    try await commit(uncommitted.changes, replacing: uncommitted.replaces)
+                }
+                uncommitted.hold.release()
             }
             guard isWanted() else { throw VaultError(.notLoggedIn, "The session is locked. Log in again.") }
             let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
