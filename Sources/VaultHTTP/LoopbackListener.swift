@@ -60,7 +60,8 @@ public final class LoopbackListener: Sendable {
         }
     }
 
-    /// Waits for the callback; it may have come already. To be called once.
+    /// Waits for the callback; it may have come already. To be called once, and again after
+    /// ``LoopbackCallback/decline(_:status:)``.
     ///
     /// - Throws: ``LoopbackListenerError`` with `timedOut` or `stopped`, or `CancellationError` when the task is
     ///   cancelled, after which the listener is closed.
@@ -100,10 +101,12 @@ public struct LoopbackCallback: Sendable, CustomStringConvertible, CustomDebugSt
     /// Path and query as received. A secret until it is redeemed: it holds the authorization code.
     public let target: String
     private let connection: any Channel
+    private let mailbox: CallbackMailbox
 
-    init(target: String, connection: any Channel) {
+    init(target: String, connection: any Channel, mailbox: CallbackMailbox) {
         self.target = target
         self.connection = connection
+        self.mailbox = mailbox
     }
 
     /// Shows `page`, an HTML document, and closes the connection.
@@ -112,6 +115,12 @@ public struct LoopbackCallback: Sendable, CustomStringConvertible, CustomDebugSt
     /// the browser gets a neutral page after 30 seconds.
     public func respond(_ page: String, status: HTTPResponse.Status = .ok) async {
         try? await connection.writeAndFlush(LoopbackPage(status: status, html: page)).get()
+    }
+
+    /// Shows `page` like ``respond(_:status:)``, and lets the listener wait for another callback: this was not the one.
+    public func decline(_ page: String, status: HTTPResponse.Status = .badRequest) async {
+        mailbox.reopen()
+        await respond(page, status: status)
     }
 
     public var description: String { "LoopbackCallback" }

@@ -214,6 +214,8 @@ def test_what_is_no_redirect_of_this_login_changes_nothing(person, desktop):
         return run([VAULT, "handle-redirect", folder / "redirect", text], person.environment()).status
     assert hand("otherapp://callback?code=1&state=2") == 0
     assert hand("myapp://callback?code=stolen&state=guessed") == 0
+    for malformed in ("myapp:x", "myapp://callback", "myapp://callback?%zz", "myapp://callback?state=a&state=b"):
+        assert hand(malformed) == 0
     assert program.process.poll() is None and person.vault("users", "--json").json == []
     assert hand(redirect_of(url)) == 0
     assert program.wait().status == 0 and desktop.everything() == before

@@ -105,12 +105,14 @@ def test_a_callback_that_nobody_asked_for_ends_nothing(person):
     assert program.wait().status == 0
 
 
-def test_a_forged_callback_stores_nothing(person):
+def test_a_forged_callback_neither_stores_anything_nor_ends_the_registration(person):
     program = person.start("register", "--no-browser", "--password-file", person.password_file())
     url = program.wait_for(re.compile(r"^(http://\S+)$", re.M), "err")[1]
     port = re.search(r"redirect_uri=http%3A%2F%2F127.0.0.1%3A(\d+)", url)[1]
-    answer = requests.get(f"http://127.0.0.1:{port}/callback?code=forged&state=forged", timeout=30)
-    assert "Sign-in failed" in answer.text or "nothing was stored" in answer.text
-    assert program.wait().status == 1
-    assert "forged" not in program.out + program.err
+    for query in ("code=forged&state=forged", "code=forged", "code=forged&state=%zz", "error=access_denied"):
+        answer = requests.get(f"http://127.0.0.1:{port}/callback?{query}", timeout=30)
+        assert answer.status_code == 400 and "goes on waiting" in answer.text
     assert person.vault("users", "--json").json == []
+    assert run([VAULT_DEV, "browse", url]).status == 0
+    assert program.wait().status == 0
+    assert "forged" not in program.out + program.err

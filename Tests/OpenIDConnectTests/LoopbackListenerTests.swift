@@ -104,6 +104,27 @@ struct LoopbackListenerTests {
         await listener.stop()
     }
 
+    @Test("a callback that was declined makes room for another one")
+    func declined() async throws {
+        let listener = try await LoopbackListener.start(path: "/callback")
+        for number in 1...3 {
+            async let answer = RawClient.get("/callback?n=\(number)", port: listener.port)
+            let callback = try await listener.waitForCallback(timeout: .seconds(60))
+            #expect(callback.target == "/callback?n=\(number)")
+            await callback.decline("not this one")
+            let received = try await answer
+            #expect(status(received) == "400" && received.hasSuffix("not this one"))
+        }
+        async let answer = RawClient.get("/callback?n=4", port: listener.port)
+        let last = try await listener.waitForCallback(timeout: .seconds(60))
+        // Whoever stopped meanwhile is not made to wait again.
+        async let stopped: Void = listener.stop()
+        _ = try await answer
+        await stopped
+        await last.decline("too late")
+        #expect(await code { _ = try await listener.waitForCallback(timeout: .seconds(60)) } == .stopped)
+    }
+
     @Test("an oversize head is refused")
     func oversize() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
