@@ -2,6 +2,8 @@
 
 import base64
 import re
+import socket
+from pathlib import Path
 
 import pytest
 import requests
@@ -9,6 +11,10 @@ from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import VAULT_DEV, run
 from support.recorder import Recorder
 from support.services import KeyService
+
+# As far as this machine has them.
+ADDRESSES = Path("/proc/net/if_inet6")
+LOOPBACK = ["127.0.0.1"] + (["::1"] if ADDRESSES.exists() and "0" * 31 + "1 " in ADDRESSES.read_text() else [])
 
 
 @pytest.fixture
@@ -103,6 +109,17 @@ def test_a_callback_that_nobody_asked_for_ends_nothing(person):
     assert program.process.poll() is None
     assert run([VAULT_DEV, "browse", url]).status == 0
     assert program.wait().status == 0
+
+
+@pytest.mark.parametrize("address", LOOPBACK)
+def test_a_port_of_localhost_that_somebody_else_has(person, address):
+    """A browser may try either address first: whoever listens there would get the code."""
+    with socket.create_server((address, 0), family=socket.AF_INET6 if ":" in address else socket.AF_INET) as server:
+        port = server.getsockname()[1]
+        uri = f"http://localhost:{port}/callback"
+        result = person.vault("register", "--no-browser", "--redirect-uri", uri, password="tangerine-42-umbrella")
+    assert result.status == 78 and f"{address}" in result.err and f":{port}" in result.err, result
+    assert "/authorize" not in result.err
 
 
 def test_a_forged_callback_neither_stores_anything_nor_ends_the_registration(person):

@@ -67,7 +67,8 @@ struct LoopbackReceiver: RedirectReceiver {
     init(_ redirect: LoopbackRedirect, clock: any Clock<Duration> = ContinuousClock()) async throws {
         self.clock = clock
         do {
-            listener = try await LoopbackListener.start(port: redirect.port ?? 0, path: redirect.path)
+            listener = try await LoopbackListener.start(
+                port: redirect.port ?? 0, path: redirect.path, isForLocalhost: redirect.host == "localhost")
         } catch let error as LoopbackListenerError {
             throw VaultError(
                 .configurationInvalid,
