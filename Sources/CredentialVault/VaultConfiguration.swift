@@ -1,6 +1,6 @@
 public import VaultAuth
 public import VaultCrypto
-public import VaultStorage
+internal import VaultStorage
 
 /// What a ``Vault`` needs to know.
 public struct VaultConfiguration: Sendable {

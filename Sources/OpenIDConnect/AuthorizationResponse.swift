@@ -3,24 +3,25 @@ enum AuthorizationResponse {
     /// Takes the authorization code out of a redirect.
     ///
     /// - Parameter callback: the redirect URL, or its path and query.
-    /// - Throws: ``OpenIDConnectError``: `callbackInvalid`, `stateMismatch`, `denied`, `refused` or `unavailable`.
+    /// - Throws: ``OpenIDConnectError``: `stateMismatch` for whatever is not known to be the answer to `request`, and for
+    ///   what is `callbackInvalid`, `denied`, `refused` or `unavailable`.
     static func code(in callback: String, for request: AuthorizationRequest) throws -> String {
         guard callback.utf8.count <= 16 * 1024, let question = callback.firstIndex(of: "?"),
             let parameters = FormParameters.decode(
                 callback[callback.index(after: question)...].prefix { $0 != "#" })
-        else { throw OpenIDConnectError(.callbackInvalid, "it has no readable query") }
+        else { throw OpenIDConnectError(.stateMismatch, "it has no readable query") }
+        // First of all: without the state nothing in the redirect is known to come from the provider.
+        let states = parameters.filter { $0.name == "state" }.map(\.value)
+        guard states.count == 1, RandomText.areEqual(states[0], request.state) else {
+            throw OpenIDConnectError(.stateMismatch, "its state is not that of this sign-in")
+        }
 
         func value(_ name: String) throws -> String? {
             let values = parameters.filter { $0.name == name }.map(\.value)
             guard values.count <= 1 else { throw OpenIDConnectError(.callbackInvalid, "\(name) comes more than once") }
             return values.first
         }
-        let (code, state, issuer, error) = (try value("code"), try value("state"), try value("iss"), try value("error"))
-
-        // First of all: without the state nothing in the redirect is known to come from the provider.
-        guard let state, RandomText.areEqual(state, request.state) else {
-            throw OpenIDConnectError(.stateMismatch, "its state is not that of this sign-in")
-        }
+        let (code, issuer, error) = (try value("code"), try value("iss"), try value("error"))
         if let issuer {
             guard issuer == request.metadata.issuer else {
                 throw OpenIDConnectError(.callbackInvalid, "it comes from another issuer")

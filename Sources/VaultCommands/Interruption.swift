@@ -35,9 +35,17 @@ enum Interruption {
             count += 1
             return count == 1
         }
-        guard isFirst, CriticalSection.isActive else { end(number) }
+        // From here on no renewal begins, either: what is put back before the end takes its time.
+        guard isFirst, !CriticalSection.close() else { end(number) }
         Output.note("vault: storing the renewed token before stopping (once more Ctrl-C stops at once and may lose it)")
-        CriticalSection.whenIdle { end(number) }
+        endWhenIdle(number)
+    }
+
+    private static func endWhenIdle(_ number: Int32) {
+        CriticalSection.whenIdle {
+            // Another renewal may have begun right now.
+            if CriticalSection.close() { end(number) } else { endWhenIdle(number) }
+        }
     }
 
     private static func end(_ number: Int32) -> Never {

@@ -6,7 +6,8 @@ final class CallbackMailbox: Sendable {
         case empty
         case waiting(CheckedContinuation<LoopbackCallback, any Error>)
         case arrived(LoopbackCallback)
-        case taken
+        /// And what it was closed with since.
+        case taken(closing: (any Error)?)
         case closed(any Error)
     }
 
@@ -24,7 +25,7 @@ final class CallbackMailbox: Sendable {
             let old = state
             switch old {
             case .empty: state = .arrived(callback)
-            case .waiting: state = .taken
+            case .waiting: state = .taken(closing: nil)
             default: break
             }
             return old
@@ -37,7 +38,15 @@ final class CallbackMailbox: Sendable {
         return true
     }
 
-    /// Waits for the callback. Only one task may wait, and only once.
+    /// Takes in another callback in place of the one that was taken.
+    func reopen() {
+        state.withLock { state in
+            guard case .taken(let closing) = state else { return }
+            state = closing.map { .closed($0) } ?? .empty
+        }
+    }
+
+    /// Waits for the callback. Only one task may wait, and only once for each callback.
     func take() async throws -> LoopbackCallback {
         try await withCheckedThrowingContinuation { continuation in
             let result: Result<LoopbackCallback, any Error>? = state.withLock { state in
@@ -46,7 +55,7 @@ final class CallbackMailbox: Sendable {
                     state = .waiting(continuation)
                     return nil
                 case .arrived(let callback):
-                    state = .taken
+                    state = .taken(closing: nil)
                     return .success(callback)
                 case .closed(let error): return .failure(error)
                 case .waiting, .taken: return .failure(LoopbackListenerError(.stopped, port: port))
@@ -62,7 +71,8 @@ final class CallbackMailbox: Sendable {
             let old = state
             switch old {
             case .empty, .waiting, .arrived: state = .closed(error)
-            case .taken, .closed: break
+            case .taken: state = .taken(closing: error)
+            case .closed: break
             }
             return old
         }

@@ -55,7 +55,7 @@ final class LoopbackConnection: ChannelDuplexHandler {
             // Before the offer: the answer may come from another thread at once.
             state = .callback
             after(.seconds(30), context) { $0.answer(.neutral, context: $1) }
-            if !mailbox.offer(LoopbackCallback(target: head.uri, connection: context.channel)) {
+            if !mailbox.offer(LoopbackCallback(target: head.uri, connection: context.channel, mailbox: mailbox)) {
                 answer(.gone, context: context)
             }
         }

@@ -4,7 +4,8 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import Synchronization
 
-/// Waits on 127.0.0.1 for the one redirect that ends a sign-in in the browser (RFC 8252 section 7.3).
+/// Waits on 127.0.0.1, and if asked for on [::1] as well, for the one redirect that ends a sign-in in the browser
+/// (RFC 8252 section 7.3).
 ///
 /// Only a `GET` of the given path counts; everything else gets a small error page. Requests whose `Host` is not this
 /// address are refused, so that no web page can reach the listener through a name of its own (DNS rebinding).
@@ -12,19 +13,19 @@ public final class LoopbackListener: Sendable {
     /// The port listened on.
     public let port: Int
 
-    private let server: any Channel
+    private let servers: [any Channel]
     private let mailbox: CallbackMailbox
     private let connections: LoopbackConnections
 
-    private init(server: any Channel, port: Int, mailbox: CallbackMailbox, connections: LoopbackConnections) {
-        self.server = server
+    private init(servers: [any Channel], port: Int, mailbox: CallbackMailbox, connections: LoopbackConnections) {
+        self.servers = servers
         self.port = port
         self.mailbox = mailbox
         self.connections = connections
     }
 
     deinit {
-        server.close(promise: nil)
+        for server in servers { server.close(promise: nil) }
     }
 
     /// Opens the port.
@@ -32,8 +33,12 @@ public final class LoopbackListener: Sendable {
     /// - Parameters:
     ///   - port: 0 for any free port.
     ///   - path: the path of the redirect URI, such as `/callback`; empty means `/`.
+    ///   - isForLocalhost: whether the redirect URI says `localhost` instead of 127.0.0.1. A browser may try [::1]
+    ///     first then, so that port must not be another user's: it is listened on, too, where this machine has it.
     /// - Throws: ``LoopbackListenerError`` with `portInUse` or `cannotListen`.
-    public static func start(port: Int = 0, path: String) async throws -> LoopbackListener {
+    public static func start(
+        port: Int = 0, path: String, isForLocalhost: Bool = false
+    ) async throws -> LoopbackListener {
         guard (0...65535).contains(port) else { throw LoopbackListenerError(.cannotListen, port: port) }
         let mailbox = CallbackMailbox(port: port)
         let connections = LoopbackConnections()
@@ -50,24 +55,42 @@ public final class LoopbackListener: Sendable {
                     try pipeline.addHandler(LoopbackConnection(path: path, mailbox: mailbox))
                 }
             }
+        var servers = [try await bind(bootstrap, to: "127.0.0.1", port)]
+        let bound = servers[0].localAddress?.port ?? port
+        if isForLocalhost {
+            do {
+                servers.append(try await bind(bootstrap, to: "::1", bound))
+            } catch let error as LoopbackListenerError {
+                let isMissing = [EADDRNOTAVAIL, EAFNOSUPPORT].contains((error.underlying as? IOError)?.errnoCode)
+                if !isMissing {
+                    try? await servers[0].close()
+                    // Any port will do: another one, then, as long as there are some.
+                    guard port == 0, error.code == .portInUse else { throw error }
+                    return try await start(path: path, isForLocalhost: true)
+                }
+            }
+        }
+        return LoopbackListener(servers: servers, port: bound, mailbox: mailbox, connections: connections)
+    }
+
+    private static func bind(_ bootstrap: ServerBootstrap, to host: String, _ port: Int) async throws -> any Channel {
         do {
-            let server = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
-            return LoopbackListener(
-                server: server, port: server.localAddress?.port ?? port, mailbox: mailbox, connections: connections)
+            return try await bootstrap.bind(host: host, port: port).get()
         } catch {
             let inUse = (error as? IOError)?.errnoCode == EADDRINUSE
-            throw LoopbackListenerError(inUse ? .portInUse : .cannotListen, port: port, underlying: error)
+            throw LoopbackListenerError(inUse ? .portInUse : .cannotListen, host: host, port: port, underlying: error)
         }
     }
 
-    /// Waits for the callback; it may have come already. To be called once.
+    /// Waits for the callback; it may have come already. To be called once, and again after
+    /// ``LoopbackCallback/decline(_:status:)``.
     ///
     /// - Throws: ``LoopbackListenerError`` with `timedOut` or `stopped`, or `CancellationError` when the task is
     ///   cancelled, after which the listener is closed.
     public func waitForCallback(timeout: Duration) async throws -> LoopbackCallback {
         let mailbox = mailbox
         let error = LoopbackListenerError(.timedOut, port: port)
-        let timer = server.eventLoop.scheduleTask(in: TimeAmount(timeout)) { mailbox.close(error) }
+        let timer = servers[0].eventLoop.scheduleTask(in: TimeAmount(timeout)) { mailbox.close(error) }
         defer { timer.cancel() }
         do {
             return try await withTaskCancellationHandler {
@@ -86,8 +109,8 @@ public final class LoopbackListener: Sendable {
     /// Afterwards the port is free. May be called more than once.
     public func stop() async {
         mailbox.close(LoopbackListenerError(.stopped, port: port))
-        server.close(promise: nil)
-        try? await server.closeFuture.get()
+        for server in servers { server.close(promise: nil) }
+        for server in servers { try? await server.closeFuture.get() }
         for channel in connections.all {
             channel.triggerUserOutboundEvent(LoopbackConnection.Stop(), promise: nil)
         }
@@ -100,10 +123,12 @@ public struct LoopbackCallback: Sendable, CustomStringConvertible, CustomDebugSt
     /// Path and query as received. A secret until it is redeemed: it holds the authorization code.
     public let target: String
     private let connection: any Channel
+    private let mailbox: CallbackMailbox
 
-    init(target: String, connection: any Channel) {
+    init(target: String, connection: any Channel, mailbox: CallbackMailbox) {
         self.target = target
         self.connection = connection
+        self.mailbox = mailbox
     }
 
     /// Shows `page`, an HTML document, and closes the connection.
@@ -112,6 +137,12 @@ public struct LoopbackCallback: Sendable, CustomStringConvertible, CustomDebugSt
     /// the browser gets a neutral page after 30 seconds.
     public func respond(_ page: String, status: HTTPResponse.Status = .ok) async {
         try? await connection.writeAndFlush(LoopbackPage(status: status, html: page)).get()
+    }
+
+    /// Shows `page` like ``respond(_:status:)``, and lets the listener wait for another callback: this was not the one.
+    public func decline(_ page: String, status: HTTPResponse.Status = .badRequest) async {
+        mailbox.reopen()
+        await respond(page, status: status)
     }
 
     public var description: String { "LoopbackCallback" }

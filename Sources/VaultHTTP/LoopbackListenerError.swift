@@ -15,24 +15,29 @@ public struct LoopbackListenerError: Error, Sendable, CustomStringConvertible {
 
     /// What happened.
     public let code: Code
-    /// The port on 127.0.0.1 that is meant; 0 when none was chosen yet.
+    /// The address that is meant: `127.0.0.1`, or `::1`.
+    public let host: String
+    /// The port that is meant; 0 when none was chosen yet.
     public let port: Int
     /// The system's error, where there was one.
     public let underlying: (any Error)?
 
-    init(_ code: Code, port: Int, underlying: (any Error)? = nil) {
+    init(_ code: Code, host: String = "127.0.0.1", port: Int, underlying: (any Error)? = nil) {
         self.code = code
+        self.host = host
         self.port = port
         self.underlying = underlying
     }
 
+    private var place: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
     /// One sentence for a person.
     public var description: String {
         switch code {
-        case .portInUse: "Another program is listening on 127.0.0.1:\(port)."
+        case .portInUse: "Another program is listening on \(place)."
         case .timedOut: "No answer came from the browser in time."
         case .stopped: "The wait for the browser was ended."
-        default: "Cannot listen on 127.0.0.1:\(port)."
+        default: "Cannot listen on \(place)."
         }
     }
 }

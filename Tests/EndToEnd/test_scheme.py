@@ -1,8 +1,10 @@
 """A redirect with a scheme of its own, which the desktop's xdg-open brings back."""
 
 import re
+import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -165,21 +167,55 @@ def test_two_at_once_do_not_disturb_each_other(person, desktop, content, last):
 
 def test_nobody_else_can_reach_the_socket(person, desktop):
     program, _ = start(person)
-    (folder,) = desktop.runtime.iterdir()
-    assert folder.stat().st_mode & 0o777 == 0o700
+    folder = desktop.private_folder()
+    assert folder.parent == desktop.cache / "credential-vault"
+    assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
     assert (folder / "redirect").is_socket() and (folder / "redirect").stat().st_mode & 0o777 == 0o600
     assert program.process.poll() is None
+
+
+def test_the_folder_of_the_session_is_used_where_nobody_else_can_ever_make_it(person, desktop):
+    """Not so a folder in /tmp, which is gone after a restart, and then whoever is first may make it."""
+    own = Path(tempfile.mkdtemp(prefix=".run-", dir=Path.home()))
+    others = Path(tempfile.mkdtemp(prefix="run-"))
+    (others / "open").mkdir()
+    (others / "open").chmod(0o777)
+    (others / "link").symlink_to(others)
+    try:
+        for runtime, is_used in [
+                (own, True), (others, False), (others / "open", False), (others / "link", False), ("/tmp", False),
+                (others / "missing", False), ("relative", False), ("", False)]:
+            before = desktop.everything()
+            program, url = start(person, env={"XDG_RUNTIME_DIR": runtime, "TMPDIR": others})
+            folder = desktop.private_folder()
+            assert folder.parent == (own if is_used else desktop.cache / "credential-vault"), runtime
+            assert desktop.open(redirect_of(url)).status == 0
+            assert program.wait().status == 0
+            assert not folder.exists() and desktop.everything() == before
+            assert person.vault("delete", "--yes").status == 0
+        # What others may write to is not used.
+        (desktop.cache / "credential-vault").mkdir()
+        (desktop.cache / "credential-vault").chmod(0o777)
+        before = desktop.everything()
+        result = person.vault("register", "--redirect-uri", REDIRECT, password=PASSWORD)
+        assert result.status == 78 and "others may write to it" in result.err and "--paste" in result.err
+        assert desktop.everything() == before
+    finally:
+        shutil.rmtree(own)
+        shutil.rmtree(others)
 
 
 def test_what_is_no_redirect_of_this_login_changes_nothing(person, desktop):
     before = desktop.everything()
     program, url = start(person)
-    (folder,) = desktop.runtime.iterdir()
+    folder = desktop.private_folder()
 
     def hand(text):
         return run([VAULT, "handle-redirect", folder / "redirect", text], person.environment()).status
     assert hand("otherapp://callback?code=1&state=2") == 0
     assert hand("myapp://callback?code=stolen&state=guessed") == 0
+    for malformed in ("myapp:x", "myapp://callback", "myapp://callback?%zz", "myapp://callback?state=a&state=b"):
+        assert hand(malformed) == 0
     assert program.process.poll() is None and person.vault("users", "--json").json == []
     assert hand(redirect_of(url)) == 0
     assert program.wait().status == 0 and desktop.everything() == before
@@ -193,7 +229,7 @@ def test_a_redirect_that_comes_late_meets_nobody_and_cleans_up(person, desktop):
     program.wait()
     desktop.open(redirect)
     wait_until(lambda: desktop.everything() == before, "nothing to be left")
-    result = run([VAULT, "handle-redirect", desktop.runtime / "none", redirect], person.environment())
+    result = run([VAULT, "handle-redirect", desktop.cache / "none", redirect], person.environment())
     assert result.status == 83 and "No sign-in is waiting" in result.err
 
 

@@ -2,6 +2,8 @@
 
 import base64
 import re
+import socket
+from pathlib import Path
 
 import pytest
 import requests
@@ -9,6 +11,10 @@ from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import VAULT_DEV, run
 from support.recorder import Recorder
 from support.services import KeyService
+
+# As far as this machine has them.
+ADDRESSES = Path("/proc/net/if_inet6")
+LOOPBACK = ["127.0.0.1"] + (["::1"] if ADDRESSES.exists() and "0" * 31 + "1 " in ADDRESSES.read_text() else [])
 
 
 @pytest.fixture
@@ -105,12 +111,25 @@ def test_a_callback_that_nobody_asked_for_ends_nothing(person):
     assert program.wait().status == 0
 
 
-def test_a_forged_callback_stores_nothing(person):
+@pytest.mark.parametrize("address", LOOPBACK)
+def test_a_port_of_localhost_that_somebody_else_has(person, address):
+    """A browser may try either address first: whoever listens there would get the code."""
+    with socket.create_server((address, 0), family=socket.AF_INET6 if ":" in address else socket.AF_INET) as server:
+        port = server.getsockname()[1]
+        uri = f"http://localhost:{port}/callback"
+        result = person.vault("register", "--no-browser", "--redirect-uri", uri, password="tangerine-42-umbrella")
+    assert result.status == 78 and f"{address}" in result.err and f":{port}" in result.err, result
+    assert "/authorize" not in result.err
+
+
+def test_a_forged_callback_neither_stores_anything_nor_ends_the_registration(person):
     program = person.start("register", "--no-browser", "--password-file", person.password_file())
     url = program.wait_for(re.compile(r"^(http://\S+)$", re.M), "err")[1]
     port = re.search(r"redirect_uri=http%3A%2F%2F127.0.0.1%3A(\d+)", url)[1]
-    answer = requests.get(f"http://127.0.0.1:{port}/callback?code=forged&state=forged", timeout=30)
-    assert "Sign-in failed" in answer.text or "nothing was stored" in answer.text
-    assert program.wait().status == 1
-    assert "forged" not in program.out + program.err
+    for query in ("code=forged&state=forged", "code=forged", "code=forged&state=%zz", "error=access_denied"):
+        answer = requests.get(f"http://127.0.0.1:{port}/callback?{query}", timeout=30)
+        assert answer.status_code == 400 and "goes on waiting" in answer.text
     assert person.vault("users", "--json").json == []
+    assert run([VAULT_DEV, "browse", url]).status == 0
+    assert program.wait().status == 0
+    assert "forged" not in program.out + program.err

@@ -4,6 +4,7 @@ import re
 import signal
 import sqlite3
 import termios
+from contextlib import closing
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
@@ -245,3 +246,29 @@ def test_a_second_ctrl_c_stops_at_once(person, own_services, key_service):
     terminal.press("c")
     assert terminal.end() == 82
     assert terminal.mode == terminal.original_mode
+
+
+@pytest.mark.parametrize("when", ["during the exchange", "between two tries"])
+def test_a_signal_waits_for_a_renewed_token_that_cannot_be_stored_yet(person, own_services, key_service, when):
+    person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
+    person.registered()
+    own_services.program.signal(signal.SIGSTOP)
+    program = person.start("token", "--refresh", "--password-file", person.password_file())
+    wait_until(lambda: "refresh_interrupted_at" in person.vault("status", "--json").json, "the refresh to begin")
+    stopping = re.compile("storing the renewed token before stopping")
+    with closing(sqlite3.connect(person.database, isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        if when == "during the exchange":
+            program.signal(signal.SIGTERM)
+            program.wait_for(stopping, "err")
+        own_services.program.signal(signal.SIGCONT)
+        program.wait_for(re.compile("trying again in"), "err")
+        if when == "between two tries":
+            program.signal(signal.SIGTERM)
+            program.wait_for(stopping, "err")
+        assert program.process.poll() is None
+        database.execute("ROLLBACK")
+    result = program.wait()
+    assert (result.status, result.out) == (-signal.SIGTERM, "")
+    # What the provider rotated was stored: otherwise this would be refused as reuse.
+    assert person.vault("login", password=PASSWORD).status == 0

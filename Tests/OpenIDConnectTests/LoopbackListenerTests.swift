@@ -1,4 +1,6 @@
 import HTTPTypes
+import NIOCore
+import NIOPosix
 import Synchronization
 import Testing
 
@@ -104,6 +106,27 @@ struct LoopbackListenerTests {
         await listener.stop()
     }
 
+    @Test("a callback that was declined makes room for another one")
+    func declined() async throws {
+        let listener = try await LoopbackListener.start(path: "/callback")
+        for number in 1...3 {
+            async let answer = RawClient.get("/callback?n=\(number)", port: listener.port)
+            let callback = try await listener.waitForCallback(timeout: .seconds(60))
+            #expect(callback.target == "/callback?n=\(number)")
+            await callback.decline("not this one")
+            let received = try await answer
+            #expect(status(received) == "400" && received.hasSuffix("not this one"))
+        }
+        async let answer = RawClient.get("/callback?n=4", port: listener.port)
+        let last = try await listener.waitForCallback(timeout: .seconds(60))
+        // Whoever stopped meanwhile is not made to wait again.
+        async let stopped: Void = listener.stop()
+        _ = try await answer
+        await stopped
+        await last.decline("too late")
+        #expect(await code { _ = try await listener.waitForCallback(timeout: .seconds(60)) } == .stopped)
+    }
+
     @Test("an oversize head is refused")
     func oversize() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
@@ -174,6 +197,39 @@ struct LoopbackListenerTests {
         let next = try await LoopbackListener.start(port: port, path: "/")
         #expect(next.port == port)
         await next.stop()
+    }
+
+    @Test("for localhost, both addresses are listened on, or none")
+    func localhost() async throws {
+        // As everywhere, unless this machine has no IPv6.
+        let probe = try? await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "::1", port: 0).get()
+        try await probe?.close()
+        let addresses = probe == nil ? ["127.0.0.1"] : ["127.0.0.1", "::1"]
+        for address in addresses {
+            let listener = try await LoopbackListener.start(path: "/callback", isForLocalhost: true)
+            let port = listener.port
+            async let answer = RawClient.get(
+                "/callback?code=a", host: "localhost:\(port)", port: port, address: address)
+            let callback = try await listener.waitForCallback(timeout: .seconds(60))
+            await callback.respond("ok")
+            #expect(try await answer.hasSuffix("ok"))
+            await listener.stop()
+
+            // Somebody else has one of the two.
+            let other = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: address, port: 0).get()
+            let taken = try #require(other.localAddress?.port)
+            let error = await #expect(throws: LoopbackListenerError.self) {
+                _ = try await LoopbackListener.start(port: taken, path: "/", isForLocalhost: true)
+            }
+            #expect(error?.code == .portInUse)
+            #expect(error?.description.contains(address) == true)
+            try await other.close()
+            // Nothing of the attempt is left.
+            await (try LoopbackListener.start(port: taken, path: "/", isForLocalhost: true)).stop()
+        }
     }
 
     @Test("a port that is none is an error", arguments: [-1, 65536, Int.max])

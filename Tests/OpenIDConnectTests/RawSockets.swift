@@ -5,19 +5,22 @@ import Synchronization
 /// Sends bytes over a plain connection and shows what came back.
 struct RawClient {
     /// Everything the server sends until it closes the connection; `text` may be empty.
-    static func exchange(_ text: String, port: Int) async throws -> String {
+    static func exchange(_ text: String, port: Int, address: String = "127.0.0.1") async throws -> String {
         let received = Received()
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { $0.pipeline.addHandler(Collector(received)) }
-            .connect(host: "127.0.0.1", port: port).get()
+            .connect(host: address, port: port).get()
         if !text.isEmpty { try? await channel.writeAndFlush(ByteBuffer(string: text)).get() }
         try await channel.closeFuture.get()
         return received.text
     }
 
-    static func get(_ target: String, host: String? = nil, method: String = "GET", port: Int) async throws -> String {
+    static func get(
+        _ target: String, host: String? = nil, method: String = "GET", port: Int, address: String = "127.0.0.1"
+    ) async throws -> String {
         let host = host ?? "127.0.0.1:\(port)"
-        return try await exchange("\(method) \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n", port: port)
+        return try await exchange(
+            "\(method) \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n", port: port, address: address)
     }
 
     private final class Received: Sendable {

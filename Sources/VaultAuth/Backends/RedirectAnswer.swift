@@ -5,11 +5,15 @@ struct RedirectAnswer: CustomReflectable, CustomStringConvertible, CustomDebugSt
     private let parameters: [(name: String, value: String)]
 
     /// - Parameter redirect: the URL, or its path and query.
+    /// - Throws: `stateMismatch` when it cannot be read or has two states: then it is not known to be of any sign-in.
     init(_ redirect: String) throws {
         guard redirect.utf8.count <= 16 * 1024, let question = redirect.firstIndex(of: "?"),
             let parameters = FormParameters.decode(
                 redirect[redirect.index(after: question)...].prefix { $0 != "#" })
-        else { throw Self.invalid("it has no readable query") }
+        else { throw OpenIDConnectError(.stateMismatch, "it has no readable query") }
+        guard parameters.filter({ $0.name == "state" }).count <= 1 else {
+            throw OpenIDConnectError(.stateMismatch, "its state comes more than once")
+        }
         self.parameters = parameters
     }
 

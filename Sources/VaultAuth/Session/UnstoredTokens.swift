@@ -8,6 +8,8 @@ final class UnstoredTokens: Sendable {
         /// The sealed refresh token that was exchanged. If something else is stored by now, this is out of date.
         let replaces: [UInt8]
         let changes: [StoreChange]
+        /// Whoever wants to stop waits for as long as this is kept: nobody else has the token.
+        let hold = CriticalSection.Hold()
     }
 
     private let held = Mutex<[AccountID: Held]>([:])

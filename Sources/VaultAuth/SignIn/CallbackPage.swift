@@ -14,6 +14,13 @@ enum CallbackPage {
             "Something went wrong and nothing was stored. The program that started the sign-in says what it was. You can close this tab."
     )
 
+    /// For a request that is not the answer to the sign-in under way.
+    static let foreign = page(
+        title: "Not this sign-in", symbol: "!", color: "#cf222e",
+        text:
+            "This is not the answer to the sign-in that is waiting. Nothing was stored, and the sign-in goes on waiting: finish it, or stop the program that started it."
+    )
+
     private static func page(title: String, symbol: String, color: String, text: String) -> String {
         """
         <!DOCTYPE html>

@@ -61,10 +61,14 @@ extension RedirectReceiver {
 struct LoopbackReceiver: RedirectReceiver {
     let redirectURI: String
     private let listener: LoopbackListener
+    /// For the person's five minutes.
+    private let clock: any Clock<Duration>
 
-    init(_ redirect: LoopbackRedirect) async throws {
+    init(_ redirect: LoopbackRedirect, clock: any Clock<Duration> = ContinuousClock()) async throws {
+        self.clock = clock
         do {
-            listener = try await LoopbackListener.start(port: redirect.port ?? 0, path: redirect.path)
+            listener = try await LoopbackListener.start(
+                port: redirect.port ?? 0, path: redirect.path, isForLocalhost: redirect.host == "localhost")
         } catch let error as LoopbackListenerError {
             throw VaultError(
                 .configurationInvalid,
@@ -75,15 +79,22 @@ struct LoopbackReceiver: RedirectReceiver {
     }
 
     func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R {
-        let callback = try await listener.waitForCallback(timeout: patience)
-        do {
-            let result = try await finish(callback.target)
-            await callback.respond(CallbackPage.success)
-            return result
-        } catch {
-            let wasDenied = (error as? OpenIDConnectError)?.code == .denied
-            await callback.respond(wasDenied ? CallbackPage.denied : CallbackPage.failure)
-            throw error
+        let timeLeft = clock.countdown(of: patience)
+        while true {
+            let callback = try await listener.waitForCallback(timeout: timeLeft())
+            do {
+                let result = try await finish(callback.target)
+                await callback.respond(CallbackPage.success)
+                return result
+            } catch let error as OpenIDConnectError where error.code == .stateMismatch {
+                // Any program or page on this machine can send such a request. Nothing was done with it, and the right
+                // one can still come.
+                await callback.decline(CallbackPage.foreign)
+            } catch {
+                let wasDenied = (error as? OpenIDConnectError)?.code == .denied
+                await callback.respond(wasDenied ? CallbackPage.denied : CallbackPage.failure)
+                throw error
+            }
         }
     }
 
@@ -146,6 +157,12 @@ extension Clock where Duration == Swift.Duration {
         let end = now.advanced(by: time)
         return { try await sleep(until: end, tolerance: nil) }
     }
+
+    /// What is left of a time that begins now.
+    fileprivate func countdown(of time: Duration) -> @Sendable () -> Duration {
+        let end = now.advanced(by: time)
+        return { now.duration(to: end) }
+    }
 }
 
 /// A redirect URI that this program listens on itself (RFC 8252 section 7.3).
@@ -192,10 +209,14 @@ extension SignInContext {
             loopback = redirect
             return try await LoopbackReceiver(redirect)
         }
-        return HandedRedirectReceiver(redirectURI: settings.redirectURI ?? "") { _ in
+        let redirectURI = settings.redirectURI ?? ""
+        return HandedRedirectReceiver(redirectURI: redirectURI) { _ in
             // Any program can open a custom scheme: one that was forged must not end the login, and nobody is there to
-            // be told.
-            guard let url = await appRedirects.first(where: { _ in true }) else { throw CancellationError() }
+            // be told. A browser may change the case of the scheme and the host.
+            let start = redirectURI.lowercased()
+            guard let url = await appRedirects.first(where: { $0.lowercased().hasPrefix(start) }) else {
+                throw CancellationError()
+            }
             return url
         }
     }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import KeyService
+internal import OpenIDConnect
 public import VaultBiometric
 public import VaultCrypto
 public import VaultStorage

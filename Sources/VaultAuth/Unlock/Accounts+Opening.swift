@@ -1,5 +1,6 @@
 internal import Foundation
 internal import KeyService
+internal import OpenIDConnect
 internal import VaultBiometric
 internal import VaultCrypto
 public import VaultStorage

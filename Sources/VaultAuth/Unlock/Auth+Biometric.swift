@@ -1,5 +1,5 @@
 public import VaultBiometric
-public import VaultCrypto
+internal import VaultCrypto
 
 extension Auth {
     /// Logs in again with hardware.

@@ -18,11 +18,12 @@ struct SchemeHandler {
     init(for redirectURI: String, receive: @escaping @Sendable (String) -> Void) throws {
         let scheme = try Self.scheme(of: redirectURI)
         let number = String(UInt32.random(in: .min ... .max), radix: 16)
-        let folder = try "\(Self.temporaryFolder())/credential-vault-\(number)"
+        let place = try PrivateFolder.choose()
+        let folder = "\(place.path)/\(PrivateFolder.prefix)\(number)"
         let entry = DesktopEntry(
             number: number, folder: folder,
             made: Self.missing(DesktopEntry.applications) + Self.missing(DefaultApplications.folder)
-                + Self.missing(DefaultApplications.mainList).suffix(1))
+                + Self.missing(DefaultApplications.mainList).suffix(1) + Self.missing(place.base))
         var socket: RedirectSocket?
         var lock: Int32 = -1
         undo = try Undoing.after {
@@ -33,9 +34,10 @@ struct SchemeHandler {
             let program = "\(folder)/vault"
             // First of all, so that everything after it can be found by the next run.
             lock = try entry.write(scheme: scheme, command: [program, Self.command, "\(folder)/redirect"])
-            guard mkdir(folder, 0o700) == 0, symlink(try Self.executable(), program) == 0 else {
-                throw Self.failure("\(folder) cannot be made")
-            }
+            for path in Self.missing(place.path) { mkdir(path, 0o700) }
+            guard PrivateFolder.isPrivate(place.path), mkdir(folder, 0o700) == 0,
+                symlink(try Self.executable(), program) == 0
+            else { throw Self.failure("\(folder) cannot be made") }
             socket = try RedirectSocket(path: "\(folder)/redirect") { url in
                 if url.lowercased().hasPrefix("\(scheme):") { receive(url) }
             }
@@ -61,11 +63,7 @@ struct SchemeHandler {
     @Sendable private static func remove(_ entry: DesktopEntry) {
         DefaultApplications.remove(entry.id)
         unlink(entry.path)
-        if (entry.folder as NSString).lastPathComponent.hasPrefix("credential-vault-") {
-            unlink("\(entry.folder)/redirect")
-            unlink("\(entry.folder)/vault")
-            rmdir(entry.folder)
-        }
+        PrivateFolder.remove(entry.folder)
         for path in entry.made.reversed() {
             var status = stat()
             guard lstat(path, &status) == 0 else { continue }
@@ -95,19 +93,6 @@ struct SchemeHandler {
             )
         }
         return scheme
-    }
-
-    /// A folder whose path is short enough for a socket and needs no quotes.
-    private static func temporaryFolder() throws -> String {
-        let environment = ProcessInfo.processInfo.environment
-        let candidates = [environment["XDG_RUNTIME_DIR"], environment["TMPDIR"], "/tmp"].compactMap(\.self)
-        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-".utf8)
-        guard
-            let folder = candidates.first(where: {
-                $0.hasPrefix("/") && $0.utf8.count <= 70 && $0.utf8.allSatisfy(plain.contains) && access($0, W_OK) == 0
-            })
-        else { throw failure("there is no temporary folder to write to") }
-        return folder
     }
 
     private static func executable() throws -> String {

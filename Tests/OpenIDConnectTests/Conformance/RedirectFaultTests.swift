@@ -57,8 +57,9 @@ struct RedirectFaultTests {
 
     @Test("a parameter that comes twice", arguments: ["code", "state", "iss"])
     func twice(name: String) async {
-        await expectFault(.callbackInvalid) { $0.append((name, $0.value(name))) }
-        await expectFault(.callbackInvalid) { $0.insert((name, "other"), at: 0) }
+        let code = name == "state" ? OpenIDConnectError.Code.stateMismatch : .callbackInvalid
+        await expectFault(code) { $0.append((name, $0.value(name))) }
+        await expectFault(code) { $0.insert((name, "other"), at: 0) }
     }
 
     @Test("a code that is missing, empty or not printable")
@@ -85,7 +86,7 @@ struct RedirectFaultTests {
         await expectFault(.stateMismatch) { $0 = [("response", "eyJhbGciOiJub25lIn0.e30.")] }
         let request = try await app.start()
         app.provider.alter { $0.redirect = { _ in } }
-        await app.expectFault(.callbackInvalid) {
+        await app.expectFault(.stateMismatch) {
             let callback = try await app.callback(of: request).replacing("?", with: "#")
             _ = try await app.client.redeem(request, callback: callback)
         }

@@ -1,0 +1,142 @@
+import CredentialVault
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+import VaultTesting
+
+@testable import VaultAuth
+
+/// Redirects that are not the answer to the login under way: anybody on this machine can send them, to a port or by a
+/// scheme, and the login goes on.
+@Suite struct ForgedRedirectTests {
+    private static let uri = "myapp://callback"
+    private static let malformed = [
+        "myapp:x", "myapp:?%zz", "myapp:?state=a&state=b", "myapp://callback", "myapp://callback?a=%C3",
+        "myapp://callback?state=a&state=b", "myapp://callback#code=c", "other://callback?code=c&state=s",
+        "myapp://callback?x=" + String(repeating: "x", count: 16 * 1024),
+    ]
+    private static let wrong = [
+        "\(uri)?", "\(uri)?%zz", "\(uri)?code=c&state=forged", "\(uri)?code=c", "\(uri)?error=server_error",
+        "\(uri)?error=access_denied",
+    ]
+
+    @Test(arguments: malformed + wrong)
+    func `a login at a provider survives it`(forged: String) async throws {
+        var options = DevelopmentIdentityProvider.Options()
+        options.redirectURIs = [Self.uri]
+        try await withBench(redirectURI: Self.uri, options: options) { bench in
+            let alice = ScriptedBrowser(username: "alice", password: "alice-password")
+            let browser = BesetApp(auth: bench.vault.auth, person: alice) { _ in forged }
+            let token = try await bench.vault.auth.performOpenIDConnectLogin(using: browser)
+            #expect(token.account.subject == DevelopmentIdentityProvider.User.alice.subject)
+            #expect(await bench.provider.requests.filter { $0.endpoint == .token }.count == 1)
+        }
+    }
+
+    @Test(arguments: [("state=", "state=x&state="), ("//callback?code=", "//elsewhere?code=x")])
+    func `a right redirect that is spoiled is not the end, either`(part: String, replacement: String) async throws {
+        var options = DevelopmentIdentityProvider.Options()
+        options.redirectURIs = [Self.uri]
+        try await withBench(redirectURI: Self.uri, options: options) { bench in
+            let alice = ScriptedBrowser(username: "alice", password: "alice-password")
+            let browser = BesetApp(auth: bench.vault.auth, person: alice) {
+                #expect($0.contains(part))
+                return $0.replacing(part, with: replacement)
+            }
+            try await bench.vault.auth.performOpenIDConnectLogin(using: browser)
+            #expect(await bench.provider.requests.filter { $0.endpoint == .token }.count == 1)
+        }
+    }
+
+    @Test(arguments: malformed)
+    func `a login at a backend survives what cannot be read`(forged: String) async throws {
+        try await withBackend(
+            .init(options: { $0.redirectURIs = [Self.uri] }, configure: { $0.redirectURI = Self.uri })
+        ) { bench in
+            let auth = bench.vault.auth
+            let browser = BesetApp(auth: auth, person: BackendsBench.alice) { _ in forged }
+            let token = try await auth.signIn(BackendSignIn(using: browser))
+            #expect(token.identity.preferredUsername == "alice")
+            #expect(await bench.asked.filter { $0 == .token }.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        [], ["/callback?code=c&state=forged"],
+        [
+            "/callback", "/callback?%zz", "/callback?code=c", "/callback?error=access_denied",
+            "/callback?state=a&state=b",
+        ],
+    ])
+    func `a login that listens on a port survives it`(targets: [String]) async throws {
+        for redirectURI in [nil, "http://localhost/callback"] {
+            try await withBench(redirectURI: redirectURI) { bench in
+                let alice = ScriptedBrowser(username: "alice", password: "alice-password")
+                let browser = BesetBrowser(targets: targets, person: alice)
+                try await bench.vault.auth.signIn(BrowserSignIn(using: browser, opensAtOnce: false))
+                let answers = browser.answers.withLock { $0 }
+                #expect(answers.map(\.status.code) == targets.map { _ in 400 })
+                #expect(answers.allSatisfy { String(decoding: $0.body, as: UTF8.self).contains("goes on waiting") })
+                #expect(await bench.provider.requests.filter { $0.endpoint == .token }.count == 1)
+            }
+        }
+    }
+
+    @Test func `what is forged does not lengthen the wait`() async throws {
+        let clock = ManualContinuousClock()
+        let receiver = try await LoopbackReceiver(#require(LoopbackRedirect(nil)), clock: clock)
+        let forger = Task { try await BesetBrowser.get("\(receiver.redirectURI)?state=forged") }
+        let error = await #expect(throws: LoopbackListenerError.self) {
+            try await receiver.receive { _ in
+                clock.advance(by: .seconds(300))
+                throw OpenIDConnectError(.stateMismatch, "another")
+            }
+        }
+        #expect(error?.code == .timedOut)
+        #expect(try await forger.value.status == 400)
+        await receiver.stop()
+    }
+}
+
+/// A browser of an app with a redirect URI of its own, on a machine where something else is handed to the app first.
+private struct BesetApp: UserAgent {
+    let auth: Auth
+    let person: ScriptedBrowser
+    let forge: @Sendable (String) -> String
+
+    func open(_ url: String) async throws {
+        let redirect = try await person.redirect(from: url)
+        for text in [forge(redirect), redirect] {
+            await auth.handleRedirect(url: try #require(URL(string: text)))
+        }
+    }
+}
+
+/// A browser on a machine where somebody else calls the port of the redirect first.
+private final class BesetBrowser: UserAgent {
+    let targets: [String]
+    let person: ScriptedBrowser
+    let answers = Mutex<[HTTPAnswer]>([])
+
+    init(targets: [String], person: ScriptedBrowser) {
+        (self.targets, self.person) = (targets, person)
+    }
+
+    func open(_ url: String) async throws {
+        let query = try #require(URLComponents(string: url)?.queryItems)
+        let redirectURI = try #require(query.first { $0.name == "redirect_uri" }?.value)
+        for target in targets {
+            let answer = try await Self.get(redirectURI.replacing("/callback", with: target))
+            answers.withLock { $0.append(answer) }
+        }
+        try await person.open(url)
+    }
+
+    static func get(_ url: String) async throws -> HTTPAnswer {
+        let parts = try #require(url.wholeMatch(of: /http:\/\/([^\/]+)(\/.*)/))
+        let request = HTTPRequest(
+            method: .get, scheme: "http", authority: String(parts.1), path: String(parts.2))
+        return try await AsyncHTTPTransport().send(request, body: [], limits: HTTPLimits())
+    }
+}
