@@ -100,7 +100,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Whether the identity provider could not be asked, or did not answer: nobody said no.
-    var isOutage: Bool {
+    public var isOutage: Bool {
         [
             .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
             .identityProviderAnswerInvalid,
@@ -128,20 +128,20 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
     init(_ error: KeyServiceError, secret kind: Keyslot.Kind = .password, ways: [Keyslot.Kind] = []) {
         let name = kind.displayName
         let hasOther = ways.contains { $0 != kind && $0 != .offline }
-        let wayBack = hasOther ? "Another way in still opens the account." : "Registering again is the way back."
+        let wayBack = hasOther ? "another way in still opens the account." : "registering again is the way back."
         let (code, text): (Code, String) =
             switch error.code {
             case .wrongSecret:
                 switch error.guessesRemaining {
                 case nil: (.wrongSecret, "Wrong \(name).")
-                case 0: (.wrongSecret, "Wrong \(name). The key is locked now. \(wayBack)")
+                case 0: (.wrongSecret, "Wrong \(name). The key is locked now: \(wayBack)")
                 case 1: (.wrongSecret, "Wrong \(name). 1 guess is left.")
                 case let left?: (.wrongSecret, "Wrong \(name). \(left) guesses are left.")
                 }
             case .keyLocked:
-                (.keyLocked, "The key is locked after too many wrong \(name)s. \(wayBack)")
+                (.keyLocked, "The key is locked after too many wrong \(name)s. \(wayBack.prefix(1).uppercased() + wayBack.dropFirst())")
             case .noSuchKey where hasOther:
-                (.keyMissing, "The key service does not have the \(name)'s key any more. \(wayBack)")
+                (.keyMissing, "The key service does not have the \(name)'s key any more: \(wayBack)")
             case .noSuchKey:
                 (.keyMissing, "The key service does not have this account's key. Check its URL, or register again.")
             case .unavailable: (.keyServiceUnavailable, error.description + " Try again later.")

@@ -14,6 +14,8 @@ struct AccountReport: Encodable {
     let keyService: String
     let keyslots: [String]
     let registeredAt: Date
+    /// Only when it was made just now.
+    var recoveryCode: String?
 
     init(_ account: Account) {
         subject = account.id.subject

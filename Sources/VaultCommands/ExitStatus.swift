@@ -16,11 +16,12 @@ enum ExitStatus {
             69
         case .busy, .outOfMemory, .tooManyAttempts: 75
         case .wrongSecret, .passwordUnusable: 77
-        case .configurationInvalid: 78
-        case .keyLocked, .keyMissing: 80
+        case .configurationInvalid, .lastWayIn, .notEnrolled: 78
+        case .keyLocked, .keyMissing, .hardwareLocked: 80
         case .refreshTokenExpired, .refreshInterrupted: 81
         case .cancelled: cancelled
-        case .notLoggedIn: 83
+        case .notLoggedIn, .offlineTooLong: 83
+        case .hardwareMissing, .hardwareReplaced, .hardwareFailed: 84
         default: other
         }
     }

@@ -68,6 +68,14 @@ public actor Session {
     /// Notes that it goes on without the provider.
     nonisolated func setOffline() { live.withLock { $0.isOffline = true } }
 
+    /// The vault key, for adding ways in (see ``Accounts``) and for sealing items of an app's own.
+    ///
+    /// - Throws: ``VaultError`` with code `notLoggedIn` when the session was locked.
+    public func openVaultKey() throws -> VaultKey {
+        guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
+        return vaultKey
+    }
+
     // MARK: - Tokens
 
     /// A valid access token: from memory, from the store, or else fresh from the provider.

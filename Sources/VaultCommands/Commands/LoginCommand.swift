@@ -5,33 +5,55 @@ internal import Foundation
 struct LoginCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
-        abstract: "Sign in again with the password, without a browser.",
+        abstract: "Sign in again with the password, a PIN or hardware, without a browser.",
         discussion: """
             Opens the account, renews its tokens at the identity provider and stores them. Each wrong password is \
-            counted by the key service, which locks the key after a few.
+            counted by the key service, which locks the key after a few. Without an option, hardware that is there is \
+            used, then the PIN, then the password: see "vault unlock".
+
+            An account that may be opened without the network is opened so when the key service or the identity \
+            provider cannot be reached.
             """)
 
     @OptionGroup var user: UserOption
-    @OptionGroup var password: PasswordOptions
+    @OptionGroup var unlock: UnlockOptions
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
-        let secret = try await password.source.password(
-            "Password of \(Printable.text(account.displayName)): ", ControllingTerminal())
-        let token = try await Spinner.during("Signing in", isQuiet: global.json) {
-            let session = try await vault.auth.unlock(account, password: secret)
-            return try await session.patientAccessToken(forceRefresh: true)
+        let method = try await unlock.method(for: account)
+        let (session, token) = try await Spinner.during("Signing in", isQuiet: global.json) {
+            let session = try await vault.auth.unlock(account, with: method)
+            return (session, try await currentToken(of: session, account))
+        }
+        var code: String?
+        if case .recoveryCode = method {
+            code = try await NewRecoveryCode.make(
+                for: account, vaultKey: session.openVaultKey(), in: vault, isQuiet: global.json)
         }
         if global.json {
-            Output.json(
+            return Output.json(
                 Report(
-                    subject: account.id.subject, issuer: account.id.issuer, expiresAt: token.expiresAt,
-                    scope: token.scope))
+                    subject: account.id.subject, issuer: account.id.issuer, expiresAt: token?.expiresAt,
+                    scope: token?.scope, offline: session.isOffline, recoveryCode: code))
+        }
+        let end = (token?.expiresAt).map { " The access token is valid until \($0.formatted(.iso8601))." }
+        let name = Printable.text(account.displayName)
+        if session.isOffline {
+            Output.line(
+                "Opened \(name) without the network.\(end ?? " There is no valid access token until it is back.")")
         } else {
-            let end = token.expiresAt.map { " The access token is valid until \($0.formatted(.iso8601))." } ?? ""
-            Output.line("Signed in as \(Printable.text(account.displayName)).\(end)")
+            Output.line("Signed in as \(name).\(end ?? "")")
+        }
+    }
+
+    /// A new token, or without the network the one that is stored, as long as it is valid.
+    private func currentToken(of session: Session, _ account: Account) async throws -> AccessToken? {
+        do {
+            return try await session.patientAccessToken(forceRefresh: true)
+        } catch let error as VaultError where error.isOutage && account.keyslot(.offline) != nil {
+            return try? await session.accessToken()
         }
     }
 
@@ -40,5 +62,8 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         let issuer: String
         let expiresAt: Date?
         let scope: String?
+        let offline: Bool
+        /// The new one, when the old one was used.
+        let recoveryCode: String?
     }
 }

@@ -7,11 +7,13 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         abstract: "Change an account's password.",
         discussion: """
             Tokens and items stay. Whatever happens meanwhile, exactly one of the two passwords works afterwards. \
-            With --password-file the old password comes from there, and the new one from --new-password-file.
+            With --password-file the old password comes from there, and the new one from --new-password-file. A \
+            password that was forgotten is replaced with another way in: vault passwd --pin. The other ways in stay, \
+            unless they are to be dropped.
             """)
 
     @OptionGroup var user: UserOption
-    @OptionGroup var password: PasswordOptions
+    @OptionGroup var unlock: UnlockOptions
     @OptionGroup var global: GlobalOptions
 
     @Option(
@@ -20,8 +22,13 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         completion: .file())
     var newFile: String?
 
+    @Flag(
+        name: .customLong("drop-other-ways"),
+        help: "Remove the PIN, the recovery code and whatever else opens the account, too.")
+    var dropsOtherWays = false
+
     func validate() throws {
-        if newFile == "-" && password.file == "-" {
+        if newFile == "-" && unlock.password.file == "-" {
             throw ValidationError("Only one of the two passwords can come from standard input.")
         }
     }
@@ -32,31 +39,39 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
         let newSource = newFile.map(SecretSource.file) ?? .terminal
-        if case .terminal = newSource, password.isGiven, !terminal.isInteractive {
+        if case .terminal = newSource, unlock.password.isGiven, !terminal.isInteractive {
             throw VaultError(
                 .configurationInvalid, "There is no terminal to ask for the new password. Use --new-password-file PATH."
             )
         }
-        let old = try await password.source.password("Present password of \(name): ", terminal)
+        let method = try await unlock.reusableMethod(for: account, terminal)
         // Nobody should think up a new password only to hear that the old one was wrong.
-        _ = try await Spinner.during("Checking the password", isQuiet: global.json) {
-            do {
-                return try await vault.storage.accounts.open(account, with: .password(old))
-            } catch {
-                throw VaultError.converting(error)
-            }
+        let vaultKey = try await Spinner.during("Checking the \(method.kind.displayName)", isQuiet: global.json) {
+            try await vault.storage.accounts.open(account, with: method)
         }
         let new = try await newSource.newPassword(
             "New password", names: [account.alias, account.email, account.preferredUsername].compactMap(\.self),
             terminal)
-        try await Spinner.during("Changing the password", isQuiet: global.json) {
+        let dropped = try await Spinner.during("Changing the password", isQuiet: global.json) {
             do {
-                try await vault.storage.accounts.changePassword(of: account, from: old, to: new)
+                return try await vault.storage.accounts.setPassword(
+                    new, of: account, vaultKey: vaultKey, dropsOtherWays: dropsOtherWays)
             } catch {
                 throw VaultError.converting(error)
             }
         }
-        if global.json { return Output.json(["changed": true]) }
+        if global.json { return Output.json(Report(changed: true, dropped: dropped.map(\.kind.rawValue))) }
         Output.line("The password of \(name) was changed.")
+        if !dropped.isEmpty {
+            Output.line("Removed: \(dropped.map { $0.label ?? $0.kind.rawValue }.joined(separator: ", ")).")
+        } else if account.keyslots.count > 1 {
+            let others = account.keyslots.filter { $0.kind != .password }.map { $0.label ?? $0.kind.rawValue }
+            Output.line("These still open the account: \(others.joined(separator: ", ")).")
+        }
+    }
+
+    private struct Report: Encodable {
+        let changed: Bool
+        let dropped: [String]
     }
 }

@@ -20,6 +20,17 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     @Option(help: ArgumentHelp("A name of your own for --user.", valueName: "name"))
     var alias: String?
 
+    @Flag(name: .customLong("recovery-code"), help: "Also make a recovery code, and print it once.")
+    var recoveryCode = false
+
+    @Flag(
+        name: .customLong("allow-offline"),
+        help: """
+            Also let the password open the account without the network. Whoever gets the disk can then try passwords for \
+            as long as they like.
+            """)
+    var allowOffline = false
+
     @Flag(help: "Go on without asking when items of an existing account are lost.")
     var yes = false
 
@@ -85,7 +96,27 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             if !isStored { _ = await vault.auth.revoke(token) }
             throw error
         }
-        try await report(token, in: vault)
+        try await report(token, in: vault, recoveryCode: addWaysIn(to: token.account, in: vault, source, terminal))
+    }
+
+    /// - Returns: the recovery code, if there is one.
+    private func addWaysIn(
+        to id: AccountID, in vault: Vault, _ source: SecretSource, _ terminal: any Terminal
+    ) async throws -> String? {
+        let accounts = vault.storage.accounts
+        guard recoveryCode || allowOffline, let session = vault.auth.session,
+            let account = try await accounts.store.account(id)
+        else { return nil }
+        let vaultKey = try await session.openVaultKey()
+        if allowOffline {
+            let password = SharedSecret(
+                try await source.password("The password once more, for opening without the network: ", terminal))
+            try await Spinner.during("Adding the way without the network", isQuiet: global.json) {
+                _ = try await accounts.addOffline(password: password, to: account, vaultKey: vaultKey)
+            }
+        }
+        guard recoveryCode else { return nil }
+        return try await NewRecoveryCode.make(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
     }
 
     /// What the sign-in goes by.
@@ -134,10 +165,12 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         )
     }
 
-    private func report(_ token: RefreshToken, in vault: Vault) async throws {
+    private func report(_ token: RefreshToken, in vault: Vault, recoveryCode: String?) async throws {
         guard let account = try await vault.storage.accounts.store.account(token.account) else { return }
         if global.json {
-            Output.json(AccountReport(account))
+            var report = AccountReport(account)
+            report.recoveryCode = recoveryCode
+            Output.json(report)
         } else {
             Output.line("Registered \(account.displayName) (\(account.id)).")
             Output.note("Next: vault login --user \(ShellQuoting.quoted(account.displayName))")

@@ -15,7 +15,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let names = try await vault.storage.accounts.store.itemNames(of: account.id)
         let report = Report(
             account: AccountReport(account), hasRefreshToken: names.contains(.refreshToken),
-            hasAccessToken: names.contains(.accessToken), refreshInterruptedAt: account.refreshStartedAt,
+            hasAccessToken: names.contains(.accessToken), lastOnlineAt: account.lastOnlineAt,
+            refreshInterruptedAt: account.refreshStartedAt,
             items: names.filter { !$0.isReserved }.map(\.rawValue))
         if global.json { return Output.json(report) }
         let date = Date.ISO8601FormatStyle.iso8601
@@ -25,6 +26,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Client", account.clientID.isEmpty ? "-" : account.clientID),
             ("Key service", account.keyServiceURL),
             ("Ways in", account.keyslots.map(\.kind.rawValue).joined(separator: ", ")),
+            ("Last online", account.lastOnlineAt?.formatted(date) ?? "-"),
             ("Registered", account.createdAt.formatted(date)),
             ("Refresh token", report.hasRefreshToken ? "stored, sealed" : "none: register again"),
             ("Access token", report.hasAccessToken ? "stored, sealed" : "none"),
@@ -38,6 +40,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let account: AccountReport
         let hasRefreshToken: Bool
         let hasAccessToken: Bool
+        let lastOnlineAt: Date?
         let refreshInterruptedAt: Date?
         let items: [String]
     }

@@ -18,7 +18,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
             """)
 
     @OptionGroup var user: UserOption
-    @OptionGroup var password: PasswordOptions
+    @OptionGroup var unlock: UnlockOptions
     @OptionGroup var global: GlobalOptions
 
     @Option(
@@ -49,10 +49,9 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
-        let secret = try await password.source.password(
-            "Password of \(Printable.text(account.displayName)): ", ControllingTerminal())
+        let method = try await unlock.reusableMethod(for: account)
         let (token, fields) = try await Spinner.during("Getting a token", isQuiet: global.json) {
-            let session = try await vault.auth.unlock(account, password: secret)
+            let session = try await vault.auth.unlock(account, with: method)
             let token = try await session.patientAccessToken(
                 forceRefresh: refresh, minimumValidity: .seconds(minimumValidity))
             return (token, try await proof?.fields(of: token, nonce: nonce, vault.auth))

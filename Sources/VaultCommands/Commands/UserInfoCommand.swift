@@ -7,16 +7,15 @@ struct UserInfoCommand: AsyncParsableCommand, JSONCommand {
         commandName: "userinfo", abstract: "Print what the identity provider, or backend, says of the person now.")
 
     @OptionGroup var user: UserOption
-    @OptionGroup var password: PasswordOptions
+    @OptionGroup var unlock: UnlockOptions
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
-        let secret = try await password.source.password(
-            "Password of \(Printable.text(account.displayName)): ", ControllingTerminal())
+        let method = try await unlock.reusableMethod(for: account)
         let info = try await Spinner.during("Asking the identity provider", isQuiet: global.json) {
-            let session = try await vault.auth.unlock(account, password: secret)
+            let session = try await vault.auth.unlock(account, with: method)
             _ = try await session.patientAccessToken(forceRefresh: false)
             return try await vault.auth.userInfo()
         }

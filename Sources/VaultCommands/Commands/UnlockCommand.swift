@@ -1,0 +1,114 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+struct UnlockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unlock", abstract: "Ways to open an account: list, add, rename and remove them.",
+        subcommands: [List.self, Add.self, Rename.self, Remove.self], defaultSubcommand: List.self)
+
+    struct List: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Show the ways into an account. Needs no password and no network.")
+
+        @OptionGroup var user: UserOption
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let account = try await user.account(in: global.openVault())
+            var rows: [Row] = []
+            for slot in account.keyslots {
+                rows.append(
+                    Row(
+                        kind: slot.kind.rawValue, label: slot.label, id: slot.id, addedAt: slot.createdAt,
+                        lastUsedAt: slot.lastUsedAt, needsKeyService: slot.needsKeyService,
+                        state: await Hardware.state(of: slot)))
+            }
+            if global.json { return Output.json(rows) }
+            let date = Date.ISO8601FormatStyle.iso8601
+            let table =
+                [["KIND", "LABEL", "ADDED", "LAST USED", "STATE"]]
+                + rows.map {
+                    [
+                        $0.kind, $0.label.map(Printable.text) ?? "-", $0.addedAt.formatted(date),
+                        $0.lastUsedAt?.formatted(date) ?? "-", $0.state,
+                    ]
+                }
+            let widths = table[0].indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+            for row in table {
+                let cells = zip(row, widths).map { $0.padded(to: $1 + 2) }.joined()
+                Output.line(cells.trimmingCharacters(in: .whitespaces))
+            }
+        }
+
+        private struct Row: Encodable {
+            let kind: String
+            let label: String?
+            let id: String
+            let addedAt: Date
+            let lastUsedAt: Date?
+            let needsKeyService: Bool
+            let state: String
+        }
+    }
+
+    struct Rename: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "rename", abstract: "Give a way in another label. Needs no password and no network.")
+
+        @Argument(help: "Its kind, label or id.") var way: String
+        @Argument(help: "The new label.") var label: String
+        @OptionGroup var user: UserOption
+        @OptionGroup var global: GlobalOptions
+
+        func validate() throws {
+            guard (1...100).contains(label.count), !label.contains(where: \.isNewline) else {
+                throw ValidationError("A label has 1 to 100 characters on one line.")
+            }
+        }
+
+        func run() async throws {
+            let vault = try await global.openVault()
+            let account = try await user.account(in: vault)
+            let slot = try account.keyslot(named: way)
+            try await vault.storage.accounts.renameKeyslot(slot.id, of: account.id, to: label)
+            if global.json { return Output.json(["renamed": slot.id]) }
+            Output.line("The \(slot.kind.displayName) is called \(label) now.")
+        }
+    }
+
+    struct Remove: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove", abstract: "Remove a way in. The last one cannot be removed.",
+            discussion: "Needs no password and no network: whoever may change the store may remove what is in it.")
+
+        @Argument(help: "Its kind, label or id.") var way: String
+        @OptionGroup var user: UserOption
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let vault = try await global.openVault()
+            let account = try await user.account(in: vault)
+            let slot = try account.keyslot(named: way)
+            try await vault.storage.accounts.removeKeyslot(slot.id, of: account.id)
+            if global.json { return Output.json(["removed": slot.id]) }
+            let name = Printable.text(account.displayName)
+            Output.line("The \(slot.kind.rawValue) does not open \(name) any more.")
+        }
+    }
+}
+
+extension Account {
+    /// The one way in that a person means.
+    func keyslot(named name: String) throws -> Keyslot {
+        let matches = keyslots.filter { $0.kind.rawValue == name || $0.label == name || $0.id == name }
+        guard let first = matches.first else {
+            throw VaultError(.notEnrolled, "There is no way in called \(name). See: vault unlock list")
+        }
+        guard matches.count == 1 else {
+            let list = matches.map { "  \($0.label ?? $0.kind.rawValue)  \($0.id)" }.joined(separator: "\n")
+            throw VaultError(.notEnrolled, "There are several ways in called \(name). Name one by its id:\n\(list)")
+        }
+        return first
+    }
+}

@@ -1,0 +1,41 @@
+internal import CredentialVault
+
+/// The hardware that this build can use.
+enum Hardware {
+    static let kinds = ["pkcs11", "tpm2", "fido2"]
+
+    /// - Parameter detail: the token's URI, or how to reach the TPM; nil for the usual one.
+    /// - Throws: `VaultError` with code `configurationInvalid` when this program was built without it.
+    static func provider(_ kind: String, _ detail: String? = nil) throws -> any BiometricProvider {
+        switch kind {
+        default:
+            throw VaultError(
+                .configurationInvalid,
+                "This vault was built without \(kind). Build it with: swift build --traits \(kind.uppercased())")
+        }
+    }
+
+    /// What is there right now and opens the account.
+    static func present(for account: Account) async -> (any BiometricProvider)? {
+        for slot in account.keyslots where slot.kind.isHardware {
+            guard let provider = try? provider(slot.kind.rawValue),
+                let protected = try? HardwareKeyslot.protectedSecret(of: slot)
+            else { continue }
+            if await provider.availability(of: protected) == .available { return provider }
+        }
+        return nil
+    }
+
+    /// What is to be said of a keyslot: whether its hardware is there.
+    static func state(of slot: Keyslot) async -> String {
+        guard slot.kind.isHardware else { return "ready" }
+        guard let provider = try? provider(slot.kind.rawValue) else { return "not in this build" }
+        guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { return "damaged" }
+        return switch await provider.availability(of: protected) {
+        case .available: "ready"
+        case .missing: "not plugged in"
+        case .lockedOut(let duration): duration.map { "locked for \($0.components.seconds) s" } ?? "locked"
+        case .unusable(let reason): reason
+        }
+    }
+}

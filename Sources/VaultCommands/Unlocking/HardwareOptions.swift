@@ -1,0 +1,28 @@
+internal import ArgumentParser
+
+/// Which hardware is meant, for opening an account and for adding a way in.
+struct HardwareOptions: ParsableArguments {
+    @Option(
+        defaultAsFlag: "pkcs11:",
+        help: ArgumentHelp(
+            "Use a PKCS#11 token or smart card; the URI (RFC 7512) says which.", valueName: "uri"))
+    var pkcs11: String?
+
+    @Option(
+        defaultAsFlag: "device:/dev/tpmrm0",
+        help: ArgumentHelp("Use this machine's TPM 2.0, or the one that tpm2-tss reaches so.", valueName: "tcti"))
+    var tpm2: String?
+
+    @Flag(help: "Use a FIDO2 security key.")
+    var fido2 = false
+
+    func validate() throws {
+        guard [pkcs11 != nil, tpm2 != nil, fido2].count(where: { $0 }) <= 1 else {
+            throw ValidationError("Only one piece of hardware can be named.")
+        }
+    }
+
+    var kind: String? { pkcs11 != nil ? "pkcs11" : tpm2 != nil ? "tpm2" : fido2 ? "fido2" : nil }
+
+    var detail: String? { pkcs11 ?? tpm2 }
+}
