@@ -47,7 +47,8 @@ import VaultTesting
             let after = try await bench.account()
             #expect(after.method == .serverOAuth && !after.clientID.isEmpty)
             #expect(after.id == before.id && after.keyslots == before.keyslots)
-            let key = try await vault.storage.accounts.open(after, with: .password(SecretBytes(utf8: BackendsBench.password)))
+            let key = try await vault.storage.accounts.open(
+                after, with: .password(SecretBytes(utf8: BackendsBench.password)))
             let note = try #require(try await bench.store.item(Self.note, of: after.id))
             #expect(try key.open(note, as: Self.note, of: after.id) == [1, 2, 3])
             _ = try await vault.auth.accessToken(forceRefresh: true)

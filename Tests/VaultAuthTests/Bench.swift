@@ -21,9 +21,11 @@ struct Bench {
         self.provider = provider
         self.clock = clock
         self.store = store
-        configuration = VaultConfiguration(
+        var configuration = VaultConfiguration(
             issuer: provider.issuer, clientID: "vault-cli", keyServiceURL: "https://keys.example.com",
             redirectURI: redirectURI, argon2: .insecureForTests)
+        configuration.offlineArgon2 = .insecureForTests
+        self.configuration = configuration
         vault = try await Vault(configuration, store: store, keyService: keyService, transport: network, clock: clock)
     }
 

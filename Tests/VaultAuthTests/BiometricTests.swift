@@ -1,0 +1,116 @@
+import CredentialVault
+import Synchronization
+import Testing
+import VaultAuth
+import VaultTesting
+
+/// Logging in with hardware, as in Trifork Identity Manager.
+struct BiometricTests {
+    private let pin = "123456"
+
+    private func enable(_ bench: Bench, _ token: ScriptedToken) async throws {
+        try await bench.vault.storage.enableBiometricAccess(
+            userID: "alice", password: SecretBytes(utf8: Bench.password), using: token, prompt: ScriptedPrompt(pin))
+    }
+
+    @Test func `it is enabled, opens the account, and is disabled`() async throws {
+        try await withBench { bench in
+            let token = try ScriptedToken(pin: pin)
+            try await bench.register()
+            #expect(try await !bench.vault.storage.hasBiometricAccess(userID: "alice"))
+            try await enable(bench, token)
+            #expect(try await bench.vault.storage.hasBiometricAccess(userID: "alice"))
+            let announced = Mutex(0)
+            let before = bench.keyService.calls
+            let session = try await bench.vault.auth.loginWithBiometrics(
+                userID: "alice", using: token, prompt: ScriptedPrompt(pin)
+            ) { announced.withLock { $0 += 1 } }
+            #expect(session.isConfirmed && announced.withLock { $0 } == 1)
+            #expect(bench.keyService.calls == before + 1, "an unlock leaves a trace at the key service")
+            let stored = try await bench.vault.storage.storedRefreshTokenViaBiometrics(
+                userID: "alice", using: token, prompt: ScriptedPrompt(pin))
+            #expect(try await session.refreshToken().value == stored.value)
+            try await bench.vault.storage.disableBiometricAccess(userID: "alice")
+            #expect(try await !bench.vault.storage.hasBiometricAccess(userID: "alice"))
+            let error = await failure {
+                try await bench.vault.auth.loginWithBiometrics(
+                    userID: "alice", using: token, prompt: ScriptedPrompt(pin))
+            }
+            #expect(error?.code == .notEnrolled)
+            try await bench.login()
+        }
+    }
+
+    @Test func `without a new refresh token the provider is not asked`() async throws {
+        try await withBench { bench in
+            let token = try ScriptedToken(pin: pin)
+            try await bench.register()
+            try await enable(bench, token)
+            let session = try await bench.vault.auth.loginWithBiometrics(
+                userID: "alice", using: token, prompt: ScriptedPrompt(pin), storeNewRefreshToken: false)
+            #expect(session.isOpen)
+            #expect(await bench.refreshes == [])
+        }
+    }
+
+    @Test func `what the hardware says comes through, and costs no guess at the key service`() async throws {
+        try await withBench { bench in
+            let token = try ScriptedToken(pin: pin)
+            try await bench.register()
+            try await enable(bench, token)
+            let before = bench.keyService.calls
+            func error(_ answer: String?) async -> VaultError? {
+                await failure {
+                    try await bench.vault.auth.loginWithBiometrics(
+                        userID: "alice", using: token, prompt: ScriptedPrompt(answer))
+                }
+            }
+            let wrong = await error("000000")
+            #expect(wrong?.code == .wrongSecret && wrong?.guessesRemaining == 2)
+            #expect(await error(nil)?.code == .cancelled)
+            token.isPluggedIn = false
+            #expect(await error(pin)?.code == .hardwareMissing)
+            token.isPluggedIn = true
+            token.isReplaced = true
+            #expect(await error(pin)?.code == .hardwareReplaced)
+            token.isReplaced = false
+            token.triesLeft = 0
+            token.lockoutEndsAfter = .seconds(600)
+            let locked = await error(pin)
+            #expect(locked?.code == .hardwareLocked)
+            #expect(locked?.retryAfter == Duration.seconds(600))
+            #expect(bench.keyService.calls == before)
+            // The password does not mind.
+            try await bench.login()
+        }
+    }
+
+    @Test func `of two tokens the one that is there opens the account`() async throws {
+        try await withBench { bench in
+            let (first, second) = (try ScriptedToken(pin: pin), try ScriptedToken(pin: pin))
+            try await bench.register()
+            try await enable(bench, first)
+            try await enable(bench, second)
+            #expect(try await bench.kinds() == ["password", "pkcs11", "pkcs11"])
+            for token in [first, second] {
+                let session = try await bench.vault.auth.loginWithBiometrics(
+                    userID: "alice", using: token, prompt: ScriptedPrompt(pin))
+                #expect(session.isOpen)
+            }
+        }
+    }
+
+    @Test func `a key that is gone at the key service ends it, though the token is there`() async throws {
+        try await withBench { bench in
+            let token = try ScriptedToken(pin: pin)
+            try await bench.register()
+            try await enable(bench, token)
+            bench.keyService.deleteAllKeys()
+            let error = await failure {
+                try await bench.vault.auth.loginWithBiometrics(
+                    userID: "alice", using: token, prompt: ScriptedPrompt(pin))
+            }
+            #expect(error?.code == .keyMissing)
+        }
+    }
+}

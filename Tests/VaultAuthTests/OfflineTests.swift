@@ -1,0 +1,117 @@
+import CredentialVault
+import Testing
+import VaultAuth
+import VaultTesting
+
+/// Opening an account where there is no network.
+struct OfflineTests {
+    @Test func `without the key service the password opens the account by itself, and online it is a full session`()
+        async throws
+    {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.putNote()
+            try await bench.addOffline()
+            let cached = try await bench.vault.auth.accessToken().value
+            let vault = try await bench.anotherVault()
+            bench.keyService.isReachable = false
+            await bench.provider.setFault(.status(503))
+            let session = try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            #expect(session.isOffline && session.isOpen && !session.isConfirmed)
+            // The stored token, the claims and an app's own items are at hand.
+            #expect(try await session.accessToken().value == cached)
+            #expect(try await session.refreshToken().identity.email == "alice@example.com")
+            let sealed = try #require(try await bench.store.item(Bench.note, of: session.id))
+            #expect(try await session.openVaultKey().open(sealed, as: Bench.note, of: session.id) == [1, 2, 3])
+            // The first moment online.
+            await bench.provider.setFault(nil)
+            let calls = bench.keyService.calls
+            _ = try await session.accessToken(forceRefresh: true)
+            #expect(!session.isOffline && session.isConfirmed)
+            #expect(bench.keyService.calls == calls, "nothing is asked again")
+        }
+    }
+
+    @Test func `who did not allow it is told so`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            bench.keyService.isReachable = false
+            #expect(await failure { try await bench.login() }?.code == .keyServiceUnavailable)
+            #expect(await failure { _ = try await bench.login(with: .offline(Bench.password)) }?.code == .notEnrolled)
+        }
+    }
+
+    @Test func `a refresh token that died meanwhile says so when the network is back`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addOffline()
+            let vault = try await bench.anotherVault()
+            await bench.provider.setFault(.status(503))
+            let session = try await vault.auth.login(userID: "alice", with: .offline(Bench.password))
+            #expect(session.isOffline)
+            await bench.provider.setFault(nil)
+            try await bench.provider.revokeAllRefreshTokens()
+            let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(error?.code == .refreshTokenExpired)
+            #expect(!session.isOpen)
+        }
+    }
+
+    @Test func `after too long it takes the network again`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addOffline()
+            bench.clock.advance(by: 13 * 86_400)
+            _ = try await bench.login()  // online
+            bench.clock.advance(by: 14 * 86_400)
+            await bench.provider.setFault(.status(503))
+            #expect(try await bench.login(with: .offline(Bench.password)).isOffline)
+            bench.clock.advance(by: 1)
+            let error = await failure { _ = try await bench.login(with: .offline(Bench.password)) }
+            #expect(error?.code == .offlineTooLong)
+            await bench.provider.setFault(nil)
+            try await bench.login()
+            #expect(try await bench.login(with: .offline(Bench.password)).isOpen)
+        }
+    }
+
+    @Test func `a clock that was put back before the account was made opens nothing`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addOffline()
+            bench.clock.advance(by: -2 * 86_400)
+            #expect(
+                await failure { _ = try await bench.login(with: .offline(Bench.password)) }?.code == .offlineTooLong)
+        }
+    }
+
+    @Test func `wrong guesses have to wait longer and longer, also after a restart`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addOffline()
+            for _ in 1...3 {
+                let wrong = await failure { _ = try await bench.login(with: .offline("wrong one")) }
+                #expect(wrong?.code == .wrongSecret)
+            }
+            let auth = try await bench.anotherVault().auth
+            let method = try UnlockMethod.offline(Bench.password)
+            let error = await failure { _ = try await auth.login(userID: "alice", with: method) }
+            #expect(error?.code == .tooManyAttempts)
+            #expect(error?.retryAfter == Duration.seconds(1))
+            bench.clock.advance(by: 1)
+            #expect(try await auth.login(userID: "alice", with: method).isOpen)
+        }
+    }
+
+    @Test func `a login goes on without the provider only where that is allowed`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            await bench.provider.setFault(.status(503))
+            #expect(await failure { try await bench.login() }?.code == .identityProviderUnavailable)
+            await bench.provider.setFault(nil)
+            try await bench.addOffline()
+            await bench.provider.setFault(.status(503))
+            #expect(try await bench.login().isOffline)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import CredentialVault
+import Testing
+import VaultAuth
+import VaultTesting
+
+extension Bench {
+    static let pin = "2846"
+
+    /// Adds the PIN, and gives the account as it is then.
+    @discardableResult
+    func addPIN(_ pin: String = pin) async throws -> Account {
+        try await vault.storage.setPIN(
+            SecretBytes(utf8: pin), userID: "alice", password: SecretBytes(utf8: Self.password))
+        return try await account()
+    }
+
+    func account() async throws -> Account { try await vault.storage.account(userID: "alice") }
+
+    func vaultKey() async throws -> VaultKey {
+        try await vault.storage.accounts.open(account(), with: .password(SecretBytes(utf8: Self.password)))
+    }
+
+    func login(with method: UnlockMethod) async throws -> Session {
+        try await vault.auth.login(userID: "alice", with: method)
+    }
+
+    /// A code that opens the account.
+    func addRecoveryCode() async throws -> SharedSecret {
+        let accounts = vault.storage.accounts
+        let key = try await vaultKey()
+        let (code, slot) = try await accounts.makeRecoveryKeyslot(for: account(), vaultKey: key)
+        try await accounts.add(slot, to: account(), vaultKey: key)
+        return code
+    }
+
+    func addOffline() async throws {
+        try await vault.storage.accounts.addOffline(
+            password: SharedSecret(SecretBytes(utf8: Self.password)), to: account(), vaultKey: vaultKey())
+    }
+
+    func kinds() async throws -> [String] { try await account().keyslots.map(\.kind.rawValue).sorted() }
+}
+
+extension UnlockMethod {
+    static func pin(_ text: String) throws -> UnlockMethod { .pin(SharedSecret(try SecretBytes(utf8: text))) }
+    static func offline(_ text: String) throws -> UnlockMethod { .offline(SharedSecret(try SecretBytes(utf8: text))) }
+}
+
+/// PIN and recovery code: what a person types beside the password.
+struct UnlockTests {
+    @Test func `a PIN logs in with one call to the key service, as a password does`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addPIN()
+            let password = try UnlockMethod.password(SecretBytes(utf8: Bench.password))
+            for method in [try UnlockMethod.pin(Bench.pin), password] {
+                let before = bench.keyService.calls
+                let session = try await bench.login(with: method)
+                #expect(bench.keyService.calls == before + 1)
+                #expect(session.isOpen && session.isConfirmed && !session.isOffline)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `locking the PIN leaves the password working, and the other way round`(locksPIN: Bool) async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addPIN()
+            func method(_ isPIN: Bool, _ secret: String? = nil) throws -> UnlockMethod {
+                try isPIN ? .pin(secret ?? Bench.pin) : .password(SecretBytes(utf8: secret ?? Bench.password))
+            }
+            for left in [2, 1, 0] {
+                let error = await failure { _ = try await bench.login(with: try method(locksPIN, "not the secret")) }
+                #expect(error?.code == .wrongSecret && error?.guessesRemaining == left)
+            }
+            let locked = await failure { _ = try await bench.login(with: method(locksPIN)) }
+            #expect(locked?.code == .keyLocked)
+            #expect(locked?.description.contains("Another way in still opens the account") == true)
+            #expect(try await bench.login(with: method(!locksPIN)).isOpen)
+        }
+    }
+
+    @Test func `a new PIN takes the place of the old one`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addPIN()
+            try await bench.addPIN("7391")
+            #expect(try await bench.kinds() == ["password", "pin"])
+            #expect(await failure { _ = try await bench.login(with: .pin(Bench.pin)) }?.code == .wrongSecret)
+            #expect(try await bench.login(with: .pin("7391")).isOpen)
+        }
+    }
+
+    @Test func `a way in that the account has not got is not asked for at the key service`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let before = bench.keyService.calls
+            let code = SharedSecret(try RecoveryCode.random())
+            let token = try ScriptedToken(pin: "123456")
+            for method in [
+                try UnlockMethod.pin(Bench.pin), .recoveryCode(code), try .offline(Bench.password),
+                .hardware(token, ScriptedPrompt("123456")),
+            ] {
+                #expect(await failure { _ = try await bench.login(with: method) }?.code == .notEnrolled)
+            }
+            #expect(bench.keyService.calls == before)
+        }
+    }
+
+    @Test func `a recovery code opens the account without the password, however it is typed`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let code = try await bench.addRecoveryCode()
+            let text = code.bytes.utf8String() ?? ""
+            let typed = SharedSecret(try SecretBytes(utf8: text.lowercased().replacing("-", with: " ")))
+            let session = try await bench.login(with: .recoveryCode(typed))
+            // With what it opened, the forgotten password is replaced.
+            try await bench.vault.storage.accounts.setPassword(
+                SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: session.openVaultKey())
+            #expect(await failure { try await bench.login() }?.code == .wrongSecret)
+            #expect(try await bench.login(password: "a new one for tea").isOpen)
+        }
+    }
+
+    @Test func `a slip in a recovery code costs no guess`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let code = try await bench.addRecoveryCode()
+            var letters = Array(code.bytes.utf8String() ?? "")
+            letters[7] = letters[7] == "7" ? "8" : "7"
+            let slip = SharedSecret(try SecretBytes(utf8: String(letters)))
+            let before = bench.keyService.calls
+            #expect(await failure { _ = try await bench.login(with: .recoveryCode(slip)) }?.code == .wrongSecret)
+            #expect(bench.keyService.calls == before)
+        }
+    }
+
+    @Test func `the last way in cannot be removed`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addOffline()
+            let accounts = bench.vault.storage.accounts
+            let id = try await bench.id()
+            let password = try #require(await bench.account().passwordKeyslot)
+            let error = await failure { try await accounts.removeKeyslot(password.id, of: id) }
+            #expect(error?.code == .lastWayIn)
+            #expect(try await bench.kinds() == ["offline", "password"])
+            try await bench.addPIN()
+            try await accounts.removeKeyslot(password.id, of: id)
+            #expect(try await bench.kinds() == ["pin"], "what opens with the password goes with it")
+            #expect(try await bench.login(with: .pin(Bench.pin)).isOpen)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a new password keeps or drops the other ways in, as asked`(drops: Bool) async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addPIN()
+            try await bench.addOffline()
+            let dropped = try await bench.vault.storage.accounts.setPassword(
+                SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: bench.vaultKey(),
+                dropsOtherWays: drops)
+            #expect(dropped.map(\.kind.rawValue).sorted() == (drops ? ["offline", "pin"] : []))
+            #expect(try await bench.kinds() == (drops ? ["password"] : ["offline", "password", "pin"]))
+            #expect(try await bench.login(password: "a new one for tea").isOpen)
+            if !drops {
+                #expect(try await bench.login(with: .pin(Bench.pin)).isOpen)
+                // The old password opens nothing any more, also without the network.
+                #expect(
+                    await failure { _ = try await bench.login(with: .offline(Bench.password)) }?.code == .wrongSecret)
+                #expect(try await bench.login(with: .offline("a new one for tea")).isOpen)
+            }
+        }
+    }
+
+    @Test func `what was used is noted, and a label can be given`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let pin = try #require(try await bench.addPIN().keyslot(.pin))
+            #expect(pin.lastUsedAt == nil)
+            bench.clock.advance(by: 100)
+            _ = try await bench.login(with: .pin(Bench.pin))
+            try await bench.vault.storage.accounts.renameKeyslot(pin.id, of: bench.id(), to: "mine")
+            let after = try #require(try await bench.account().keyslot(.pin))
+            #expect(after.lastUsedAt == bench.clock.now && after.label == "mine")
+        }
+    }
+}
