@@ -10,7 +10,7 @@ struct Bench {
     let store: any SecureStore
     let clock: ManualClock
     let vault: Vault
-    private let network = Network()
+    let network = Network()
     private let configuration: VaultConfiguration
 
     static let password = "tea at half past four"

@@ -84,10 +84,14 @@ final class FailingKeyService: KeyService {
 final class Network: HTTPTransport {
     private let transport = Mutex(AsyncHTTPTransport())
 
+    /// Whether there is none: every connection is refused.
+    let isCut = Mutex(false)
+
     func dropConnections() { transport.withLock { $0 = AsyncHTTPTransport() } }
 
     func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
-        try await transport.withLock { $0 }.send(request, body: body, limits: limits)
+        guard !isCut.withLock({ $0 }) else { throw HTTPError(.notConnected, authority: request.authority ?? "") }
+        return try await transport.withLock { $0 }.send(request, body: body, limits: limits)
     }
 }
 

@@ -1,4 +1,5 @@
 import CredentialVault
+import Synchronization
 import Testing
 import VaultAuth
 import VaultTesting
@@ -45,11 +46,10 @@ struct OfflineTests {
         try await withBench { bench in
             try await bench.register()
             try await bench.addOffline()
-            let vault = try await bench.anotherVault()
-            await bench.provider.setFault(.status(503))
-            let session = try await vault.auth.login(userID: "alice", with: .offline(Bench.password))
+            bench.network.isCut.withLock { $0 = true }
+            let session = try await bench.login(with: .offline(Bench.password))
             #expect(session.isOffline)
-            await bench.provider.setFault(nil)
+            bench.network.isCut.withLock { $0 = false }
             try await bench.provider.revokeAllRefreshTokens()
             let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
             #expect(error?.code == .refreshTokenExpired)

@@ -1,0 +1,194 @@
+"""Ways into an account beside the password: PIN, recovery code, and the password without the network."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import VAULT
+
+PIN = "2846"
+CODE = re.compile(r"^((?:[0-9A-Z]{4}-){7}[0-9A-Z]{4})$", re.M)
+
+
+def add_pin(person, pin=PIN, **options):
+    new = person.password_file(pin, "new-pin")
+    return person.vault("unlock", "add", "pin", "--new-pin-file", new, password=PASSWORD, **options)
+
+
+def kinds(person):
+    return sorted(way["kind"] for way in person.vault("unlock", "list", "--json").json)
+
+
+@pytest.fixture
+def with_pin(alice):
+    assert add_pin(alice).status == 0
+    return alice
+
+
+def test_a_pin_logs_in_beside_the_password(with_pin):
+    result = with_pin.vault("login", "--pin", password=PIN)
+    assert result.status == 0 and result.out.startswith("Signed in as alice.")
+    assert with_pin.vault("login", password=PASSWORD).status == 0
+    wrong = with_pin.vault("login", "--pin", password=PASSWORD)
+    assert (wrong.status, wrong.err) == (77, "vault: Wrong PIN. 2 guesses are left.\n")
+    assert with_pin.vault("token", "--pin", password=PIN).status == 0
+
+
+@pytest.mark.parametrize("pin", ["1234", "1111", "121212", "2580", "1985", "150885", "123", "alice"])
+def test_a_pin_that_anybody_would_try_is_refused(alice, pin):
+    result = add_pin(alice, pin)
+    assert result.status == 77 and "Choose another one" in result.err
+    assert kinds(alice) == ["password"]
+
+
+def test_locking_the_pin_leaves_the_password_working(with_pin):
+    for left in ["2 guesses are left", "1 guess is left", "another way in still opens the account"]:
+        result = with_pin.vault("login", "--pin", password="9999")
+        assert result.status == 77 and left in result.err
+    assert with_pin.vault("login", "--pin", password=PIN).status == 80
+    assert with_pin.vault("login", password=PASSWORD).status == 0
+    # And the password gets a new one, with a key of its own.
+    assert add_pin(with_pin).status == 0
+    assert with_pin.vault("login", "--pin", password=PIN).status == 0
+
+
+def test_at_a_terminal_the_pin_comes_before_the_password(with_pin):
+    terminal = with_pin.terminal("login")
+    terminal.expect("PIN of alice: ")
+    assert not terminal.echoes
+    terminal.type(PIN)
+    assert terminal.end() == 0
+    assert PIN not in terminal.shown
+
+
+def test_the_list_tells_what_there_is(with_pin):
+    header, *rows = with_pin.vault("unlock").out.splitlines()
+    assert header.split() == ["KIND", "LABEL", "ADDED", "LAST", "USED", "STATE"]
+    assert [row.split()[0] for row in rows] == ["password", "pin"]
+    assert with_pin.vault("login", "--pin", password=PIN).status == 0
+    assert with_pin.vault("unlock", "rename", "pin", "the short one").status == 0
+    ways = {way["kind"]: way for way in with_pin.vault("unlock", "list", "--json").json}
+    assert ways["pin"]["label"] == "the short one" and ways["pin"]["last_used_at"]
+    assert with_pin.vault("unlock", "remove", "the short one").status == 0
+    assert kinds(with_pin) == ["password"]
+    assert with_pin.vault("unlock", "remove", "pin").status == 78
+
+
+def test_the_last_way_in_stays(alice):
+    result = alice.vault("unlock", "remove", "password")
+    assert result.status == 78 and "last way into alice" in result.err
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_a_recovery_code_works_once_and_replaces_a_forgotten_password(person):
+    result = person.register("--recovery-code")
+    assert result.status == 0
+    code = CODE.search(result.out)[1]
+    assert person.vault("token", "--recovery-code", password=code).status == 78
+    used = person.vault("login", "--recovery-code", "--json", password=code.lower())
+    assert used.status == 0
+    new_code = used.json["recovery_code"]
+    assert CODE.match(new_code) and new_code != code
+    assert person.vault("login", "--recovery-code", password=code).status == 77
+    assert person.vault("login", "--recovery-code", password=new_code).status == 0
+
+
+def test_a_slip_in_a_recovery_code_costs_no_guess(person):
+    code = CODE.search(person.register("--recovery-code").out)[1]
+    slip = ("A" if code[0] != "A" else "B") + code[1:]
+    for _ in range(4):
+        assert person.vault("login", "--recovery-code", password=slip).status == 77
+    assert person.vault("login", "--recovery-code", password=code).status == 0
+
+
+def test_a_pin_replaces_a_forgotten_password(with_pin):
+    new = with_pin.password_file(OTHER_PASSWORD, "new")
+    result = with_pin.vault("passwd", "--pin", "--new-password-file", new, password=PIN)
+    assert result.status == 0
+    assert "These still open the account: pin." in result.out
+    assert with_pin.vault("login", password=OTHER_PASSWORD).status == 0
+    dropped = with_pin.vault("passwd", "--drop-other-ways", "--new-password-file",
+                             with_pin.password_file(PASSWORD, "old"), password=OTHER_PASSWORD)
+    assert dropped.status == 0 and "Removed: pin." in dropped.out
+    assert kinds(with_pin) == ["password"]
+
+
+@pytest.mark.parametrize("point, is_there", [("keyslot-made", False), ("keyslot-stored", True)])
+def test_a_crash_while_a_pin_is_added(alice, point, is_there):
+    died = add_pin(alice, env={"CREDENTIAL_VAULT_FAULT": point})
+    assert died.status == -signal.SIGKILL
+    assert kinds(alice) == (["password", "pin"] if is_there else ["password"])
+    assert (alice.vault("login", "--pin", password=PIN).status == 0) == is_there
+    assert alice.vault("login", password=PASSWORD).status == 0
+    assert add_pin(alice).status == 0
+    assert alice.vault("login", "--pin", password=PIN).status == 0
+
+
+# Without the network
+
+
+def cut_off(person, *arguments, password=PASSWORD):
+    """Runs `vault` where there is no network at all, not even the loopback one."""
+    namespace = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-r", "-n"]
+    command = [*namespace, "--", *person.command(VAULT, *arguments, "--password-file", "-")]
+    done = subprocess.run(
+        command, input=password + "\n", env=person.environment(), capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def offline(person):
+    return person.registered("--allow-offline")
+
+
+def test_without_the_network_the_password_opens_the_account(offline):
+    status, out, err = cut_off(offline, "login")
+    assert status == 0, err
+    assert out.startswith("Opened alice without the network. The access token is valid until ")
+    status, out, err = cut_off(offline, "token")
+    assert status == 0 and re.fullmatch(r"\S+\n", out)
+    status, out, err = cut_off(offline, "login", "--offline", "--json")
+    assert status == 0 and '"offline" : true' in out
+    # With the network back it is a login like any other.
+    result = offline.vault("login", "--offline", "--json", password=PASSWORD)
+    assert result.status == 0 and result.json["offline"] is False
+
+
+def test_without_the_network_a_wrong_password_is_slowed_down(offline):
+    # A guess takes a while by itself, so the first waits may be over before the next guess.
+    for _ in range(10):
+        status, _, err = cut_off(offline, "login", password="not the one")
+        if status == 75:
+            break
+        assert status == 77, err
+    assert status == 75 and "Too many wrong guesses. Try again in" in err
+
+
+def test_who_did_not_allow_it_needs_the_network(alice):
+    status, _, err = cut_off(alice, "login")
+    assert status == 69 and "key service" in err
+    assert cut_off(alice, "login", "--offline")[0] == 78
+
+
+def test_it_is_added_only_when_it_is_wanted(alice):
+    result = alice.vault("unlock", "add", "offline", password=PASSWORD)
+    assert result.status == 78 and "--yes" in result.err
+    assert kinds(alice) == ["password"]
+    terminal = alice.terminal("unlock", "add", "offline")
+    terminal.expect("Add it? [y/N] ")
+    terminal.type("n")
+    assert terminal.end() == 82
+    assert "try passwords of alice for as long as they like" in terminal.shown
+    assert alice.vault("unlock", "add", "offline", "--yes", password=PASSWORD).status == 0
+    assert kinds(alice) == ["offline", "password"]
+    assert cut_off(alice, "login")[0] == 0
+
+
+def test_a_new_password_is_the_one_without_the_network_too(offline):
+    new = offline.password_file(OTHER_PASSWORD, "new")
+    assert offline.vault("passwd", "--new-password-file", new, password=PASSWORD).status == 0
+    assert cut_off(offline, "login", "--offline")[0] == 77
+    assert cut_off(offline, "login", "--offline", password=OTHER_PASSWORD)[0] == 0
