@@ -29,9 +29,13 @@ let package = Package(
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
         .library(name: "VaultBiometric", targets: ["VaultBiometric"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
+        .library(name: "VaultTPM2", targets: ["VaultTPM2"]),
         .executable(name: "vault", targets: ["vault"]),
         .executable(name: "vault-key-service", targets: ["vault-key-service"]),
         .executable(name: "vault-dev", targets: ["vault-dev"]),
+    ],
+    traits: [
+        .trait(name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss.")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -55,6 +59,8 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         // A call of SQLite's that Swift does not see; GRDB links it.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // Found only by a build that asks for the trait.
+        .systemLibrary(name: "CTPM2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
 
         // The libraries, lowest first. A target imports only what stands above it here.
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", crypto]),
@@ -63,6 +69,12 @@ let package = Package(
         .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
         .target(name: "VaultBiometric", dependencies: ["VaultCrypto"]),
+        .target(
+            name: "VaultTPM2",
+            dependencies: [
+                "VaultBiometric", "VaultCrypto", crypto,
+                .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
+            ]),
         .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
@@ -100,6 +112,10 @@ let package = Package(
             dependencies: [
                 "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
             ]),
+        // What Tests/Benchmarks/tpm2.py measures.
+        .executableTarget(
+            name: "vault-tpm2-benchmark", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"],
+            path: "Tests/Benchmarks/vault-tpm2-benchmark"),
 
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
@@ -128,6 +144,7 @@ let package = Package(
                 "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
                 httpTypes,
             ]),
+        .testTarget(name: "VaultTPM2Tests", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"]),
     ],
     swiftLanguageModes: [.v6]
 )
