@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "KeyService", targets: ["KeyService"]),
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
         .library(name: "VaultBiometric", targets: ["VaultBiometric"]),
+        .library(name: "VaultLogind", targets: ["VaultLogind"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
         .library(name: "VaultTPM2", targets: ["VaultTPM2"]),
         .executable(name: "vault", targets: ["vault"]),
@@ -35,7 +36,8 @@ let package = Package(
         .executable(name: "vault-dev", targets: ["vault-dev"]),
     ],
     traits: [
-        .trait(name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss.")
+        .trait(name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss."),
+        .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd.")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -55,12 +57,15 @@ let package = Package(
         // The C libraries. Both are linked dynamically: statically together they clash.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        // For the command alone.
+        .systemLibrary(name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         // System calls that Swift does not see.
         .systemLibrary(name: "CLinux"),
         // A call of SQLite's that Swift does not see; GRDB links it.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // Found only by a build that asks for the trait.
         .systemLibrary(name: "CTPM2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // The libraries, lowest first. A target imports only what stands above it here.
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", crypto]),
@@ -78,7 +83,10 @@ let package = Package(
         .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "KeyService", grdb]),
         .target(
             name: "VaultAuth",
-            dependencies: ["OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),
+            dependencies: ["CLinux", "OpenIDConnect", "VaultStorage", "KeyService", "VaultCrypto", "VaultHTTP"]),
+        .target(
+            name: "VaultLogind",
+            dependencies: ["VaultAuth", .target(name: "CSystemd", condition: .when(traits: ["Logind"]))]),
         .target(
             name: "CredentialVault",
             dependencies: ["VaultAuth", "VaultStorage", "OpenIDConnect", "KeyService", "VaultCrypto", "VaultHTTP"]),
@@ -99,7 +107,7 @@ let package = Package(
         // The programs.
         .target(
             name: "VaultCommands",
-            dependencies: ["CLinux", "CredentialVault", argumentParser, configuration, systemPackage]),
+            dependencies: ["CLinux", "CQRCode", "CredentialVault", argumentParser, configuration, systemPackage]),
         .executableTarget(name: "vault", dependencies: ["VaultCommands"]),
         .executableTarget(
             name: "vault-key-service",
@@ -112,16 +120,22 @@ let package = Package(
             dependencies: [
                 "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
             ]),
+
         // What Tests/Benchmarks/tpm2.py measures.
         .executableTarget(
             name: "vault-tpm2-benchmark", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"],
             path: "Tests/Benchmarks/vault-tpm2-benchmark"),
 
+        // What Tests/Benchmarks/run.sh measures from inside.
+        .executableTarget(
+            name: "vault-benchmarks", dependencies: ["CredentialVault", "VaultTesting"],
+            path: "Tests/Benchmarks/vault-benchmarks"),
+
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
         .testTarget(
             name: "OpenIDConnectTests",
-            dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioPosix]),
+            dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioHTTP1, nioPosix]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
@@ -145,6 +159,9 @@ let package = Package(
                 httpTypes,
             ]),
         .testTarget(name: "VaultTPM2Tests", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"]),
+        .testTarget(
+            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultTesting"],
+            exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,7 +1,9 @@
 /* System calls that Swift does not see: variadic ones, and those behind _GNU_SOURCE. */
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -25,4 +27,13 @@ static inline rlim_t linux_locked_memory_limit(void) {
     struct rlimit limit = {0, 0};
     getrlimit(RLIMIT_MEMLOCK, &limit);
     return limit.rlim_cur;
+}
+
+/* The user behind the other end of a local socket; 0, or -1 with errno. */
+static inline int linux_peer_user(int descriptor, uid_t *user) {
+    struct { pid_t process; uid_t user; gid_t group; } peer = {0, 0, 0};
+    socklen_t length = sizeof peer;
+    int status = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+    *user = peer.user;
+    return status;
 }

@@ -18,7 +18,7 @@ public struct Storage: Sendable {
 
     /// The accounts here (of the configured issuer, when one is), oldest first.
     public func all() async throws -> [Account] {
-        try await converting { try await accounts.store.accounts().filter { issuer == nil || $0.id.issuer == issuer } }
+        try await converting { try await accounts.store.accounts().filter { $0.belongs(to: issuer) } }
     }
 
     /// The one account that `userID` means: a subject, alias, e-mail address or preferred user name.

@@ -31,10 +31,12 @@ public struct Vault: Sendable {
     ///   - keyService: nil for HTTP to the key service that each account was registered with.
     ///   - transport: nil for async-http-client.
     ///   - clock: tells the time.
+    ///   - customIssuer: gives the issuer of accounts that sign in in a way of the app's own; nil for the built-in one.
     /// - Throws: `VaultError`: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid`.
     public init(
         _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
-        transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock()
+        transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
+        customIssuer: @escaping @Sendable (IssuerKey) -> (any TokenIssuer)? = { _ in nil }
     ) async throws {
         let transport = transport ?? AsyncHTTPTransport()
         let opened: any SecureStore
@@ -47,12 +49,13 @@ public struct Vault: Sendable {
             store: opened, clock: clock, argon2: configuration.argon2,
             keyServiceURL: configuration.keyServiceURL ?? "",
             keyService: { try keyService ?? HTTPKeyService(baseURL: $0, transport: transport) })
-        let settings = configuration.issuer.map {
-            Auth.Settings(
-                issuer: $0, clientID: configuration.clientID ?? "", scopes: configuration.scopes,
-                redirectURI: configuration.redirectURI)
-        }
-        auth = Auth(settings: settings, accounts: accounts, transport: transport)
+        var settings = Auth.Settings(
+            issuer: configuration.issuer ?? "", clientID: configuration.clientID, scopes: configuration.scopes,
+            redirectURI: configuration.redirectURI, clientName: configuration.clientName)
+        settings.registersAnew = configuration.registersClientAnew
+        settings.usesDPoP = configuration.usesDPoP
+        settings.backend = configuration.backend
+        auth = Auth(settings: settings, accounts: accounts, transport: transport, customIssuer: customIssuer)
         storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
     }
 

@@ -1,18 +1,28 @@
+public import VaultAuth
 public import VaultCrypto
 
 /// What a ``Vault`` needs to know.
 public struct VaultConfiguration: Sendable {
-    /// The identity provider's issuer URL, exactly as the provider writes it. Needed to register; where it is set,
-    /// only this issuer's accounts are found.
+    /// The identity provider's issuer URL, exactly as the provider writes it; for a backend or server its base URL.
+    /// Needed to register; where it is set, only this issuer's accounts are found.
     public var issuer: String?
-    /// The id of the app at the provider: a public client with PKCE. Needed to register.
+    /// The id of the app at the provider: a public client with PKCE. Without one, registering an account also registers a
+    /// client (RFC 7591), or uses the one that was registered before.
     public var clientID: String?
+    /// What a client that is registered calls itself in front of the person.
+    public var clientName = "Credential Vault"
+    /// Whether to register a new client although one was registered before.
+    public var registersClientAnew = false
     /// The base URL of the key service for new accounts. An account keeps to the one it was registered with.
     public var keyServiceURL: String?
     /// The scopes to ask for.
     public var scopes: [String]
     /// Where the provider sends the browser back to; nil for a free port on 127.0.0.1.
     public var redirectURI: String?
+    /// Whether tokens are bound to a key where the provider announces that (DPoP, RFC 9449).
+    public var usesDPoP = true
+    /// What the paths and fields are called at a backend that is no OpenID provider.
+    public var backend = BackendLayout()
     /// The folder of the store; nil for `$XDG_DATA_HOME/credential-vault` (`~/.local/share/credential-vault`).
     public var folder: String?
     /// The cost of a new password's Argon2id.

@@ -19,6 +19,8 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
     package let verifier: String
     /// What the tokens will be bound to.
     package let dpopKey: DPoPKey?
+    /// The provider as it was when the sign-in started: it ends at the same one.
+    let metadata: ProviderMetadata
     /// What the provider is asked, which is the same in the address and when it is handed in beforehand.
     let parameters: ProviderConnection.Form
     private let isAnswered = Flag()
@@ -32,6 +34,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
         dpopKey: DPoPKey? = nil, state: String = RandomText.make(), nonce: String = RandomText.make(),
         verifier: String = RandomText.make()
     ) {
+        self.metadata = metadata
         self.redirectURI = redirectURI
         self.scopes = scopes
         self.state = state
@@ -51,9 +54,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
     }
 
     /// The same request after it was handed in: the address only points to it (RFC 9126 section 4).
-    func pushed(
-        as requestURI: String, clientID: String, metadata: ProviderMetadata, expiresAt: Date?
-    ) -> AuthorizationRequest {
+    func pushed(as requestURI: String, clientID: String, expiresAt: Date?) -> AuthorizationRequest {
         var request = self
         request.url = EndpointURL.adding(
             [("client_id", clientID), ("request_uri", requestURI)], to: metadata.authorizationEndpoint)
@@ -71,7 +72,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
     }
 
     /// The S256 code challenge (RFC 7636 section 4.2).
-    static func challenge(for verifier: String) -> String {
+    package static func challenge(for verifier: String) -> String {
         Base64URL.encode(SHA256.hash(data: Data(verifier.utf8)))
     }
 

@@ -4,9 +4,7 @@ enum AuthorizationResponse {
     ///
     /// - Parameter callback: the redirect URL, or its path and query.
     /// - Throws: ``OpenIDConnectError``: `callbackInvalid`, `stateMismatch`, `denied`, `refused` or `unavailable`.
-    static func code(in callback: String, for request: AuthorizationRequest, metadata: ProviderMetadata) throws
-        -> String
-    {
+    static func code(in callback: String, for request: AuthorizationRequest) throws -> String {
         guard callback.utf8.count <= 16 * 1024, let question = callback.firstIndex(of: "?"),
             let parameters = FormParameters.decode(
                 callback[callback.index(after: question)...].prefix { $0 != "#" })
@@ -24,10 +22,11 @@ enum AuthorizationResponse {
             throw OpenIDConnectError(.stateMismatch, "its state is not that of this sign-in")
         }
         if let issuer {
-            guard issuer == metadata.issuer else {
+            guard issuer == request.metadata.issuer else {
                 throw OpenIDConnectError(.callbackInvalid, "it comes from another issuer")
             }
-        } else if metadata.authorizationResponseIssParameterSupported {
+        } else if request.metadata.authorizationResponseIssParameterSupported, error == nil {
+            // A refusal has nothing in it that could go to the wrong place, and some providers leave the issuer out there.
             throw OpenIDConnectError(.callbackInvalid, "its issuer is missing")
         }
         if let error {

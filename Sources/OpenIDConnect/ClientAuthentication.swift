@@ -10,6 +10,9 @@ struct ClientAuthentication: Sendable, CustomStringConvertible, CustomDebugStrin
     /// The method that the client was registered with; nil when it is not known.
     let method: String?
 
+    /// Whether it takes the provider's announcement to know where the secret goes.
+    var asksForMethod: Bool { secret?.isEmpty == false && method == nil }
+
     /// The form with what names the client, and the header fields that go with it.
     func applied(
         to form: ProviderConnection.Form, metadata: ProviderMetadata
@@ -23,6 +26,14 @@ struct ClientAuthentication: Sendable, CustomStringConvertible, CustomDebugStrin
             return (form, [.authorization: "Basic " + Data(pair.utf8).base64EncodedString()])
         }
         return (form + [("client_id", clientID), ("client_secret", secret)], [:])
+    }
+
+    /// A form that was sent, with the secret in every shape in which an answer may repeat it.
+    func revealing(_ form: ProviderConnection.Form, _ fields: HTTPFields) -> ProviderConnection.Form {
+        let credentials = fields[.authorization]?.split(separator: " ").last.map(String.init)
+        return form
+            + [secret, secret.map(FormParameters.escape), credentials].compactMap(\.self)
+            .map { ("client_secret", $0) }
     }
 
     /// What counts is the registration, then what the provider announces, then the standard's default.

@@ -9,12 +9,13 @@ package final class DPoPNonces: Sendable {
 
     package init() {}
 
-    subscript(_ url: String) -> String? {
+    /// The nonce for a request to this URL; nil for none.
+    package subscript(_ url: String) -> String? {
         known.withLock { $0[EndpointURL.origin(of: url)] }
     }
 
     /// Remembers the nonce of an answer; false when it has none.
-    func learn(from answer: HTTPAnswer, of url: String) -> Bool {
+    package func learn(from answer: HTTPAnswer, of url: String) -> Bool {
         // Without quotation mark and backslash (RFC 9449 section 8.1).
         guard let nonce = answer.headerFields[.dpopNonce], (1...1024).contains(nonce.utf8.count),
             nonce.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C })
@@ -61,7 +62,7 @@ package struct DPoPExchange: Sendable {
 
     /// Whether a server refuses only for want of its nonce: as an authorization server (RFC 9449 section 8), or as a
     /// resource server (section 9).
-    static func asksForNonce(_ answer: HTTPAnswer) -> Bool {
+    package static func asksForNonce(_ answer: HTTPAnswer) -> Bool {
         switch answer.status.code {
         case 400: JSONValue(objectIn: answer.body)?["error"]?.string == "use_dpop_nonce"
         case 401:

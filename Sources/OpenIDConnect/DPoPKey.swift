@@ -53,7 +53,8 @@ public final class DPoPKey: Sendable, CustomStringConvertible, CustomDebugString
         }
         var claims: [String: JSONValue] = [
             "jti": .string(RandomText.make()), "htm": .string(method), "htu": .string(target),
-            "iat": .number(now.timeIntervalSince1970.rounded(.down)),
+            // A second ago: some servers take nothing from the future, and their clocks are never quite this one.
+            "iat": .number(now.timeIntervalSince1970.rounded(.down) - 1),
         ]
         if let accessToken { claims["ath"] = .string(Self.hash(of: accessToken)) }
         if let nonce { claims["nonce"] = .string(nonce) }

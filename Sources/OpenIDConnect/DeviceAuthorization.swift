@@ -16,13 +16,15 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
     /// How long to wait between two polls.
     public let interval: Duration
     let deviceCode: String
+    /// The provider as it was when the sign-in started: it ends at the same one.
+    let metadata: ProviderMetadata
     /// What the tokens will be bound to.
     let dpopKey: DPoPKey?
 
     static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
     /// Reads the answer of the device authorization endpoint.
-    init(answer: JSONValue, dpopKey: DPoPKey?) throws {
+    init(answer: JSONValue, metadata: ProviderMetadata, dpopKey: DPoPKey?) throws {
         func invalid(_ reason: String) -> OpenIDConnectError {
             OpenIDConnectError(.invalidAnswer, "the device authorization \(reason)")
         }
@@ -40,6 +42,7 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
         else { throw invalid("has no https address for the person") }
         self.deviceCode = deviceCode
         self.userCode = userCode
+        self.metadata = metadata
         self.dpopKey = dpopKey
         verificationURI = address
         verificationURIComplete = answer["verification_uri_complete"]?.string.flatMap {

@@ -9,10 +9,21 @@ final class Discovery: Sendable {
         let fetchedAt: Date
         /// Until when it is given out without asking again.
         var freshUntil: Date
-        /// With what only the RFC 8414 document says; nil when nobody asked for that yet.
-        var complete: ProviderMetadata?
+        /// With what only the RFC 8414 document says, and until when that counts; nil when nobody asked for that yet.
+        var complete: (metadata: ProviderMetadata, until: Date)?
+        /// The last RFC 8414 document that was right, and when it came: it serves on while a new one cannot be had.
+        var other: (document: JSONValue, fetchedAt: Date)?
 
-        func isFresh(at now: Date) -> Bool { fetchedAt <= now && now < freshUntil }
+        func isFresh(at now: Date) -> Bool { Self.isReached(freshUntil, at: now) }
+
+        func complete(at now: Date) -> ProviderMetadata? {
+            complete.flatMap { Self.isReached($0.until, at: now) ? $0.metadata : nil }
+        }
+
+        /// Whether a time is still to come. One that is too far away is of a clock that was put back since.
+        private static func isReached(_ time: Date, at now: Date) -> Bool {
+            (0...DocumentLifetime.longest).contains(time.timeIntervalSince(now)) && time != now
+        }
     }
 
     /// After a failure to renew, the old document serves for so long before the next try, in seconds.
@@ -43,8 +54,11 @@ final class Discovery: Sendable {
             // Somebody may have finished between the look above and this run.
             if let known = fresh() { return known.metadata }
             do {
-                let known = try await fetch()
-                cached.withLock { $0 = known }
+                var known = try await fetch()
+                cached.withLock { cached in
+                    known.other = cached?.other
+                    cached = known
+                }
                 return known.metadata
             } catch {
                 guard let old = keepOld() else { throw error }
@@ -55,26 +69,44 @@ final class Discovery: Sendable {
 
     /// The same with the members that only the RFC 8414 document has.
     ///
-    /// That document is optional: whatever is wrong with it, it is left out.
+    /// That document is optional: whatever is wrong with it, it is left out. Only one that was there before is not given
+    /// up for a failure, as sign-ins would silently lose what protects them: like the other it serves on, up to a day.
     func completeMetadata() async throws -> ProviderMetadata {
         let metadata = try await metadata()
-        if let complete = cached.withLock({ $0?.complete }) { return complete }
+        if let complete = cached.withLock({ $0?.complete(at: clock.now) }) { return complete }
         return try await sharing(completion) { [self] in
             guard let known = cached.withLock({ $0 }) else { return metadata }
-            if let complete = known.complete { return complete }
-            let complete: ProviderMetadata
+            if let complete = known.complete(at: clock.now) { return complete }
+            var complete: ProviderMetadata?
+            var other: (document: JSONValue, fetchedAt: Date)?
+            var lifetime = DocumentLifetime.longest  // As long as the document that it completes.
+            var isGone = false
             do {
-                let other = try await connection.getDocument(
+                let document = try await connection.getDocument(
                     Self.authorizationServerURL(of: issuer), named: "the provider's metadata", within: Self.patience
                 ).json
-                complete = merged(known, with: other)
+                complete = merged(known, with: document)
+                if complete != nil { other = (document, clock.now) }
             } catch let error as OpenIDConnectError where error.code == .invalidAnswer {
-                complete = known.metadata  // There is none.
+                isGone = error.status == 404 || error.status == 410
             } catch {
-                return known.metadata  // Next time, perhaps.
+                lifetime = Self.retryInterval
             }
-            cached.withLock { if $0?.fetchedAt == known.fetchedAt { $0?.complete = complete } }
-            return complete
+            if complete == nil, !isGone, let last = known.other,
+                clock.now.timeIntervalSince(last.fetchedAt) < DocumentLifetime.longest
+            {
+                complete = merged(known, with: last.document)
+                other = last
+                lifetime = Self.retryInterval
+            }
+            let result = complete ?? known.metadata
+            let until = clock.now.addingTimeInterval(lifetime)
+            cached.withLock { cached in
+                guard cached?.fetchedAt == known.fetchedAt else { return }
+                cached?.complete = (result, until)
+                cached?.other = other
+            }
+            return result
         }
     }
 
@@ -107,15 +139,17 @@ final class Discovery: Sendable {
         let now = clock.now
         return Known(
             document: answer.json, metadata: metadata, fetchedAt: now,
-            freshUntil: now.addingTimeInterval(answer.lifetime), complete: isComplete ? metadata : nil)
+            freshUntil: now.addingTimeInterval(answer.lifetime),
+            complete: isComplete ? (metadata, now.addingTimeInterval(DocumentLifetime.longest)) : nil)
     }
 
-    private func merged(_ known: Known, with other: JSONValue) -> ProviderMetadata {
+    /// nil when the other document cannot be right.
+    private func merged(_ known: Known, with other: JSONValue) -> ProviderMetadata? {
         guard other["issuer"]?.string == issuer, case .object(var members) = other,
             case .object(let own) = known.document
-        else { return known.metadata }
+        else { return nil }
         members.merge(own.filter { $0.value != .null }) { $1 }
-        return (try? ProviderMetadata(document: .object(members), issuer: issuer)) ?? known.metadata
+        return try? ProviderMetadata(document: .object(members), issuer: issuer)
     }
 
     /// The well-known path stands before the issuer's own (RFC 8414 section 3.1).

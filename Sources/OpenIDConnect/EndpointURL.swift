@@ -23,10 +23,15 @@ package enum EndpointURL {
         )
     }
 
-    /// What of an allowed URL says who answers there: scheme and authority, in lower case.
+    /// What of an allowed URL says who answers there (RFC 6454): scheme, host and port, in lower case and the port only
+    /// where it is not the usual one.
     package static func origin(of url: String) -> String {
         let parts = split(url)
-        return "\(parts.scheme)://\(parts.authority.lowercased())"
+        var authority = parts.authority.lowercased()
+        let usualPort = parts.scheme == "https" ? ":443" : ":80"
+        if authority.hasSuffix(usualPort) { authority.removeLast(usualPort.count) }
+        if authority.hasSuffix(":") { authority.removeLast() }
+        return "\(parts.scheme)://\(authority)"
     }
 
     /// Adds parameters to a URL that may have a query of its own, which must be kept (RFC 6749 section 3.1).

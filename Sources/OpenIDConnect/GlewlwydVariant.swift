@@ -5,10 +5,14 @@
 ///   token and the client ID, from any client that is allowed this grant; it answers 200 with an empty body. No more
 ///   than the refresh token itself is needed, and it goes where it goes at every refresh.
 /// - Its metadata lists grants among the response types, and neither `refresh_token` nor `delete_token` among the grants.
-/// - Its registration endpoint calls the device code's grant `device_authorization`, and refuses the standard name.
+/// - Its registration endpoint calls the device code's grant `device_authorization`, and refuses the standard name. It
+///   takes a client for a confidential one, whatever its `token_endpoint_auth_method`, unless its own member says no.
 extension ProviderMetadata {
     /// Whether the provider is a Glewlwyd: nobody else has the response type `refresh_token`.
     var isGlewlwyd: Bool { responseTypesSupported?.contains("refresh_token") == true }
+
+    /// Members of its own that a registration needs.
+    var registrationMembers: [String: JSONValue] { isGlewlwyd ? ["client_confidential": .bool(false)] : [:] }
 
     /// The grant types that a client asks for when it registers.
     var grantTypesToRegister: [String] {

@@ -57,8 +57,12 @@ actor KeySource {
 
     private func load() async throws -> Cached {
         isLoading = true
-        return try await flight.run { [self] in
-            do { return await loaded(try await fetch()) } catch { throw await failed(error) }
+        do {
+            return try await flight.run { [self] in
+                do { return await loaded(try await fetch()) } catch { throw await failed(error) }
+            }
+        } catch let error as CancellationError {
+            throw OpenIDConnectError(.cancelled, "", underlying: error)
         }
     }
 

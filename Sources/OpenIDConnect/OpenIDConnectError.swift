@@ -64,7 +64,7 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The same error with another ``mayHaveBeenProcessed``.
-    func processed(_ mayHaveBeenProcessed: Bool) -> Self {
+    package func processed(_ mayHaveBeenProcessed: Bool) -> Self {
         var error = self
         error.mayHaveBeenProcessed = mayHaveBeenProcessed
         return error

@@ -23,12 +23,12 @@ extension OpenIDProvider {
         }
         guard (200..<300).contains(answer.status.code) else {
             if let outage = ProviderConnection.outage(answer.status.code) { throw outage.processed(false) }
-            throw ProviderConnection.refusal(answer)
+            throw ProviderConnection.refusal(answer, sent: client.revealing(form, fields))
         }
         guard let json = JSONValue(objectIn: answer.body) else {
             throw OpenIDConnectError(.invalidAnswer, "the device authorization is not JSON", status: answer.status.code)
         }
-        return try DeviceAuthorization(answer: json, dpopKey: newDPoPKey(metadata))
+        return try DeviceAuthorization(answer: json, metadata: metadata, dpopKey: newDPoPKey(metadata))
     }
 
     /// Waits until the person has signed in on the other device, and gets the tokens (RFC 8628 section 3.4).
@@ -44,13 +44,12 @@ extension OpenIDProvider {
     public func redeem(
         _ device: DeviceAuthorization, clock: any Clock<Duration> = ContinuousClock()
     ) async throws -> TokenSet {
-        let metadata = try await completeMetadata()
-        let answer = try await poll(device, metadata: metadata, clock: clock)
+        let answer = try await poll(device, clock: clock)
         return try await completed(answer, dpopKey: device.dpopKey, expecting: .signInWithoutNonce)
     }
 
     private func poll<C: Clock>(
-        _ device: DeviceAuthorization, metadata: ProviderMetadata, clock: C
+        _ device: DeviceAuthorization, clock: C
     ) async throws -> TokenEndpoint.Answer where C.Duration == Duration {
         let deadline = clock.now.advanced(by: device.expiresIn)
         var pace = PollingPace(interval: device.interval)
@@ -75,7 +74,7 @@ extension OpenIDProvider {
             }
             do {
                 return try await endpoint.redeem(
-                    .deviceCode(device.deviceCode), metadata: metadata, dpopKey: device.dpopKey)
+                    .deviceCode(device.deviceCode), metadata: device.metadata, dpopKey: device.dpopKey)
             } catch let error as OpenIDConnectError {
                 switch (error.code, error.providerError) {
                 case (_, "authorization_pending"):
@@ -84,7 +83,7 @@ extension OpenIDProvider {
                 case (_, "slow_down"):
                     pace.slowsDown()
                     lost = nil
-                case (.unavailable, _):
+                case (.unavailable, _), (.timedOut, _), (.interrupted, _):
                     pace.backsOff()
                     if error.mayHaveBeenProcessed { lost = error }
                 case (.invalidGrant, _): throw expired(error)

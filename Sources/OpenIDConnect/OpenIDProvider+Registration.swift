@@ -39,11 +39,13 @@ extension OpenIDProvider {
 
     private static func request(_ client: ClientMetadata, metadata: ProviderMetadata) -> JSONValue {
         func list(_ texts: [String]) -> JSONValue { .array(texts.map(JSONValue.string)) }
-        var members: [String: JSONValue] = [
-            "client_name": .string(client.name), "redirect_uris": list(client.redirectURIs),
-            "application_type": .string("native"), "response_types": list(["code"]),
-            "token_endpoint_auth_method": .string("none"), "grant_types": list(metadata.grantTypesToRegister),
-        ]
+        var members = metadata.registrationMembers
+        members["client_name"] = .string(client.name)
+        members["redirect_uris"] = list(client.redirectURIs)
+        members["application_type"] = .string("native")
+        members["response_types"] = list(["code"])
+        members["grant_types"] = list(metadata.grantTypesToRegister)
+        members["token_endpoint_auth_method"] = .string("none")
         if !client.postLogoutRedirectURIs.isEmpty {
             members["post_logout_redirect_uris"] = list(client.postLogoutRedirectURIs)
         }

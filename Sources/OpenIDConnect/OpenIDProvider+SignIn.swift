@@ -30,7 +30,7 @@ extension OpenIDProvider {
             metadata: metadata, clientID: clientID, redirectURI: redirectURI, scopes: scopes, prompt: prompt,
             dpopKey: newDPoPKey(metadata))
         guard mayPush || metadata.requirePushedAuthorizationRequests else { return request }
-        return try await pushed(request, metadata: metadata)
+        return try await pushed(request)
     }
 
     /// Ends a sign-in: checks the redirect, exchanges the code, verifies the ID token.
@@ -40,14 +40,13 @@ extension OpenIDProvider {
     /// - Throws: ``OpenIDConnectError`` with any code. A code can be used once only: after an error start over. A second
     ///   redirect for the same request is `callbackInvalid` and reaches nobody.
     public func redeem(_ request: AuthorizationRequest, callback: String) async throws -> TokenSet {
-        let metadata = try await completeMetadata()
-        let code = try AuthorizationResponse.code(in: callback, for: request, metadata: metadata)
+        let code = try AuthorizationResponse.code(in: callback, for: request)
         guard request.answer() else {
             throw OpenIDConnectError(.callbackInvalid, "it came a second time")
         }
         let answer = try await endpoint.redeem(
             .authorizationCode(code, redirectURI: request.redirectURI, verifier: request.verifier),
-            metadata: metadata, dpopKey: request.dpopKey)
+            metadata: request.metadata, dpopKey: request.dpopKey)
         return try await completed(answer, dpopKey: request.dpopKey, expecting: .signIn(nonce: request.nonce))
     }
 

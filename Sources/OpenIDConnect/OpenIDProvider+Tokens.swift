@@ -22,7 +22,8 @@ extension OpenIDProvider {
         _ refreshToken: String, subject: String, dpopKey: DPoPKey? = nil,
         keep: (_ refreshToken: String?, _ scope: String?) async throws -> Void = { _, _ in }
     ) async throws -> TokenSet {
-        let metadata = try await metadata()
+        // One document is enough, except to know where a secret goes.
+        let metadata = client.asksForMethod ? try await completeMetadata() : try await metadata()
         let answer = try await endpoint.redeem(.refreshToken(refreshToken), metadata: metadata, dpopKey: dpopKey)
         // Somebody else's refresh token must not take this one's place, whatever the signature is worth.
         if let idToken = answer.unverifiedIDToken, let claimed = SignedToken.unverifiedSubject(of: idToken),
@@ -31,14 +32,17 @@ extension OpenIDProvider {
             throw OpenIDConnectError(
                 .tokenInvalid, "the new ID token is about another person", mayHaveBeenProcessed: true)
         }
-        try await keep(answer.tokens.refreshToken, answer.tokens.scope)
+        // A new refresh token counts whatever the rest is like; of an answer with no token at all there is nothing to keep.
+        if answer.tokens.refreshToken != nil || !answer.tokens.accessToken.isEmpty {
+            try await keep(answer.tokens.refreshToken, answer.tokens.scope)
+        }
         var tokens = try TokenEndpoint.bind(answer, to: dpopKey)
         guard let idToken = answer.unverifiedIDToken else { return tokens }
         do {
             tokens.idToken = try await verifier.verify(
                 idToken, accessToken: tokens.accessToken, expecting: .refresh(subject: subject))
         } catch let error as OpenIDConnectError where error.code == .tokenInvalid {
-            throw Self.afterProcessing(error)
+            throw error.processed(true)
         } catch {
             // No keys, no ID token: see above.
         }
@@ -61,9 +65,9 @@ extension OpenIDProvider {
             let answer = try await connection.post(url, form: form, fields: fields)
             if (200..<300).contains(answer.status.code) { return }
             if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
-            let refusal = ProviderConnection.refusal(answer)
-            throw refusal.providerError == "unsupported_token_type"
-                ? ProviderConnection.refusal(answer, as: .unsupported) : refusal
+            let isUnsupported = JSONValue(objectIn: answer.body)?["error"]?.string == "unsupported_token_type"
+            throw ProviderConnection.refusal(
+                answer, as: isUnsupported ? .unsupported : .refused, sent: client.revealing(form, fields))
         } catch let error as OpenIDConnectError where error.code == .refused || error.code == .unsupported {
             guard metadata.isGlewlwyd, hint == "refresh_token", try await isDeleted(token, metadata: metadata) else {
                 throw error

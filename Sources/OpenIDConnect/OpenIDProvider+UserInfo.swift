@@ -12,7 +12,7 @@ extension OpenIDProvider {
     ///   - accessToken: an access token with the scope `openid`.
     ///   - subject: who must be meant: the subject of the ID token. Nil only where nobody signed in here: then whoever
     ///     holds the access token is.
-    ///   - dpopKey: what the access token is bound to.
+    ///   - dpopKey: what the access token is bound to; nil for a Bearer token.
     /// - Throws: ``OpenIDConnectError``: `unsupported` when the provider has no such endpoint, `refused` with status 401
     ///   when it does not take the access token (refresh it and ask again), `userInfoInvalid`, `unavailable`,
     ///   `invalidAnswer`, `cancelled`.
@@ -81,12 +81,12 @@ extension IDTokenVerifier {
         }
         let now = clock.now.timeIntervalSince1970
         if let expiry = claims.member("exp") {
-            guard let expiry = expiry.number, now < expiry + Self.tolerance else {
+            guard let expiry = Self.time(expiry), now < expiry + Self.tolerance else {
                 throw OpenIDConnectError(.tokenInvalid, "it has expired; is the clock right?")
             }
         }
         if let notBefore = claims.member("nbf") {
-            guard let notBefore = notBefore.number, notBefore <= now + Self.tolerance else {
+            guard let notBefore = Self.time(notBefore), notBefore <= now + Self.tolerance else {
                 throw OpenIDConnectError(.tokenInvalid, "it is not valid yet; is the clock right?")
             }
         }

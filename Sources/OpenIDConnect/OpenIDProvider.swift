@@ -99,18 +99,10 @@ public final class OpenIDProvider: Sendable {
         do {
             tokens.idToken = try await verifier.verify(
                 idToken, accessToken: tokens.accessToken, expecting: expectation)
-        } catch {
-            throw Self.afterProcessing(error)
+        } catch let error as OpenIDConnectError {
+            throw error.processed(true)  // The grant is used up.
         }
         return tokens
-    }
-
-    /// The same error, saying that the provider has already acted.
-    static func afterProcessing(_ error: any Error) -> OpenIDConnectError {
-        guard let error = error as? OpenIDConnectError else {
-            return OpenIDConnectError(.cancelled, "", mayHaveBeenProcessed: true, underlying: error)
-        }
-        return error.processed(true)
     }
 
     static func isUsable(redirectURI: String) -> Bool {

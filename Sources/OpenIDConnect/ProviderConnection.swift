@@ -81,12 +81,29 @@ package struct ProviderConnection: Sendable {
         }
     }
 
+    /// What in a form is a secret.
+    private static let secretNames: Set = [
+        "client_secret", "code", "code_verifier", "device_code", "password", "refresh_token", "token",
+    ]
+
     /// The error for an answer that says no: what it means, and the provider's own words, which may be missing.
-    static func refusal(_ answer: HTTPAnswer, as code: OpenIDConnectError.Code = .refused) -> OpenIDConnectError {
+    ///
+    /// - Parameter form: what was sent. Some providers repeat the token that they do not like: such words are left out.
+    static func refusal(
+        _ answer: HTTPAnswer, as code: OpenIDConnectError.Code = .refused, sent form: Form = []
+    ) -> OpenIDConnectError {
         let json = JSONValue(objectIn: answer.body)
+        // What is shorter is no secret, but perhaps part of a word. Only of passwords that is not said.
+        let secrets = form.filter {
+            secretNames.contains($0.name) && $0.value.count >= ($0.name == "password" ? 1 : 8)
+        }.map(\.value)
+        func words(_ name: String) -> String? {
+            guard let text = json?[name]?.string, !secrets.contains(where: text.contains) else { return nil }
+            return text
+        }
         return OpenIDConnectError(
-            code, "HTTP \(answer.status.code)", status: answer.status.code, providerError: json?["error"]?.string,
-            providerDescription: json?["error_description"]?.string)
+            code, "HTTP \(answer.status.code)", status: answer.status.code, providerError: words("error"),
+            providerDescription: words("error_description"))
     }
 
     /// The error for a status that means "try later"; nil for any other.

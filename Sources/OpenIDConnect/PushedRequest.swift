@@ -6,7 +6,8 @@ extension OpenIDProvider {
     /// Hands a request in where the provider takes it (RFC 9126).
     ///
     /// - Returns: the request as it was when the provider takes none, or refuses this one and does not insist.
-    func pushed(_ request: AuthorizationRequest, metadata: ProviderMetadata) async throws -> AuthorizationRequest {
+    func pushed(_ request: AuthorizationRequest) async throws -> AuthorizationRequest {
+        let metadata = request.metadata
         guard let url = metadata.pushedAuthorizationRequestEndpoint else {
             if metadata.requirePushedAuthorizationRequests {
                 throw OpenIDConnectError(.invalidAnswer, "the provider's metadata has no place to push requests to")
@@ -19,10 +20,9 @@ extension OpenIDProvider {
             let (form, fields) = try client.applied(
                 to: request.parameters.filter { $0.name != "client_id" }, metadata: metadata)
             let answer = try await connection.post(url, form: form, fields: fields)
-            let (requestURI, lifetime) = try Self.requestURI(in: answer)
+            let (requestURI, lifetime) = try Self.requestURI(in: answer, sent: client.revealing(form, fields))
             return request.pushed(
-                as: requestURI, clientID: clientID, metadata: metadata,
-                expiresAt: lifetime.map { sentAt.addingTimeInterval($0) })
+                as: requestURI, clientID: clientID, expiresAt: lifetime.map { sentAt.addingTimeInterval($0) })
         } catch let error as OpenIDConnectError where !metadata.requirePushedAuthorizationRequests {
             // Only when the provider is there and does not mean the person: then the browser may have more luck.
             guard error.status != nil, error.code != .denied else { throw error.processed(false) }
@@ -32,13 +32,15 @@ extension OpenIDProvider {
         }
     }
 
-    private static func requestURI(in answer: HTTPAnswer) throws -> (uri: String, lifetime: TimeInterval?) {
+    private static func requestURI(
+        in answer: HTTPAnswer, sent form: ProviderConnection.Form
+    ) throws -> (uri: String, lifetime: TimeInterval?) {
         let status = answer.status.code
         // 201, but some say 200.
         guard (200..<300).contains(status) else {
             if let outage = ProviderConnection.outage(status) { throw outage }
             let isDenied = JSONValue(objectIn: answer.body)?["error"]?.string == "access_denied"
-            throw ProviderConnection.refusal(answer, as: isDenied ? .denied : .refused)
+            throw ProviderConnection.refusal(answer, as: isDenied ? .denied : .refused, sent: form)
         }
         guard let json = JSONValue(objectIn: answer.body), let uri = json["request_uri"]?.string,
             (1...1024).contains(uri.utf8.count), uri.utf8.allSatisfy({ (0x21...0x7E).contains($0) })

@@ -80,13 +80,13 @@ struct SignatureKey: Sendable {
         members[name].flatMap { Base64URL.decode($0) }
     }
 
-    /// 2048 to 16384 bits, and an odd exponent of at least 3 and at most 64 bits.
+    /// 2048 to 16384 bits that are no broken generator's, and an odd exponent of at least 3 and at most 64 bits.
     private static func isSound(modulus: [UInt8], exponent: [UInt8]) -> Bool {
         let modulus = modulus.drop { $0 == 0 }
         let exponent = exponent.drop { $0 == 0 }
         guard let top = modulus.first, let lowest = exponent.last else { return false }
         let bits = modulus.count * 8 - top.leadingZeroBitCount
-        return (2048...16384).contains(bits) && exponent.count <= 8 && lowest & 1 == 1
+        return !WeakModulus.isIn(modulus) && (2048...16384).contains(bits) && exponent.count <= 8 && lowest & 1 == 1
             && (exponent.count > 1 || lowest >= 3)
     }
 }

@@ -4,15 +4,27 @@ internal import VaultHTTP
 
 /// The token endpoint (RFC 6749 sections 4.1.3, 4.3, 5 and 6, RFC 8628 section 3.4).
 struct TokenEndpoint: Sendable {
-    /// What is handed in.
-    enum Grant: Sendable {
+    /// What is handed in. It does not print it.
+    enum Grant: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
         case authorizationCode(String, redirectURI: String, verifier: String)
         case refreshToken(String)
         case deviceCode(String)
         case password(String, username: String, scopes: [String])
+
+        var description: String {
+            switch self {
+            case .authorizationCode: "Grant(authorization code)"
+            case .refreshToken: "Grant(refresh token)"
+            case .deviceCode: "Grant(device code)"
+            case .password: "Grant(password)"
+            }
+        }
+        var debugDescription: String { description }
+        var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// What came back. The ID token, if there is one, is not verified yet.
+    /// What came back. The access token is empty when there is none that can be used; the ID token, if there is one, is
+    /// not verified yet.
     typealias Answer = (tokens: TokenSet, unverifiedIDToken: String?, status: Int)
 
     let exchange: DPoPExchange
@@ -31,36 +43,43 @@ struct TokenEndpoint: Sendable {
         let json = JSONValue(objectIn: answer.body)
         // Some providers send an error with status 200.
         guard (200..<300).contains(answer.status.code), json?["error"] == nil || json?["access_token"] != nil else {
-            throw refusal(of: grant, status: answer.status.code, json: json, isEmpty: answer.body.isEmpty)
+            throw refusal(of: grant, answer, sent: client.revealing(form, fields))
         }
-        guard let json, let accessToken = Self.token(json["access_token"]) else {
+        guard let json else {
             throw OpenIDConnectError(
-                .invalidAnswer, json == nil ? "the token answer is not JSON" : "the token answer has no access token",
-                status: answer.status.code, mayHaveBeenProcessed: true)
+                .invalidAnswer, "the token answer is not JSON", status: answer.status.code, mayHaveBeenProcessed: true)
         }
         // Required by the RFC, but to lose a rotated refresh token over its absence would help nobody.
         let type = Self.token(json["token_type"]) ?? "Bearer"
         let tokens = TokenSet(
-            accessToken: accessToken, tokenType: type, expiresAt: Self.expiry(json["expires_in"], from: sentAt),
+            accessToken: Self.token(json["access_token"]) ?? "", tokenType: type,
+            expiresAt: Self.expiry(json["expires_in"], from: sentAt),
             scope: Self.token(json["scope"]), refreshToken: Self.token(json["refresh_token"]))
         return (tokens, json["id_token"]?.string, answer.status.code)
     }
 
-    /// Says what the access token is bound to, and refuses tokens that this client does not know how to use. To be called
-    /// when the refresh token is safe.
+    /// Says what the tokens are bound to, and refuses those that this client cannot use. To be called when the refresh
+    /// token is safe.
     ///
-    /// A provider may answer a proof with a Bearer token (RFC 9449 section 5).
+    /// A provider may answer a proof with a Bearer token. The refresh token of a public client is bound to the key all
+    /// the same (RFC 9449 section 5).
     static func bind(_ answer: Answer, to key: DPoPKey?) throws -> TokenSet {
         var tokens = answer.tokens
+        guard !tokens.accessToken.isEmpty else {
+            throw OpenIDConnectError(
+                .invalidAnswer, "the token answer has no access token", status: answer.status,
+                mayHaveBeenProcessed: true)
+        }
         switch (tokens.tokenType.lowercased(), key) {
-        case ("bearer", _): break
-        case ("dpop", let key?): tokens.dpopKey = key
+        case ("bearer", _), ("dpop", _?): tokens.dpopKey = key
         default:
             throw OpenIDConnectError(
                 .unsupported, "access tokens of this type", status: answer.status, mayHaveBeenProcessed: true)
         }
         return tokens
     }
+
+    private static let noAccessToken = "the token answer has no access token"
 
     private static func form(of grant: Grant) -> ProviderConnection.Form {
         switch grant {
@@ -79,9 +98,13 @@ struct TokenEndpoint: Sendable {
         }
     }
 
-    private func refusal(of grant: Grant, status: Int, json: JSONValue?, isEmpty: Bool) -> OpenIDConnectError {
+    private func refusal(
+        of grant: Grant, _ answer: HTTPAnswer, sent form: ProviderConnection.Form
+    ) -> OpenIDConnectError {
+        let status = answer.status.code
         if let outage = ProviderConnection.outage(status) { return outage }
-        let error = json?["error"]?.string
+        let error = JSONValue(objectIn: answer.body)?["error"]?.string
+        let isEmpty = answer.body.isEmpty
         let isRefresh = if case .refreshToken = grant { true } else { false }
         let isPassword = if case .password = grant { true } else { false }
         let code: OpenIDConnectError.Code
@@ -92,14 +115,14 @@ struct TokenEndpoint: Sendable {
         // What Glewlwyd says of a dead refresh token, in its two ways.
         case "invalid_request" where isRefresh: code = .invalidGrant
         case nil where status == 400 && isEmpty && !isPassword: code = .invalidGrant
+        // Some say nothing at all, and mostly it is this.
+        case nil where isPassword && [400, 401, 403].contains(status): code = .wrongCredentials
         case "access_denied": code = .denied
         case "temporarily_unavailable", "server_error": code = .unavailable
         case nil where !(400..<500).contains(status): code = .invalidAnswer
         default: code = .refused
         }
-        return OpenIDConnectError(
-            code, "HTTP \(status)", status: status, providerError: error,
-            providerDescription: json?["error_description"]?.string, mayHaveBeenProcessed: code == .unavailable)
+        return ProviderConnection.refusal(answer, as: code, sent: form).processed(code == .unavailable)
     }
 
     /// A non-empty text of printable ASCII (RFC 6749 appendix A); nil for anything else.

@@ -14,8 +14,10 @@ public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConv
     public var refreshToken: String?
     /// The verified ID token. Never nil after a sign-in.
     public var idToken: IDToken?
-    /// The key that the tokens are bound to (RFC 9449); nil for Bearer tokens. Without it neither of them is worth
-    /// anything: keep it as long and as secret as the refresh token.
+    /// The key that was proved (RFC 9449); nil for none. It is what the refresh token, and with the token type `DPoP` the
+    /// access token, is bound to. Without it they are worth nothing: keep it as long and as secret as the refresh token.
+    ///
+    /// How to send the access token is up to ``tokenType``: a Bearer token goes without a proof.
     public var dpopKey: DPoPKey?
 
     /// Makes a token set, for tests and other token sources.

@@ -40,7 +40,7 @@ public struct Accounts: Sendable {
     ///   - issuer: considers only this issuer's accounts, when given.
     /// - Throws: ``VaultError`` with code `accountNotFound` or `accountAmbiguous`.
     public func find(_ userID: String, issuer: String? = nil) async throws -> Account {
-        let matches = try await store.accounts(named: userID).filter { issuer == nil || $0.id.issuer == issuer }
+        let matches = try await store.accounts(named: userID).filter { $0.belongs(to: issuer) }
         guard let first = matches.first else {
             throw VaultError(
                 .accountNotFound,
@@ -104,14 +104,22 @@ public struct Accounts: Sendable {
     public func replaceRefreshToken(
         _ token: RefreshToken, existingPassword: borrowing SecretBytes, alias: String?
     ) async throws -> VaultKey {
-        let id = token.account
-        guard let account = try await store.account(id) else {
-            throw VaultError(.accountNotFound, "The account \(id) is not registered here.")
+        guard let account = try await store.account(token.account) else {
+            throw VaultError(.accountNotFound, "The account \(token.account) is not registered here.")
         }
         let vaultKey = try await open(account, password: existingPassword)
+        try await replaceRefreshToken(token, in: account, vaultKey: vaultKey, alias: alias)
+        return vaultKey
+    }
+
+    /// As ``replaceRefreshToken(_:existingPassword:alias:)``, for an account that was opened with `vaultKey`.
+    func replaceRefreshToken(
+        _ token: RefreshToken, in account: Account, vaultKey: VaultKey, alias: String?
+    ) async throws {
+        let id = account.id
         let tokens = try sealed(token, vaultKey)
         try await store.withLock(on: id) {
-            // The password took its time: the account may be another one by now, with another vault key.
+            // That took its time: the account may be another one by now, with another vault key.
             guard var current = try await store.account(id), current.deviceSecret == account.deviceSecret else {
                 throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
             }
@@ -122,7 +130,6 @@ public struct Accounts: Sendable {
             current.clientID = token.clientID
             try await store.apply([.putAccount(current)] + tokens, to: id)
         }
-        return vaultKey
     }
 
     /// Opens an account: one Argon2id here and one call to the key service, where a wrong password costs a guess.

@@ -6,9 +6,10 @@ extension Auth {
     /// Logs out: keys and tokens leave the memory, and the cached access token the disk. The sealed refresh token stays,
     /// and the password opens it again. Nothing is revoked: see ``logoutEverywhere()``.
     public func logout() async throws {
-        let session = session
+        let state = state
         await change(to: .loggedOut, .requested)
-        guard let session else { return }
+        // Also of a session that was locked before.
+        guard case .open(let session) = state else { return }
         try await removeAccessToken(of: session.id)
     }
 
@@ -16,9 +17,11 @@ extension Auth {
     ///
     /// - Parameter reason: what the listeners of ``sessionUpdates`` are told.
     public func lock(_ reason: SessionUpdate.Reason = .requested) async {
-        guard let session else { return }
+        // A login that was not stored cannot be opened again: it is over.
+        guard let session else { return await change(to: .loggedOut, reason) }
         await session.lock(.locked, reason: reason)
-        await change(to: .loggedOut, nil)
+        // Somebody may have logged in meanwhile.
+        if case .open(let current) = state, current === session { await change(to: .loggedOut, nil) }
     }
 
     /// Removes an account's cached access token from the store.

@@ -23,9 +23,13 @@ extension Auth {
     /// - Throws: ``VaultError``: `accountAmbiguous`, `storeUnreadable`, `storeCorrupt`.
     public func restoreSession(userID: String) async throws -> RestoredSession {
         do {
-            let account = try await accounts.find(userID, issuer: settings?.issuer)
-            if let session, session.id == account.id { return .verified(session) }
-            return .locked(account)
+            let account = try await accounts.find(userID, issuer: issuerOfAccounts)
+            guard let session, session.id == account.id else { return .locked(account) }
+            return session.isConfirmed
+                ? .verified(session)
+                : .unverified(
+                    session,
+                    VaultError(.identityProviderUnavailable, "The provider has not confirmed the account yet."))
         } catch let error as VaultError where error.code == .accountNotFound {
             return .absent
         } catch {
@@ -40,21 +44,32 @@ extension Auth {
     public func restoreSession(userID: String, password: borrowing SecretBytes) async throws -> RestoredSession {
         let session: Session
         do {
-            session = try await unlock(userID: userID, password: password)
+            let account = try await converting { try await accounts.find(userID, issuer: issuerOfAccounts) }
+            session = try await unlock(account, password: password, isPending: true)
         } catch let error as VaultError where error.code == .accountNotFound {
             return .absent
         }
         do {
             _ = try await session.accessToken(forceRefresh: true)
+            announce(session)
             return .verified(session)
         } catch let error as VaultError {
             switch error.code {
             case .refreshTokenExpired, .refreshInterrupted, .notLoggedIn: return .expired(error)
             case .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
                 .identityProviderAnswerInvalid:
+                // Nobody said no.
+                announce(session)
                 return .unverified(session, error)
-            default: throw error
+            default:
+                await session.lock(.loggedOut, reason: .refused, error: error)
+                throw error
             }
         }
+    }
+
+    private func announce(_ session: Session) {
+        session.setPending(false)
+        updates.send(.init(.loggedIn, session.id))
     }
 }

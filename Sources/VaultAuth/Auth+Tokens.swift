@@ -49,6 +49,12 @@ extension Auth {
             guard session.id == token.account else {
                 throw VaultError(.tokenInvalid, "The tokens are another person's than the open account.")
             }
+            guard session.issuerKey == IssuerKey(token) else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "The open account signs in in another way or with another client, which could not renew these tokens."
+                )
+            }
             try await converting { try await session.replace(token.credential, accessToken) }
         } else {
             await change(to: .unstored(token))
@@ -60,9 +66,9 @@ extension Auth {
     /// Forgets the tokens of whoever is logged in, both, also the stored ones, and ends the session. The account, its
     /// password and an app's items stay; nothing is revoked.
     public func clearTokens() async throws {
-        let session = session
+        let state = state
         await change(to: .loggedOut, .requested)
-        guard let session else { return }
+        guard case .open(let session) = state else { return }
         let changes: [StoreChange] = [
             .removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh,
         ]

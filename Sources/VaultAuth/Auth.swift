@@ -9,7 +9,8 @@ public import VaultStorage
 public actor Auth {
     /// What a login needs to know.
     public struct Settings: Sendable {
-        /// The provider's issuer URL; for a backend or server its base URL.
+        /// The provider's issuer URL; for a backend or server its base URL. Empty for an app that only opens accounts that
+        /// exist, of every issuer.
         public var issuer: String
         /// The client's id there, a public client; nil or empty to register one (RFC 7591).
         public var clientID: String?
@@ -50,7 +51,10 @@ public actor Auth {
     private var issuers: [IssuerKey: any TokenIssuer] = [:]
     /// Sealed tokens that the provider renewed and a session could not store: the account's next session does.
     private var uncommitted: [AccountID: RefreshTransaction.Uncommitted] = [:]
+    /// What ended sessions still do: a refresh under way, whose result the next session may have to store.
+    private var settling: [AccountID: Task<Void, Never>] = [:]
     private var redirects: AsyncStream<String>.Continuation?
+    var backgroundTimeout: BackgroundTimeout?
     let settings: Settings?
     let accounts: Accounts
     let transport: any HTTPTransport
@@ -81,12 +85,21 @@ public actor Auth {
     ///   `configurationInvalid`, and with a password `wrongSecret` and `tooManyAttempts`.
     @discardableResult
     public func signIn(_ way: any SignIn) async throws -> RefreshToken {
-        guard let settings, !settings.issuer.isEmpty else {
+        let token = try await run(way, issuer: settings?.issuer ?? "")
+        await change(to: .unstored(token))
+        updates.send(.init(.loggedIn, token.account))
+        return token
+    }
+
+    /// Signs in and leaves it at that: whoever is logged in stays it.
+    func run(_ way: any SignIn, issuer: String) async throws -> RefreshToken {
+        guard var settings, !issuer.isEmpty else {
             throw VaultError(
                 .configurationInvalid,
                 "The issuer is needed to sign in: the URL of the identity provider, backend or server.")
         }
-        let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
+        settings.issuer = issuer
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(16))
         redirects?.finish()
         // A redirect to a port of this machine comes to the listener, and not through the app.
         redirects = try LoopbackRedirect(settings.redirectURI) == nil ? continuation : nil
@@ -95,12 +108,9 @@ public actor Auth {
             settings: settings, transport: transport, clock: accounts.clock, store: accounts.store,
             appRedirects: stream,
             provider: { [providers] id, secret in
-                providers.provider(issuer: settings.issuer, clientID: id, clientSecret: secret)
+                providers.provider(issuer: issuer, clientID: id, clientSecret: secret)
             })
-        let token = try await converting { try await way.run(in: context) }
-        await change(to: .unstored(token))
-        updates.send(.init(.loggedIn, token.account))
-        return token
+        return try await converting { try await way.run(in: context) }
     }
 
     /// Signs in at the identity provider, in a browser: ``signIn(_:)`` with ``BrowserSignIn``.
@@ -114,8 +124,10 @@ public actor Auth {
     /// - Returns: false when no login is waiting for one.
     @discardableResult
     public func handleRedirect(url: URL) -> Bool {
-        guard let redirects, case .enqueued = redirects.yield(url.absoluteString) else { return false }
-        return true
+        switch redirects?.yield(url.absoluteString) {
+        case .enqueued, .dropped: true
+        default: false
+        }
     }
 
     // MARK: - Opening accounts
@@ -140,7 +152,7 @@ public actor Auth {
     public func unlock(userID: String, password: borrowing SecretBytes) async throws -> Session {
         let account: Account
         do {
-            account = try await accounts.find(userID, issuer: settings?.issuer)
+            account = try await accounts.find(userID, issuer: issuerOfAccounts)
         } catch {
             throw VaultError.converting(error)
         }
@@ -150,12 +162,19 @@ public actor Auth {
     /// As ``unlock(userID:password:)``, for an account that was found already.
     @discardableResult
     public func unlock(_ account: Account, password: borrowing SecretBytes) async throws -> Session {
+        try await unlock(account, password: password, isPending: false)
+    }
+
+    /// - Parameter isPending: whether it is to count as a login only when the provider has confirmed it.
+    func unlock(
+        _ account: Account, password: borrowing SecretBytes, isPending: Bool
+    ) async throws -> Session {
         do {
             // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
             let issuer = try issuer(IssuerKey(account))
             Task { await issuer.warmUp() }
             let vaultKey = try await accounts.open(account, password: password)
-            return try await open(account.id, IssuerKey(account), vaultKey)
+            return try await open(account.id, IssuerKey(account), vaultKey, isPending: isPending)
         } catch {
             throw VaultError.converting(error)
         }
@@ -163,20 +182,26 @@ public actor Auth {
 
     /// Makes an account whose vault key is at hand the one that is logged in.
     package func open(_ token: RefreshToken, vaultKey: VaultKey) async throws -> Session {
-        try await open(token.account, IssuerKey(token), vaultKey)
+        let session = try await open(token.account, IssuerKey(token), vaultKey, isPending: false)
+        session.setConfirmed()
+        return session
     }
 
-    private func open(_ id: AccountID, _ key: IssuerKey, _ vaultKey: VaultKey) async throws -> Session {
+    private func open(
+        _ id: AccountID, _ key: IssuerKey, _ vaultKey: VaultKey, isPending: Bool
+    ) async throws -> Session {
         let issuer = try issuer(key)
         // A login that is stored now was announced already.
         let isAnnounced = if case .unstored(let token) = state { token.account == id } else { false }
         // First of all the old session ends: the new one may have to store what that one could not.
         await change(to: .loggedOut, isAnnounced ? nil : .replaced)
+        await settling[id]?.value
         let session = Session(
             id: id, vaultKey: vaultKey, accounts: accounts, issuer: issuer, issuerKey: key, updates: updates,
             uncommitted: uncommitted.removeValue(forKey: id))
+        session.setPending(isPending)
         await change(to: .open(session))
-        if !isAnnounced { updates.send(.init(.loggedIn, id)) }
+        if !isAnnounced, !isPending { updates.send(.init(.loggedIn, id)) }
         return session
     }
 
@@ -187,7 +212,7 @@ public actor Auth {
         switch state {
         case .loggedOut: false
         case .unstored: true
-        case .open(let session): session.isOpen
+        case .open(let session): session.isLogin
         }
     }
 
@@ -214,11 +239,10 @@ public actor Auth {
         case .loggedOut:
             throw VaultError(.notLoggedIn, "Nobody is logged in.")
         case .unstored(let token):
-            guard !forceRefresh, let accessToken = token.accessToken,
-                accessToken.isValid(for: minimumValidity, at: accounts.clock.now)
-            else { throw Self.unstored }
-            return accessToken
+            guard !forceRefresh else { throw Self.unstored }
+            return try accessToken(of: token, minimumValidity: minimumValidity)
         case .open(let session):
+            if !forceRefresh, let token = session.tokenAtHand(validFor: minimumValidity) { return token }
             return try await session.accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
         }
     }
@@ -232,7 +256,14 @@ public actor Auth {
         return try await session.accessToken(replacing: refused)
     }
 
-    private static var unstored: VaultError {
+    /// The access token that came with a login which is not stored yet.
+    nonisolated func accessToken(of token: RefreshToken, minimumValidity: Duration) throws -> AccessToken {
+        guard let accessToken = token.accessToken, accessToken.isValid(for: minimumValidity, at: accounts.clock.now)
+        else { throw Self.unstored }
+        return accessToken
+    }
+
+    static var unstored: VaultError {
         VaultError(.notLoggedIn, "Store the refresh token first: only then can it be exchanged safely.")
     }
 
@@ -263,17 +294,15 @@ public actor Auth {
             await session.lock(.loggedOut, reason: reason ?? .replaced)
             if let rest = await session.takeUncommitted() { uncommitted[session.id] = rest }
             // Whoever logs out does not wait for a refresh under way, but its result must not be lost.
-            Task {
+            settling[session.id] = Task {
                 await session.refreshEnded()
-                if let rest = await session.takeUncommitted() { await take(rest, of: session.id) }
+                if let rest = await session.takeUncommitted() { uncommitted[session.id] = rest }
             }
         }
     }
 
-    private func take(_ rest: RefreshTransaction.Uncommitted, of id: AccountID) async {
-        if let session, session.id == id { return await session.adopt(rest) }
-        uncommitted[id] = rest
-    }
+    /// The issuer whose accounts are meant; nil for those of every issuer.
+    var issuerOfAccounts: String? { settings.flatMap { $0.issuer.isEmpty ? nil : $0.issuer } }
 
     func issuer(_ key: IssuerKey) throws -> any TokenIssuer {
         if let known = issuers[key] { return known }
@@ -283,13 +312,11 @@ public actor Auth {
     }
 
     private func makeIssuer(_ key: IssuerKey) throws -> any TokenIssuer {
-        let layout = settings?.backend ?? BackendLayout()
         switch key.method {
         case .openIDConnect:
             return OpenIDConnectIssuer(key, providers: providers)
         case .backend, .passwordBackend, .serverOAuth, .serverToken:
-            _ = layout
-            throw VaultError(.configurationInvalid, "")
+            return try makeBackendIssuer(key)
         default:
             throw VaultError(
                 .configurationInvalid,

@@ -15,16 +15,19 @@ public struct Credential: Sendable, Hashable, Codable, CustomReflectable, Custom
     public var clientSecret: String?
     /// The private key that the tokens are bound to (RFC 9449), as `DPoPKey.rawRepresentation`.
     public var proofKey: [UInt8]?
+    /// True when it is an access token that stands for itself, and nothing can be had for it.
+    public var isAccessToken: Bool?
 
     public init(
         value: String, scope: String? = nil, expiresAt: Date? = nil, clientSecret: String? = nil,
-        proofKey: [UInt8]? = nil
+        proofKey: [UInt8]? = nil, isAccessToken: Bool? = nil
     ) {
         self.value = value
         self.scope = scope
         self.expiresAt = expiresAt
         self.clientSecret = clientSecret
         self.proofKey = proofKey
+        self.isAccessToken = isAccessToken
     }
 
     public var description: String { "Credential" }

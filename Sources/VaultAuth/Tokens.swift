@@ -22,11 +22,23 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
         self.obtainedAt = obtainedAt
     }
 
-    /// Whether it is certainly good for another `duration`. A token that does not say when it ends never is.
+    /// For how long a token counts as good that does not say when it ends, in seconds from when it was received.
+    static let trust: TimeInterval = 300
+
+    /// Whether it is good for another `duration`.
+    ///
+    /// A token that does not say when it ends counts as good for five minutes. Of one that never lasts longer than a minute
+    /// half of its life is enough: otherwise every use would ask for another one.
     public func isValid(for duration: Duration, at now: Date) -> Bool {
-        guard let expiresAt else { return false }
-        return expiresAt.timeIntervalSince(now) > Double(duration.components.seconds)
+        let end = expiresAt ?? obtainedAt.addingTimeInterval(Self.trust)
+        let left = Self.duration(end.timeIntervalSince(now))
+        if left > duration { return true }
+        let life = Self.duration(end.timeIntervalSince(obtainedAt))
+        return life <= .seconds(60) && left > life / 2
     }
+
+    /// Between two clocks that may show anything, within 30,000 years.
+    private static func duration(_ seconds: TimeInterval) -> Duration { .seconds(min(max(seconds, -1e12), 1e12)) }
 
     public var description: String { "AccessToken(expires: \(expiresAt.map { "\($0)" } ?? "unknown"))" }
     public var debugDescription: String { description }

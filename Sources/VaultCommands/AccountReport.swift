@@ -8,6 +8,8 @@ struct AccountReport: Encodable {
     let alias: String?
     let email: String?
     let preferredUsername: String?
+    /// How the account signs in.
+    let method: String
     let clientId: String
     let keyService: String
     let keyslots: [String]
@@ -19,6 +21,7 @@ struct AccountReport: Encodable {
         alias = account.alias
         email = account.email
         preferredUsername = account.preferredUsername
+        method = account.method.rawValue
         clientId = account.clientID
         keyService = account.keyServiceURL
         keyslots = account.keyslots.map(\.kind.rawValue)

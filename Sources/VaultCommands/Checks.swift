@@ -73,19 +73,17 @@ enum MachineChecks {
     }
 
     private static func browser() -> Check {
-        let environment = ProcessInfo.processInfo.environment
-        guard environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil else {
+        guard Desktop.opener != nil else {
+            return Check(
+                name: "browser", outcome: .warn, finding: "xdg-open is not there.",
+                advice: "Install xdg-utils, or use: vault register --no-browser (or --paste, or --device)")
+        }
+        guard Desktop.hasBrowser else {
             return Check(
                 name: "browser", outcome: .warn, finding: "There is no display for a browser.",
-                advice: "Use: vault register --no-browser")
+                advice: "Use: vault register --device, or --paste with a browser on another machine")
         }
-        let paths = (environment["PATH"] ?? "").split(separator: ":")
-        if paths.contains(where: { access("\($0)/xdg-open", X_OK) == 0 }) {
-            return Check(name: "browser", outcome: .ok, finding: "xdg-open is there.")
-        }
-        return Check(
-            name: "browser", outcome: .warn, finding: "xdg-open is not there.",
-            advice: "Install xdg-utils, or use: vault register --no-browser")
+        return Check(name: "browser", outcome: .ok, finding: "xdg-open is there.")
     }
 }
 
@@ -119,13 +117,20 @@ struct ServiceChecks {
                 advice: "vault config set issuer https://login.example.com")
         }
         do {
+            if let way = try settings.way, !way.isOpenID {
+                return Check(
+                    name: "issuer", outcome: .ok,
+                    finding:
+                        "\(issuer) is the address of a backend (method \(way.rawValue)), which is asked at a sign-in.")
+            }
             let metadata = try await OpenIDProvider(
                 issuer: issuer, clientID: settings[.clientID] ?? "", transport: transport, clock: SystemWallClock()
-            ).metadata()
-            guard settings[.clientID] != nil else {
+            ).completeMetadata()
+            guard settings[.clientID] != nil || metadata.registrationEndpoint != nil else {
                 return Check(
-                    name: "issuer", outcome: .warn, finding: "\(metadata.issuer) answers, but no client id is set.",
-                    advice: "vault config set client-id ID")
+                    name: "issuer", outcome: .warn,
+                    finding: "\(metadata.issuer) answers. No client id is set, and it registers none by itself.",
+                    advice: "Register a public client there, and: vault config set client-id ID")
             }
             return Check(name: "issuer", outcome: .ok, finding: "\(metadata.issuer) answers.")
         } catch {

@@ -9,7 +9,8 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The identity provider's issuer URL. For an account that exists: only this issuer's.", valueName: "url"))
+            "The identity provider's issuer URL, or a backend's base URL. For an account that exists: only this issuer's.",
+            valueName: "url"))
     var issuer: String?
 
     @Option(

@@ -42,6 +42,7 @@ enum Interruption {
 
     private static func end(_ number: Int32) -> Never {
         Spinner.stopAll()
+        Undoing.all()
         if number == SIGINT {
             Output.note("vault: cancelled")
             _exit(ExitStatus.cancelled)

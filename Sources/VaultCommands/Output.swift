@@ -22,14 +22,25 @@ enum Output {
         write(Printable.lines(text) + "\n", to: STDERR_FILENO)
     }
 
+    /// Lines for a person's terminal that hold escape sequences on purpose.
+    static func drawing(_ lines: [String]) {
+        write(lines.joined(separator: "\n") + "\n", to: STDERR_FILENO)
+    }
+
+    /// One line of JSON for a program that reads a descriptor of its own.
+    static func jsonLine(_ value: some Encodable, to descriptor: Int32) {
+        write(encoded(value, isPretty: false) + "\n", to: descriptor)
+    }
+
     /// An error for a program: `{"error": …}` on standard error.
     static func error(_ error: some Encodable) {
         write(encoded(["error": error]) + "\n", to: STDERR_FILENO)
     }
 
-    private static func encoded(_ value: some Encodable) -> String {
+    private static func encoded(_ value: some Encodable, isPretty: Bool = true) -> String {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.dateEncodingStrategy = .iso8601
         return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"

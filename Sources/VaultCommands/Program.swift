@@ -46,6 +46,7 @@ public enum VaultProgram {
             Output.error(
                 JSONError(
                     code: error.code.name, message: error.description, guessesRemaining: error.guessesRemaining,
+                    retryAfter: error.retryAfter?.components.seconds,
                     accounts: error.accounts.isEmpty ? nil : error.accounts))
         } else {
             Output.note("vault: \(error.description)")
@@ -57,6 +58,8 @@ public enum VaultProgram {
         let code: String
         let message: String
         var guessesRemaining: Int?
+        /// In seconds.
+        var retryAfter: Int64?
         var accounts: [AccountID]?
     }
 }

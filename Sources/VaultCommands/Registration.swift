@@ -9,11 +9,13 @@ struct Registration {
     let terminal: any Terminal
     let mayLoseItems: Bool
     let isQuiet: Bool
+    /// What the new password is called, where another password was asked for before.
+    var prompt = "New password"
 
     func run() async throws {
         let accounts = vault.storage.accounts
         guard let existing = try await accounts.store.account(token.account) else {
-            let password = try await source.newPassword("New password", names: names, terminal)
+            let password = try await source.newPassword(prompt, names: names, terminal)
             return try await store(newPassword: password, mayLoseItems: mayLoseItems)
         }
         if case .terminal = source {
@@ -62,7 +64,7 @@ struct Registration {
                 throw VaultError(.cancelled, "Nothing was changed.")
             }
         }
-        let password = try await source.newPassword("New password", names: names, terminal)
+        let password = try await source.newPassword(prompt, names: names, terminal)
         try await store(newPassword: password, mayLoseItems: true)
     }
 

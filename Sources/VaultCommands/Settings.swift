@@ -12,15 +12,21 @@ struct Settings {
         case keyService = "key-service"
         case scopes
         case redirectURI = "redirect-uri"
+        case method
+        case backendFile = "backend-file"
+        case dpop
         case home
 
         var help: String {
             switch self {
-            case .issuer: "the identity provider's issuer URL"
-            case .clientID: "the client id at the identity provider"
+            case .issuer: "the identity provider's issuer URL, or the base URL of a backend or server"
+            case .clientID: "the client id at the identity provider; without one, a client is registered"
             case .keyService: "the key service's base URL"
             case .scopes: "the scopes to ask for, with spaces between them"
             case .redirectURI: "where the provider sends the browser back to"
+            case .method: "how register signs in: \(WayIn.allCases.map(\.rawValue).joined(separator: ", "))"
+            case .backendFile: "a JSON file with a backend's paths and field names, where they are not the usual ones"
+            case .dpop: "auto, or off to bind no tokens to a key"
             case .home: "the folder of the store"
             }
         }
@@ -30,7 +36,24 @@ struct Settings {
 
         /// Refuses what could never work. An empty value is none.
         func validate(_ value: String) throws {
-            guard !value.isEmpty, self == .issuer || self == .keyService else { return }
+            guard !value.isEmpty else { return }
+            switch self {
+            case .method:
+                guard WayIn(rawValue: value) == nil else { return }
+                throw VaultError(
+                    .configurationInvalid,
+                    "method has to be one of \(WayIn.allCases.map(\.rawValue).joined(separator: ", ")), and not \(value)."
+                )
+            case .dpop:
+                guard value != "auto", value != "off" else { return }
+                throw VaultError(.configurationInvalid, "dpop has to be auto or off, and not \(value).")
+            case .backendFile: _ = try BackendLayout(file: value)
+            case .issuer, .keyService: try validate(url: value)
+            default: break
+            }
+        }
+
+        private func validate(url value: String) throws {
             let url = URLComponents(string: value)
             let isLocal = ["127.0.0.1", "localhost", "[::1]", "::1"].contains(url?.host ?? "")
             guard url?.host?.isEmpty == false, url?.scheme == "https" || url?.scheme == "http" && isLocal else {
@@ -72,12 +95,28 @@ struct Settings {
         reader.string(forKey: ConfigKey([name.rawValue])).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    func configuration() -> VaultConfiguration {
-        VaultConfiguration(
+    /// - Throws: `VaultError` with code `configurationInvalid`, which says which setting is wrong.
+    func configuration() throws -> VaultConfiguration {
+        var configuration = VaultConfiguration(
             issuer: self[.issuer], clientID: self[.clientID], keyServiceURL: self[.keyService],
             scopes: self[.scopes].map { $0.split(separator: " ").map(String.init) }
                 ?? VaultConfiguration.standardScopes,
             redirectURI: self[.redirectURI], folder: self[.home])
+        if let dpop = self[.dpop] {
+            try Name.dpop.validate(dpop)
+            configuration.usesDPoP = dpop != "off"
+        }
+        if let file = self[.backendFile] { configuration.backend = try BackendLayout(file: file) }
+        return configuration
+    }
+
+    /// How to sign in where no option says it.
+    var way: WayIn? {
+        get throws {
+            guard let name = self[.method] else { return nil }
+            try Name.method.validate(name)
+            return WayIn(rawValue: name)
+        }
     }
 
     // MARK: - The file
@@ -108,6 +147,29 @@ struct Settings {
         } catch {
             throw VaultError(
                 .configurationInvalid, "The configuration file \(path) cannot be written.", underlying: error)
+        }
+    }
+}
+
+extension BackendLayout {
+    /// Reads a layout, of which the file has what differs from the usual one.
+    ///
+    /// - Throws: `VaultError` with code `configurationInvalid`, which says what is wrong with the file.
+    init(file path: String) throws {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw VaultError(.configurationInvalid, "The backend file \(path) cannot be read.")
+        }
+        do {
+            self = try JSONDecoder().decode(Self.self, from: data)
+        } catch {
+            let reason =
+                switch error as? DecodingError {
+                case .dataCorrupted(let context), .typeMismatch(_, let context), .valueNotFound(_, let context),
+                    .keyNotFound(_, let context):
+                    "\(context.codingPath.map(\.stringValue).joined(separator: ".")): \(context.debugDescription)"
+                default: "it is no JSON."
+                }
+            throw VaultError(.configurationInvalid, "The backend file \(path) cannot be used: \(reason)")
         }
     }
 }

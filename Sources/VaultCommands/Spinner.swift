@@ -20,14 +20,15 @@ enum Spinner {
 
     /// Runs `body`, with a spinner beside it when that takes long.
     static func during<R>(_ text: String, isQuiet: Bool = false, _ body: () async throws -> R) async rethrows -> R {
-        if !isQuiet && isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb" {
-            start(text)
-        }
+        if !isQuiet { start { text } }
         defer { stopAll() }
         return try await body()
     }
 
-    private static func start(_ text: String) {
+    /// Starts a spinner whose text changes, until ``stopAll()``.
+    static func start(_ text: @escaping @Sendable () -> String) {
+        guard isatty(STDERR_FILENO) == 1, ProcessInfo.processInfo.environment["TERM"] != "dumb" else { return }
+        stopAll()
         let timer = DispatchSource.makeTimerSource(queue: .global())
         timer.schedule(deadline: .now() + .milliseconds(500), repeating: .milliseconds(100))
         timer.setEventHandler { @Sendable in
@@ -35,7 +36,7 @@ enum Spinner {
                 guard state.timer != nil else { return }
                 state.isDrawn = true
                 state.frame = (state.frame + 1) % frames.count
-                draw("\r\(frames[state.frame]) \(text)")
+                draw("\r\(frames[state.frame]) \(text())\u{1B}[K")
             }
         }
         let started = Timer(source: timer)

@@ -33,10 +33,11 @@ struct ControllingTerminal: Terminal {
 
     private static func askBlocking(_ prompt: String, echo: Bool) async throws -> SecretBox {
         Spinner.stopAll()
-        return try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { @Sendable in
-                continuation.resume(with: Result { try SecretBox(read(prompt, echo: echo)) })
-            }
+        return try await OneAnswer<SecretBox>().wait {
+            try SecretBox(read(prompt, echo: echo))
+        } ifCancelled: {
+            TerminalMode.restore()
+            Output.note("")  // behind the prompt
         }
     }
 

@@ -12,16 +12,16 @@ struct VaultCommand: AsyncParsableCommand {
             (see "vault config").
 
             Exit status: 0 done, 64 usage, 65 stored data damaged, 66 no such user, 69 identity provider or key service \
-            unreachable, 75 busy (try again), 77 wrong password, 78 configuration, 80 key locked or gone (register \
+            unreachable, 75 busy or too many attempts (try again), 77 wrong password, 78 configuration, 80 key locked or gone (register \
             again), 81 refresh token expired or revoked (register again), 82 cancelled or denied, 83 not logged in, or \
             logged out everywhere (register again), 1 anything else. With --json errors are JSON, too, on standard \
             error.
             """,
         version: "0.1.0",
         subcommands: [
-            RegisterCommand.self, LoginCommand.self, TokenCommand.self, UsersCommand.self, StatusCommand.self,
-            LogoutCommand.self, DeleteCommand.self, PasswdCommand.self, DoctorCommand.self, ConfigCommand.self,
-            CompletionCommand.self,
+            RegisterCommand.self, LoginCommand.self, TokenCommand.self, UserInfoCommand.self, UsersCommand.self,
+            StatusCommand.self, AccountCommand.self, LogoutCommand.self, DeleteCommand.self, PasswdCommand.self,
+            DoctorCommand.self, ConfigCommand.self, CompletionCommand.self, HandleRedirectCommand.self,
         ])
 }
 

@@ -80,11 +80,21 @@ public final class AsyncHTTPTransport: HTTPTransport {
 
     /// The request's URL, if it may be called.
     private static func allowedURL(of request: HTTPRequest) -> URL? {
-        guard let scheme = request.scheme?.lowercased(), let authority = request.authority, !authority.contains("@"),
+        guard let scheme = request.scheme?.lowercased(), let authority = request.authority, isPlain(authority),
+            // Anything else would go on with the authority, and name another host or port.
+            request.path?.hasPrefix("/") ?? true,
             let url = URL(string: "\(scheme)://\(authority)\(request.path ?? "/")"),
             let host = url.host, !host.isEmpty
         else { return nil }
         return scheme == "https" || (scheme == "http" && LoopbackAddress.isLoopback(host: host)) ? url : nil
+    }
+
+    /// Whether there is nothing in it that ends the authority of a URL (RFC 3986 section 3.2), or names a user.
+    private static func isPlain(_ authority: String) -> Bool {
+        authority.unicodeScalars.allSatisfy { character in
+            !"/?#@\\".unicodeScalars.contains(character) && !character.properties.isWhitespace
+                && character.properties.generalCategory != .control
+        }
     }
 
     private func client() -> HTTPClient? {

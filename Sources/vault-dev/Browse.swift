@@ -6,10 +6,10 @@ internal import VaultTesting
 /// `$BROWSER` do.
 struct Browse: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Log in at an authorization URL as a person would, and print the title of the app's page.",
+        abstract: "Log in at a URL as a person would, and print the title of the last page.",
         shouldDisplay: false)
 
-    @Argument(help: "The authorization URL.")
+    @Argument(help: "The authorization URL, or the URL that a device shows.")
     var url: String
 
     @Option(help: "Who logs in.")
@@ -20,12 +20,15 @@ struct Browse: AsyncParsableCommand {
             "The file with the password, or - for stdin. Not needed for alice and bob.", valueName: "path"))
     var passwordFile: String?
 
+    @Option(help: ArgumentHelp("The code that a device shows, where the URL does not have it.", valueName: "code"))
+    var userCode: String?
+
     @Flag(help: "Press \"Deny\" instead.")
     var deny = false
 
     func run() async throws {
         let browser = ScriptedBrowser(username: user, password: try password(), choice: deny ? .deny : .logIn)
-        let page = try await browser.visit(url)
+        let page = try await browser.visit(url, userCode: userCode)
         writeToStandardOutput("\(page.title)\n")
         guard page.status < 400 || deny else { throw VaultDevError("The app's page has the status \(page.status).") }
     }

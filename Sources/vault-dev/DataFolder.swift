@@ -1,7 +1,7 @@
 internal import Foundation
 internal import VaultTesting
 
-/// The folder with the data of both servers: one that is kept, or a temporary one.
+/// The folder with the data of the servers: one that is kept, or a temporary one.
 final class DataFolder {
     let path: String
     let isTemporary: Bool
@@ -32,12 +32,15 @@ final class DataFolder {
     /// The addresses to listen on: the ones asked for, else those of the last time, else any.
     ///
     /// They are kept because accounts belong to an issuer, and the issuer is an address.
-    func addresses(provider: LoopbackAddress?, keyService: LoopbackAddress?) -> Addresses {
+    func addresses(
+        provider: LoopbackAddress?, keyService: LoopbackAddress?, backend: LoopbackAddress?
+    ) -> Addresses {
         let file = URL(filePath: "\(path)/\(Self.addressesFile)")
         let last = (try? Data(contentsOf: file)).flatMap { try? JSONDecoder().decode(Addresses.self, from: $0) }
         var result = last ?? Addresses()
         if let provider { result.provider = provider }
         if let keyService { result.keyService = keyService }
+        if let backend { result.backend = backend }
         return result
     }
 

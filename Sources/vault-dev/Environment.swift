@@ -1,17 +1,18 @@
 internal import Foundation
 internal import VaultTesting
 
-/// The environment that makes `vault` use the two servers.
+/// The environment that makes `vault` use the servers.
 struct Environment {
     /// Lines for a POSIX shell.
     let text: String
 
     init(servers: Servers) {
-        let variables = [
+        var variables = [
             ("CREDENTIAL_VAULT_ISSUER", servers.provider.issuer),
             ("CREDENTIAL_VAULT_CLIENT_ID", servers.provider.clientID),
             ("CREDENTIAL_VAULT_KEY_SERVICE", servers.keyService.baseURL),
         ]
+        if let backend = servers.backend { variables.append(("CREDENTIAL_VAULT_DEV_BACKEND", backend.url)) }
         text = variables.map { "export \($0)='\($1.replacing("'", with: #"'\''"#))'\n" }.joined()
     }
 }

@@ -27,8 +27,10 @@ struct LoopbackAddress: Codable, Sendable, CustomStringConvertible {
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// Where both servers listen.
+/// Where the servers listen.
 struct Addresses: Codable, Sendable {
     var provider = LoopbackAddress()
     var keyService = LoopbackAddress()
+    /// nil as long as no backend was asked for.
+    var backend: LoopbackAddress?
 }

@@ -5,7 +5,7 @@ internal import VaultTesting
 @main struct VaultDev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault-dev",
-        abstract: "Run an OpenID provider and a key service on this machine, to try things out.",
+        abstract: "Run an OpenID provider and a key service (and a backend) on this machine, to try things out.",
         discussion: """
             Prints the environment to export on stdout, and runs until Ctrl-C. The users are alice (alice-password) and \
             bob (bob-password). Never use it for anything real: its passwords are public.
@@ -31,17 +31,35 @@ internal import VaultTesting
         transform: { try LoopbackAddress($0) })
     var keyServiceListen: LoopbackAddress?
 
+    @Flag(help: "Start an app's backend, too, with ways in of its own. Its URL is CREDENTIAL_VAULT_DEV_BACKEND.")
+    var backend = false
+
+    @Option(
+        help: ArgumentHelp("Where the backend listens, likewise.", valueName: "host:port"),
+        transform: { try LoopbackAddress($0) })
+    var backendListen: LoopbackAddress?
+
     @Option(
         help: ArgumentHelp(
-            "Write the environment to this file, too, once both are up. It is removed at the end.", valueName: "path"))
+            "Write the environment to this file, too, once all are up. It is removed at the end.", valueName: "path"))
     var envFile: String?
 
-    @Option(help: ArgumentHelp("How long an access token is valid.", valueName: "seconds"))
-    var accessTokenLifetime = 300
+    @Option(
+        help: ArgumentHelp(
+            "The address of a proxy before the identity provider. Its issuer names this address then.",
+            valueName: "host:port"),
+        transform: { try LoopbackAddress($0) })
+    var proxy: LoopbackAddress?
+
+    @OptionGroup(title: "Identity provider options")
+    var provider: ProviderSwitches
+
+    @OptionGroup(title: "Backend options")
+    var backendSwitches: BackendSwitches
 
     func validate() throws {
-        guard (1...366 * 86400).contains(accessTokenLifetime) else {
-            throw ValidationError("The access token lifetime must be 1 second to 366 days.")
+        guard backend || backendListen == nil && !backendSwitches.areSet else {
+            throw ValidationError("The backend has options, but is not asked for: add --backend.")
         }
     }
 
@@ -53,9 +71,11 @@ internal import VaultTesting
         var servers: Servers?
         var environmentFile: EnvironmentFile?
         do {
-            let addresses = folder.addresses(provider: listen, keyService: keyServiceListen)
+            let addresses = folder.addresses(
+                provider: listen, keyService: keyServiceListen, backend: backendListen)
             let running = try await Servers.start(
-                addresses, folder: folder.path, accessTokenLifetime: accessTokenLifetime)
+                addresses, proxy: proxy, folder: folder.path, options: provider.options,
+                backendOptions: backend ? backendSwitches.options : nil)
             servers = running
             try folder.remember(running.addresses)
             let environment = Environment(servers: running)

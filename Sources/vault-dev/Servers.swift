@@ -1,18 +1,25 @@
 internal import UnixSignals
 internal import VaultTesting
 
-/// The identity provider and the key service: both run, or none does.
+/// The identity provider, the key service and, where asked for, the backend: all run, or none does.
 struct Servers: Sendable {
     let provider: DevelopmentIdentityProvider
     let keyService: DevelopmentKeyService
+    let backend: DevelopmentBackend?
     /// Where they listen, with the ports that were picked.
     let addresses: Addresses
 
-    static func start(_ wanted: Addresses, folder: String, accessTokenLifetime: Int) async throws -> Servers {
-        var options = DevelopmentIdentityProvider.Options()
+    /// - Parameters:
+    ///   - options: How the provider behaves; where it listens and what it keeps is filled in here.
+    ///   - backendOptions: How the backend behaves, likewise; nil for no backend.
+    static func start(
+        _ wanted: Addresses, proxy: LoopbackAddress?, folder: String, options: DevelopmentIdentityProvider.Options,
+        backendOptions: DevelopmentBackend.Options?
+    ) async throws -> Servers {
+        var options = options
         options.host = wanted.provider.host
         options.port = wanted.provider.port
-        options.accessTokenLifetime = accessTokenLifetime
+        options.issuer = proxy.map { "http://\($0)" }
         options.stateFile = "\(folder)/identity-provider.json"
         let provider: DevelopmentIdentityProvider
         do {
@@ -20,15 +27,38 @@ struct Servers: Sendable {
         } catch let error as VaultTestingError where error.code == .addressInUse {
             throw VaultDevError("The identity provider did not start: \(error) Name another address with --listen.")
         }
+        var backend: DevelopmentBackend?
         do {
-            let keyService = try await DevelopmentKeyService.start(wanted.keyService, folder: "\(folder)/key-service")
             var addresses = wanted
             addresses.provider.port = provider.port
+            if let backendOptions {
+                let address = wanted.backend ?? LoopbackAddress()
+                let running = try await start(backendOptions, at: address, for: provider)
+                backend = running
+                addresses.backend = address
+                addresses.backend?.port = running.port
+            }
+            let keyService = try await DevelopmentKeyService.start(wanted.keyService, folder: "\(folder)/key-service")
             addresses.keyService.port = keyService.port
-            return Servers(provider: provider, keyService: keyService, addresses: addresses)
+            return Servers(provider: provider, keyService: keyService, backend: backend, addresses: addresses)
         } catch {
+            await backend?.stop()
             await provider.stop()
             throw error
+        }
+    }
+
+    private static func start(
+        _ options: DevelopmentBackend.Options, at address: LoopbackAddress, for provider: DevelopmentIdentityProvider
+    ) async throws -> DevelopmentBackend {
+        var options = options
+        options.host = address.host
+        options.port = address.port
+        options.identityProvider = provider
+        do {
+            return try await DevelopmentBackend.start(options)
+        } catch let error as VaultTestingError where error.code == .addressInUse {
+            throw VaultDevError("The backend did not start: \(error) Name another address with --backend-listen.")
         }
     }
 
@@ -52,7 +82,8 @@ struct Servers: Sendable {
     func stop() async {
         async let first: Void = provider.stop()
         async let second: Void = keyService.stop()
-        _ = await (first, second)
+        async let third: Void? = backend?.stop()
+        _ = await (first, second, third)
     }
 
     /// What a person wants to know.
@@ -62,11 +93,12 @@ struct Servers: Sendable {
         let next = environmentFile.map { "run: . \($0)" } ?? "paste the lines above into it"
         return """
 
-            The identity provider and the key service are running, for this machine only.
+            \(backend == nil ? "The identity provider" : "The identity provider, a backend") and the key service are \
+            running, for this machine only.
             Users:  \(users)
             Data:   \(data)
             To use them in another shell, \(next)
-            Ctrl-C stops both.
+            Ctrl-C stops \(backend == nil ? "both" : "all three").
 
             """
     }

@@ -20,6 +20,7 @@ import urllib.request
 from pathlib import Path
 
 PASSWORD = "seven otters juggle"
+PARTS = ["start", "login", "tokens", "service"]
 
 
 def main():
@@ -27,17 +28,19 @@ def main():
     parser.add_argument("--programs", required=True, type=Path, help="folder of the release build")
     parser.add_argument("--rounds", type=int, default=30, help="repetitions of each measurement")
     parser.add_argument("--seconds", type=int, default=5, help="length of one load on the key service")
-    parser.add_argument("--only", choices=["start", "login", "service"], help="one part of it")
+    parser.add_argument("--only", choices=PARTS, help="one part of it")
     options = parser.parse_args()
-    parts = [options.only] if options.only else ["start", "login", "service"]
+    parts = [options.only] if options.only else PARTS
     print(f"{os.cpu_count()} cores; load before: {os.getloadavg()[0]:.2f}; rounds: {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
-        if "start" in parts or "login" in parts:
+        if {"start", "login", "tokens"} & set(parts):
             with development_servers(options.programs, Path(folder)) as environment:
                 if "start" in parts:
                     start_up(options, Path(folder), environment)
                 if "login" in parts:
                     login(options, Path(folder), environment)
+                if "tokens" in parts:
+                    access_tokens(options, Path(folder), environment)
         if "service" in parts:
             key_service(options, Path(folder))
 
@@ -209,6 +212,28 @@ def login(options, folder, environment):
     report("vault login with 10,000 accounts / with 10", ratio, spread(many), 1.05,
            f"{statistics.median(many) * 1000:.1f} ms against {statistics.median(few) * 1000:.1f} ms")
     report("peak memory of vault login, MiB", max(peaks), f"{min(peaks):.1f}–{max(peaks):.1f} MiB", 104, "64 MiB of them Argon2's")
+
+
+def access_tokens(options, folder, environment):
+    """What only a program in Swift can measure: see vault-benchmarks, which takes everything in turn, too."""
+    environment = dict(environment, TMPDIR=str(folder))
+    output = subprocess.check_output([options.programs / "vault-benchmarks", str(options.rounds)], env=environment)
+    times = json.loads(output)
+    median = {name: statistics.median(values) for name, values in times.items()}
+
+    def nanoseconds(name):
+        ordered = sorted(times[name])
+        low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
+        return f"{low * 1e9:.0f}–{high * 1e9:.0f} ns"
+
+    empty = "empty actor call"
+    for name in ("session.accessToken()", "auth.accessToken()"):
+        report(f"{name} with a valid token / an empty actor call", median[name] / median[empty], nanoseconds(name), 3,
+               f"{median[name] * 1e9:.0f} ns against {median[empty] * 1e9:.0f} ns ({nanoseconds(empty)})")
+    one, many, last = "refresh for 1 caller", "refresh for 1000 callers", "refresh until 1000 callers have it"
+    report("a refresh that 1,000 callers wait for / that one waits for", median[many] / median[one], spread(times[many]),
+           1.1, f"{median[many] * 1000:.2f} ms against {median[one] * 1000:.2f} ms ({spread(times[one])});"
+           f" the last of them has it after {median[last] * 1000:.2f} ms")
 
 
 def key_service(options, folder):

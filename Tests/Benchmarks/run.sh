@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-packages=(libsodium-dev libargon2-dev libsqlite3-dev pkg-config hyperfine wrk python3)
+packages=(libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config hyperfine wrk python3)
 missing=()
 for package in "${packages[@]}"; do
     dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
@@ -18,7 +18,7 @@ fi
 
 # Not exporting every symbol spares the dynamic loader a search at each start.
 release=(-c release --static-swift-stdlib -Xlinker --no-export-dynamic)
-for product in vault vault-key-service vault-dev; do
+for product in vault vault-key-service vault-dev vault-benchmarks; do
     swift build "${release[@]}" --product "$product"
 done
 exec python3 Tests/Benchmarks/benchmark.py --programs "$(swift build "${release[@]}" --show-bin-path)" "$@"

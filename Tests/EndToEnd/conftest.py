@@ -4,6 +4,8 @@ import signal
 
 import pytest
 
+from support.django_provider import DjangoProvider
+from support.glewlwyd import Glewlwyd
 from support.person import Person
 from support.programs import BINARIES
 from support.services import DevelopmentServices, KeyService
@@ -34,6 +36,22 @@ def services(tmp_path_factory):
     services = DevelopmentServices(tmp_path_factory.mktemp("services"))
     yield services
     services.kill()
+
+
+@pytest.fixture(scope="session")
+def glewlwyd(tmp_path_factory):
+    """One Glewlwyd for all tests that need one."""
+    provider = Glewlwyd(tmp_path_factory.mktemp("provider") / "glewlwyd")
+    yield provider
+    provider.kill()
+
+
+@pytest.fixture(scope="session")
+def django(tmp_path_factory):
+    """One django-oauth-toolkit for all tests that leave it alone."""
+    provider = DjangoProvider(tmp_path_factory.mktemp("provider") / "django")
+    yield provider
+    provider.kill()
 
 
 @pytest.fixture

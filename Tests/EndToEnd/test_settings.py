@@ -48,7 +48,7 @@ def test_the_file_is_enough_to_register(person, settings_file):
     assert person.vault("login", password=PASSWORD).status == 0
 
 
-@pytest.mark.parametrize("missing", ["ISSUER", "CLIENT_ID", "KEY_SERVICE"])
+@pytest.mark.parametrize("missing", ["ISSUER", "KEY_SERVICE"])
 def test_a_missing_setting_is_named(person, missing):
     person.settings = {name: value for name, value in person.settings.items() if not name.endswith(missing)}
     result = person.vault("register", "--no-browser", password=PASSWORD)

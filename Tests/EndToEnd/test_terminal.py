@@ -8,6 +8,7 @@ import termios
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import VAULT_DEV, run
+from support.waiting import wait_until
 
 
 ADDRESS = re.compile(r"^(http://\S+)\r\n", re.M)  # alone on its line, so that it can be copied
@@ -222,7 +223,7 @@ def test_ctrl_c_while_a_token_is_renewed_waits_until_it_is_stored(person, own_se
     terminal = person.terminal("login")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
-    terminal.expect("Signing in")
+    wait_until(lambda: "refresh_interrupted_at" in person.vault("status", "--json").json, "the refresh to begin")
     terminal.press("c")
     terminal.expect("storing the renewed token before stopping")
     own_services.program.signal(signal.SIGCONT)
@@ -238,7 +239,7 @@ def test_a_second_ctrl_c_stops_at_once(person, own_services, key_service):
     terminal = person.terminal("login")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
-    terminal.expect("Signing in")
+    wait_until(lambda: "refresh_interrupted_at" in person.vault("status", "--json").json, "the refresh to begin")
     terminal.press("c")
     terminal.expect("storing the renewed token before stopping")
     terminal.press("c")

@@ -74,7 +74,7 @@ import Testing
     @Test(arguments: [strongSecret, "1234"]) func parallelWrongGuessesGetThreeTries(secret: String) async throws {
         let folder = try TemporaryFolder()
         let (store, masterKey) = try KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
-        try await withService(store: store, masterKey: masterKey, setup: .ahc(.http)) { client async throws in
+        try await withService(store: store, masterKey: masterKey) { client async throws in
             let made = try await client.createKey(secret)
             let wrong = secret == strongSecret ? otherStrongSecret : "0000"
             let replies = try await inParallel(64) { try await client.key(made.keyid, secret: wrong) }
@@ -88,7 +88,7 @@ import Testing
     @Test(arguments: [strongSecret, "1234"]) func parallelRightGuessesAllSucceed(secret: String) async throws {
         let folder = try TemporaryFolder()
         let (store, masterKey) = try KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
-        try await withService(store: store, masterKey: masterKey, setup: .ahc(.http)) { client async throws in
+        try await withService(store: store, masterKey: masterKey) { client async throws in
             let made = try await client.createKey(secret)
             for _ in 1...2 { _ = try await client.key(made.keyid, secret: "wrong") }
             let replies = try await inParallel(32) { try await client.key(made.keyid, secret: secret) }

@@ -115,9 +115,8 @@ struct AuthorizationTests {
         let client = TestProvider().client()
         let request = try await client.authorizationRequest(redirectURI: TestProvider.redirectURI, scopes: ["openid"])
         let callback = template.replacingOccurrences(of: "STATE", with: request.state)
-        let metadata = try await client.metadata()
         do {
-            let found = try AuthorizationResponse.code(in: callback, for: request, metadata: metadata)
+            let found = try AuthorizationResponse.code(in: callback, for: request)
             #expect(code == nil)
             #expect(found == "CODE")
         } catch let error as OpenIDConnectError {

@@ -173,6 +173,18 @@ struct IDTokenTests {
         if name != "nbf" { #expect(try await verify(changing: [name: nil])?.code == .tokenInvalid) }
     }
 
+    @Test(
+        "times that no clock shows",
+        arguments: ["exp", "iat", "nbf"], [-1, -1e300, 1e300, 1_800_000_000_000, 32_503_680_000])
+    func impossibleTimes(name: String, value: Double) async throws {
+        #expect(try await verify(changing: [name: value])?.code == .tokenInvalid)
+    }
+
+    @Test("a token may say that it is valid since ever")
+    func notBeforeZero() async throws {
+        #expect(try await verify(changing: ["nbf": 0]) == nil)
+    }
+
     @Test("the hash of at_hash goes with the algorithm", arguments: ["ES384", "ES512", "EdDSA"])
     func accessTokenHash(name: String) async throws {
         let key = name == "ES384" ? TestKey.es384() : name == "ES512" ? .es512() : .ed25519()

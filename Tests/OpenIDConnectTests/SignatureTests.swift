@@ -68,6 +68,24 @@ struct SignatureTests {
         return await IDTokenVerifier.isSigned(try SignedToken(token), byAnyOf: [key])
     }
 
+    @Test("a modulus of the broken generator is known by its remainders, and one of a sound generator is not")
+    func brokenGenerator() throws {
+        // 65537 to the power of 128: each factor adds the number, moved by two bytes, to itself.
+        var modulus: [UInt8] = [1]
+        for _ in 0..<128 {
+            var (sum, carry): ([UInt8], Int) = ([], 0)
+            for (one, other) in zip((modulus + [0, 0]).reversed(), ([0, 0] + modulus).reversed()) {
+                let digit = Int(one) + Int(other) + carry
+                sum.append(UInt8(digit & 255))
+                carry = digit >> 8
+            }
+            modulus = (carry > 0 ? [UInt8(carry)] : []) + sum.reversed()
+        }
+        #expect(WeakModulus.isIn(modulus))
+        #expect(!WeakModulus.isIn(modulus.dropLast() + [3]))
+        #expect(!WeakModulus.isIn(try #require(Base64URL.decode(RFC7515.rsaModulus))))
+    }
+
     @Test(
         "the signatures of RFC 7515 appendices A.2, A.3 and A.4 verify",
         arguments: [

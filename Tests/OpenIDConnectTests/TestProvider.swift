@@ -88,6 +88,8 @@ final class TestProvider: Sendable {
         var keys: [[String: String]] = []
         var token: @Sendable (ScriptedTransport.Request) async throws -> HTTPAnswer = { _ in .text("{}", status: 500) }
         var revocation = HTTPAnswer.text("")
+        /// Answers of other addresses, and instead of those above.
+        var routes: [String: @Sendable (ScriptedTransport.Request) async throws -> HTTPAnswer] = [:]
         /// Waited for by discovery and key set.
         var gate: @Sendable () async throws -> Void = {}
     }
@@ -117,6 +119,7 @@ final class TestProvider: Sendable {
     func transport() -> ScriptedTransport {
         ScriptedTransport { [self] request in
             let state = state.withLock { $0 }
+            if let route = state.routes[request.url] { return try await route(request) }
             switch request.url {
             case Self.issuer + "/.well-known/openid-configuration":
                 try await state.gate()

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 import VaultHTTP
 
@@ -172,6 +173,50 @@ struct TokenEndpointTests {
         #expect(error?.description.contains("SECRET") == false)
         // Nothing is retried or followed.
         #expect(transport.count(of: "https://id.example/token") == 1)
+    }
+
+    @Test(
+        "a new refresh token is kept even when the access token beside it is none",
+        arguments: [nil, "", 7, "a\nb"] as [(any Sendable)?])
+    func brokenAccessToken(value: (any Sendable)?) async throws {
+        try provider.answer(["access_token": value ?? NSNull()])
+        let kept = Mutex<[String?]>([])
+        let error = await caught {
+            _ = try await provider.client().refresh("R", subject: "alice") { token, _ in
+                kept.withLock { $0.append(token) }
+            }
+        }
+        #expect(error?.code == .invalidAnswer)
+        #expect(error?.mayHaveBeenProcessed == true)
+        #expect(kept.withLock { $0 } == ["REFRESH"])
+    }
+
+    @Test("of an answer without any token there is nothing to keep", arguments: ["{}", #"{"scope":"openid"}"#, "[]"])
+    func nothingToKeep(text: String) async {
+        provider.set { $0.token = { _ in .text(text) } }
+        let keeps = Counter()
+        let error = await caught {
+            _ = try await provider.client().refresh("R", subject: "alice") { _, _ in _ = keeps.next() }
+        }
+        #expect(error?.code == .invalidAnswer)
+        #expect(keeps.value == 0)
+    }
+
+    @Test("what the provider says is left out when it repeats a secret")
+    func repeatedSecrets() async throws {
+        provider.set {
+            $0.token = { _ in .text(#"{"error":"invalid_grant","error_description":"no SECRET-TOKEN"}"#, status: 400) }
+        }
+        let error = await caught { _ = try await provider.client().refresh("SECRET-TOKEN", subject: "alice") }
+        #expect(error?.providerError == "invalid_grant")
+        #expect(error?.providerDescription == nil)
+        let other = await caught { _ = try await provider.client().refresh("OTHER-TOKEN", subject: "alice") }
+        #expect(other?.providerDescription == "no SECRET-TOKEN")
+        let password = await caught {
+            _ = try await provider.client().signIn(username: "a", password: "no", scopes: ["openid"])
+        }
+        #expect(password?.code == .wrongCredentials)
+        #expect(password?.providerDescription == nil)
     }
 
     @Test("invalid_request says nothing about a code")

@@ -55,11 +55,21 @@ import VaultTesting
         private let count: Int
         private var waiting: [CheckedContinuation<Void, Never>] = []
 
+        private var watching: [CheckedContinuation<Void, Never>] = []
+
         init(count: Int) { self.count = count }
+
+        /// Returns when somebody waits.
+        func waitForFirst() async {
+            guard waiting.isEmpty else { return }
+            await withCheckedContinuation { watching.append($0) }
+        }
 
         func pass() async {
             await withCheckedContinuation { continuation in
                 waiting.append(continuation)
+                for watcher in watching { watcher.resume() }
+                watching = []
                 guard waiting.count == count else { return }
                 for waiter in waiting { waiter.resume() }
             }
@@ -141,6 +151,36 @@ import VaultTesting
             let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
             _ = try await api.send(try request(url), body: [], limits: HTTPLimits())
             #expect(server.sent.map(\.authorization) == [nil])
+        }
+    }
+
+    @Test(arguments: ["@evil.example/x", ".evil.example/x", ":8443/x", "x"])
+    func `no path changes where the token goes`(path: String) async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let server = ResourceServer()
+            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: path)
+            _ = try await api.send(request, body: [], limits: HTTPLimits())
+            #expect(server.sent.map(\.authorization) == [nil])
+        }
+    }
+
+    @Test func `a request that one person began is not repeated with another's token`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register("alice")
+            let token = try await session.accessToken().value
+            let gate = Gate(count: 2)
+            let server = ResourceServer(gate: gate)
+            server.refuse(token)
+            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let order = try request(Self.origin + "/orders", method: .post)
+            let sending = Task { await failure { _ = try await api.send(order, body: [], limits: HTTPLimits()) } }
+            await gate.waitForFirst()
+            try await bench.register("bob")
+            await gate.pass()
+            #expect(await sending.value?.code == .notLoggedIn)
+            #expect(server.sent.map(\.authorization) == ["Bearer \(token)"])
         }
     }
 

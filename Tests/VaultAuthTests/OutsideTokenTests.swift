@@ -56,6 +56,30 @@ import VaultTesting
         }
     }
 
+    @Test func `a token that does not say when it ends is good for a while`() async throws {
+        try await withBench { bench in
+            let elsewhere = try await bench.signIn()
+            let access = try #require(elsewhere.accessToken?.value)
+            let vault = try await bench.anotherVault()
+            try await vault.auth.setTokens(access: access, refresh: elsewhere.value)
+            #expect(try await vault.auth.accessToken().value == access)
+            bench.clock.advance(by: 250)
+            #expect(await failure { _ = try await vault.auth.accessToken() }?.code == .notLoggedIn)
+        }
+    }
+
+    @Test func `a credential goes nowhere when the account signs in in another way by now`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            var account = try #require(try await bench.store.account(session.id))
+            account.clientID = "another-client"
+            try await bench.store.apply([.putAccount(account)], to: account.id)
+            #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .notLoggedIn)
+            #expect(await bench.refreshes == [])
+            #expect(try await bench.refreshMark() == nil)
+        }
+    }
+
     @Test func `cleared tokens are gone, and the account is not`() async throws {
         try await withBench { bench in
             let session = try await bench.register()

@@ -136,6 +136,38 @@ import VaultTesting
         }
     }
 
+    @Test func `it counts as a login when the provider has answered, and not before`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let vault = try await bench.anotherVault()
+            let updates = vault.auth.sessionUpdates
+            await bench.provider.setFault(.delay, times: 1)
+            let restoring = Task { try await restore(vault) }
+            await bench.provider.waitUntilDelayed()
+            #expect(!vault.auth.isLoggedIn)
+            await bench.provider.releaseDelayed()
+            _ = try await restoring.value
+            #expect(vault.auth.isLoggedIn)
+            let events = await updates.prefix(2).reduce(into: []) { $0.append($1.event) }
+            #expect(events == [.refreshed, .loggedIn])
+        }
+    }
+
+    @Test func `what is left of an account that another program ended is no session`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let other = try await bench.anotherVault()
+            try await other.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            #expect(try await other.auth.logoutEverywhere() == nil)
+            let updates = bench.vault.auth.sessionUpdates
+            #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .notLoggedIn)
+            #expect(!bench.vault.auth.isLoggedIn)
+            let update = await updates.first { _ in true }
+            #expect(update?.event == .loggedOut)
+            #expect(update?.reason == .everywhere)
+        }
+    }
+
     @Test func `what the provider does not take any more is expired`() async throws {
         try await withBench { bench in
             try await bench.register()

@@ -40,22 +40,30 @@ struct ProviderClient {
         return "\(issuer)/authorize?\(encoded(parameters.compactMapValues { $0 }))"
     }
 
-    func get(_ url: String, bearer: String? = nil) async throws -> Answer {
+    func get(
+        _ url: String, bearer: String? = nil, method: HTTPMethod = .GET, headers: [String: String] = [:]
+    ) async throws -> Answer {
         var request = HTTPClientRequest(url: url)
+        request.method = method
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let bearer { request.headers.add(name: "Authorization", value: "Bearer \(bearer)") }
         return try await send(request)
     }
 
-    func post(_ path: String, _ fields: [String: String]) async throws -> Answer {
-        try await post(path, raw: encoded(fields))
+    func post(
+        _ path: String, _ fields: [String: String], headers: [String: String] = [:]
+    ) async throws -> Answer {
+        try await post(path, raw: encoded(fields), headers: headers)
     }
 
     func post(
-        _ path: String, raw: String, type: String = "application/x-www-form-urlencoded"
+        _ path: String, raw: String, type: String = "application/x-www-form-urlencoded",
+        headers: [String: String] = [:]
     ) async throws -> Answer {
         var request = HTTPClientRequest(url: issuer + path)
         request.method = .POST
         request.headers.add(name: "Content-Type", value: type)
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
         request.body = .bytes(ByteBuffer(string: raw))
         return try await send(request)
     }

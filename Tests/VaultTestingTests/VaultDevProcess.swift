@@ -35,12 +35,12 @@ final class VaultDevProcess {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// The three lines of the environment, as a shell would take them in.
-    func environment() async throws -> [String: String] {
+    /// The lines of the environment, as a shell would take them in.
+    func environment(lines: Int = 3) async throws -> [String: String] {
         let handle = output.fileHandleForReading
         let text = try await NIOThreadPool.singleton.runIfActive {
             var data = Data()
-            while data.count(where: { $0 == UInt8(ascii: "\n") }) < 3 {
+            while data.count(where: { $0 == UInt8(ascii: "\n") }) < lines {
                 let more = handle.availableData
                 if more.isEmpty { break }
                 data += more

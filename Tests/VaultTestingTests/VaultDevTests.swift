@@ -45,17 +45,18 @@ import VaultTesting
         }
     }
 
-    @Test(arguments: ["--listen", "--key-service-listen"])
-    func `a port in use stops both and leaves nothing`(option: String) async throws {
+    @Test(arguments: [["--listen"], ["--key-service-listen"], ["--backend", "--backend-listen"]])
+    func `a port in use stops all and leaves nothing`(options: [String]) async throws {
         try await withTemporaryFolder { folder in
             try await withDevelopmentIdentityProvider { occupant in
                 let program = try VaultDevProcess(
-                    [option, "127.0.0.1:\(occupant.port)", "--env-file", "\(folder)/environment"], temporary: folder)
+                    options + ["127.0.0.1:\(occupant.port)", "--env-file", "\(folder)/environment"],
+                    temporary: folder)
                 let end = await program.end()
                 #expect(end.status == 1)
                 #expect(end.output.isEmpty)
                 #expect(end.errors.contains("127.0.0.1:\(occupant.port)"))
-                #expect(end.errors.contains(option))
+                #expect(end.errors.contains(options[options.count - 1]))
                 #expect(try FileManager.default.subpathsOfDirectory(atPath: folder) == [])
             }
         }
@@ -64,12 +65,13 @@ import VaultTesting
     @Test(arguments: [
         ["--listen", "0.0.0.0:0"], ["--key-service-listen", "192.0.2.1:80"], ["--listen", "127.0.0.1:70000"],
         ["--listen", "127.0.0.1"], ["--access-token-lifetime", "0"],
+        ["--device-interval", "3601"], ["--backend-listen", "127.0.0.1:0"], ["--backend-token-lifetime", "0"],
     ])
     func `other machines and nonsense are refused as wrong usage`(arguments: [String]) async throws {
         try await withTemporaryFolder { folder in
             let end = await (try VaultDevProcess(arguments, temporary: folder)).end()
             #expect(end.status == 64)
-            #expect(end.errors.contains(arguments[1]) || end.errors.contains("must be"))
+            #expect(["must be", "add --backend", arguments[1]].contains(where: end.errors.contains))
             #expect(end.output.isEmpty)
             #expect(try FileManager.default.subpathsOfDirectory(atPath: folder) == [])
         }
@@ -103,6 +105,70 @@ import VaultTesting
             third.signal(SIGTERM)
             #expect(await third.end().status == 0)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["data"])
+        }
+    }
+
+    @Test func `a backend is there when asked for, and takes the provider's tokens`() async throws {
+        try await withTemporaryFolder { folder in
+            let arguments = [
+                "--data", "\(folder)/data", "--backend", "--backend-token-lifetime", "42", "--backend-redirect-uri",
+                "myapp://callback",
+            ]
+            let program = try VaultDevProcess(arguments, temporary: folder)
+            let environment = try await program.environment(lines: 4)
+            let url = try #require(environment["CREDENTIAL_VAULT_DEV_BACKEND"])
+            let backend = ProviderClient(issuer: url)
+            #expect(try await backend.get("\(url)/auth/login?redirect_uri=myapp://callback").status == 200)
+            let login = try await backend.post(
+                "/auth/login", raw: #"{"email":"bob@example.com","password":"bob-password"}"#,
+                type: "application/json")
+            #expect(login.json["expires_in"] as? Int == 42)
+            let client = ProviderClient(issuer: try #require(environment["CREDENTIAL_VAULT_ISSUER"]))
+            let tokens = try await client.login()
+            #expect(try await backend.get("\(url)/api/items", bearer: tokens["access_token"])["username"] == "alice")
+            program.signal(SIGTERM)
+            let end = await program.end()
+            #expect(end.status == 0)
+            #expect(end.errors.contains("a backend"))
+
+            // It is found again where it was.
+            let again = try VaultDevProcess(arguments, temporary: folder)
+            #expect(try await again.environment(lines: 4) == environment)
+            again.signal(SIGTERM)
+            #expect(await again.end().status == 0)
+        }
+    }
+
+    @Test func `its switches reach the provider, and its browser connects a device`() async throws {
+        try await withTemporaryFolder { folder in
+            let program = try VaultDevProcess(
+                [
+                    "--device-interval", "1", "--no-registration", "--no-oauth-metadata", "--password-grant", "--par",
+                    "required", "--dpop", "offered", "--dpop-nonce",
+                ],
+                temporary: folder)
+            let client = ProviderClient(
+                issuer: try #require(try await program.environment()["CREDENTIAL_VAULT_ISSUER"]))
+            let metadata = try await client.get("\(client.issuer)/.well-known/openid-configuration")
+            #expect(metadata["registration_endpoint"] == nil)
+            #expect((metadata.json["grant_types_supported"] as? [String])?.contains("password") == true)
+            #expect(try await client.get("\(client.issuer)/.well-known/oauth-authorization-server").status == 404)
+            #expect(metadata.json["require_pushed_authorization_requests"] as? Bool == true)
+            #expect(metadata.json["dpop_signing_alg_values_supported"] != nil)
+            #expect(try await client.refresh("x").headers["dpop-nonce"] != nil)
+            let device = try await client.post(
+                "/device_authorization", ["client_id": "vault-cli", "scope": "openid"])
+            #expect(device.json["interval"] as? Int == 1)
+            let browser = try VaultDevProcess(
+                [
+                    "browse", try #require(device["verification_uri"]), "--user", "bob", "--user-code",
+                    try #require(device["user_code"]),
+                ], temporary: folder)
+            let end = await browser.end()
+            #expect(end.status == 0)
+            #expect(end.output == "The device is connected. You can close this page.\n")
+            program.signal(SIGTERM)
+            #expect(await program.end().status == 0)
         }
     }
 

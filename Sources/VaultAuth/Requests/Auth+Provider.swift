@@ -3,18 +3,24 @@ internal import VaultStorage
 
 // What else the provider offers to whoever is logged in.
 extension Auth {
-    /// What the provider's UserInfo endpoint says of whoever is logged in now (OpenID Connect Core section 5.3). It is
-    /// checked that it is about the same person.
+    /// What the provider's UserInfo endpoint says of whoever is logged in now (OpenID Connect Core section 5.3), or the
+    /// backend's likewise. It is checked that it is about the same person.
     ///
     /// - Throws: ``VaultError``: `notLoggedIn`, `tokenInvalid` when it is about another person, `configurationInvalid`
     ///   when there is no such endpoint, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` throws.
     public func userInfo() async throws -> UserInfo {
-        let provider = try openIDProvider()
-        let token = try await accessToken()
-        let key = token.tokenType.lowercased() == "dpop" ? try await proofKey() : nil
+        let holder = try holder()
+        let (issuer, id) = try issuer(of: holder)
+        let token = try await holder.accessToken(minimumValidity: .seconds(60))
         return try await converting {
-            try await provider.provider.userinfo(
-                accessToken: token.value, subject: provider.subject, dpopKey: key)
+            if let backend = issuer as? any PersonSource {
+                let user = try await backend.person(accessToken: token.value)
+                try user.require(id)
+                return UserInfo(user)
+            }
+            let key = token.tokenType.lowercased() == "dpop" ? try await holder.proofKey() : nil
+            return try await Self.openIDProvider(issuer).userinfo(
+                accessToken: token.value, subject: id.subject, dpopKey: key)
         }
     }
 
@@ -26,25 +32,41 @@ extension Auth {
     ///   - state: comes back with that redirect.
     /// - Throws: ``VaultError``: `notLoggedIn`, `configurationInvalid` when the provider has no such address.
     public func providerLogoutURL(redirectURI: String? = nil, state: String? = nil) async throws -> String {
-        let provider = try openIDProvider()
-        let hint = try await refreshToken.idToken
+        let holder = try holder()
+        let provider = try Self.openIDProvider(issuer(of: holder).issuer)
+        let hint: String?
+        switch holder {
+        case .unstored(let token, _): hint = token.idToken
+        case .open(let session): hint = try await session.refreshToken().idToken
+        }
         return try await converting {
-            try await provider.provider.logoutURL(
+            try await provider.logoutURL(
                 idTokenHint: hint, postLogoutRedirectURI: redirectURI, state: state)
         }
     }
 
-    private func openIDProvider() throws -> (provider: OpenIDProvider, subject: String) {
-        let key: IssuerKey
-        let subject: String
-        switch state {
-        case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
-        case .unstored(let token): (key, subject) = (IssuerKey(token), token.account.subject)
-        case .open(let session): (key, subject) = (session.issuerKey, session.id.subject)
+    /// What the provider of the settings offers.
+    ///
+    /// - Throws: ``VaultError``: `configurationInvalid` and `identityProviderUnavailable` with its kin.
+    package func providerMetadata() async throws -> ProviderMetadata {
+        try await converting {
+            try await providers.provider(issuer: settings?.issuer ?? "", clientID: settings?.clientID ?? "")
+                .completeMetadata()
         }
-        guard let issuer = try issuer(key) as? OpenIDConnectIssuer else {
+    }
+
+    /// What issued somebody's tokens, and who that is.
+    private func issuer(of holder: TokenHolder) throws -> (issuer: any TokenIssuer, id: AccountID) {
+        switch holder {
+        case .unstored(let token, _): (try issuer(IssuerKey(token)), token.account)
+        case .open(let session): (try issuer(session.issuerKey), session.id)
+        }
+    }
+
+    private static func openIDProvider(_ issuer: any TokenIssuer) throws -> OpenIDProvider {
+        guard let issuer = issuer as? OpenIDConnectIssuer else {
             throw VaultError(.configurationInvalid, "This account does not sign in at an OpenID provider.")
         }
-        return (issuer.provider, subject)
+        return issuer.provider
     }
 }

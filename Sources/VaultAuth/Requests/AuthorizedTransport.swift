@@ -40,15 +40,17 @@ public struct AuthorizedTransport: HTTPTransport {
         guard let origin = Origin(of: request), origins.contains(origin) else {
             return try await base.send(request, body: body, limits: limits)
         }
-        let token = try await auth.accessToken(minimumValidity: leeway)
-        let answer = try await send(request, to: origin, with: token, body: body, limits: limits)
+        let holder = try auth.holder()
+        let token = try await holder.accessToken(minimumValidity: leeway)
+        let answer = try await send(request, to: origin, with: token, of: holder, body: body, limits: limits)
         guard answer.isUnauthenticated else { return answer }
-        let other = try await auth.accessToken(replacing: token)
-        return try await send(request, to: origin, with: other, body: body, limits: limits)
+        let other = try await holder.accessToken(replacing: token)
+        return try await send(request, to: origin, with: other, of: holder, body: body, limits: limits)
     }
 
     private func send(
-        _ request: HTTPRequest, to origin: Origin, with token: AccessToken, body: [UInt8], limits: HTTPLimits
+        _ request: HTTPRequest, to origin: Origin, with token: AccessToken, of holder: TokenHolder, body: [UInt8],
+        limits: HTTPLimits
     ) async throws -> HTTPAnswer {
         var request = request
         guard token.tokenType.lowercased() == "dpop" else {
@@ -57,7 +59,7 @@ public struct AuthorizedTransport: HTTPTransport {
         }
         request.headerFields[.authorization] = "DPoP \(token.value)"
         let nonce = nonces[origin]
-        request.headerFields[.dpop] = try await proof(of: request, token, nonce: nonce)
+        request.headerFields[.dpop] = try await proof(of: request, token, holder, nonce: nonce)
         let answer = try await base.send(request, body: body, limits: limits)
         guard let newer = answer.headerFields[.dpopNonce] else { return answer }
         nonces[origin] = newer
@@ -65,14 +67,16 @@ public struct AuthorizedTransport: HTTPTransport {
         guard answer.status.code == 401, newer != nonce,
             answer.headerFields[.wwwAuthenticate]?.contains("use_dpop_nonce") == true
         else { return answer }
-        request.headerFields[.dpop] = try await proof(of: request, token, nonce: newer)
+        request.headerFields[.dpop] = try await proof(of: request, token, holder, nonce: newer)
         return try await base.send(request, body: body, limits: limits)
     }
 
-    private func proof(of request: HTTPRequest, _ token: AccessToken, nonce: String?) async throws -> String {
+    private func proof(
+        of request: HTTPRequest, _ token: AccessToken, _ holder: TokenHolder, nonce: String?
+    ) async throws -> String {
         let url = "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "/")"
         return try await auth.proof(
-            method: request.method.rawValue, url: url, accessToken: token, nonce: nonce)
+            method: request.method.rawValue, url: url, accessToken: token, nonce: nonce, key: holder.proofKey())
     }
 
     private final class Nonces: Sendable {
@@ -122,23 +126,19 @@ extension Auth {
     public func proof(
         method: String, url: String, accessToken: AccessToken, nonce: String? = nil
     ) async throws -> String {
-        guard let key = try await proofKey() else {
+        try await proof(
+            method: method, url: url, accessToken: accessToken, nonce: nonce, key: holder().proofKey())
+    }
+
+    func proof(
+        method: String, url: String, accessToken: AccessToken, nonce: String?, key: DPoPKey?
+    ) async throws -> String {
+        guard let key else {
             throw VaultError(.configurationInvalid, "The access token is not bound to a key.")
         }
         return try await converting {
             try key.proof(
                 method: method, url: url, accessToken: accessToken.value, nonce: nonce, at: accounts.clock.now)
-        }
-    }
-}
-
-extension Auth {
-    /// The key that the tokens of whoever is logged in are bound to; nil when they are not.
-    func proofKey() async throws -> DPoPKey? {
-        switch state {
-        case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
-        case .unstored(let token): try token.credential.dpopKey()
-        case .open(let session): try await session.dpopKey()
         }
     }
 }

@@ -16,8 +16,12 @@ struct Origin: Hashable {
         (self.scheme, self.host, self.port) = (scheme, host, port)
     }
 
+    /// - Returns: nil also when the path could change what the host is: `@elsewhere.example/` would.
     init?(of request: HTTPRequest) {
-        self.init("\(request.scheme ?? "")://\(request.authority ?? "")")
+        guard request.path?.hasPrefix("/") ?? true,
+            let authority = request.authority, !authority.contains(where: { "/?#@\\".contains($0) || $0.isWhitespace })
+        else { return nil }
+        self.init("\(request.scheme ?? "")://\(authority)")
     }
 
     var text: String { "\(scheme)://\(host):\(port)" }

@@ -9,6 +9,10 @@ struct RefreshTransaction: Sendable {
     let vaultKey: VaultKey
     let store: any SecureStore
     let issuer: any TokenIssuer
+    /// What the issuer was chosen by.
+    let issuerKey: IssuerKey
+    /// Whether anybody still wants the result. What the issuer answered is stored in any case.
+    let isWanted: @Sendable () -> Bool
     let clock: any WallClock
 
     /// What a refresh got from the provider but could not store. It is sealed already.
@@ -50,6 +54,7 @@ struct RefreshTransaction: Sendable {
             if let uncommitted, try await store.item(.refreshToken, of: id) == uncommitted.replaces {
                 try await commit(uncommitted.changes, replacing: uncommitted.replaces)
             }
+            guard isWanted() else { throw VaultError(.notLoggedIn, "The session is locked. Log in again.") }
             let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
             let now = clock.now
             if let token = try await items.accessToken(), request.accepts(token, now: now),
@@ -65,6 +70,12 @@ struct RefreshTransaction: Sendable {
     private func refresh(_ items: TokenItems) async throws -> AccessToken {
         guard let account = try await store.account(id) else {
             throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
+        }
+        guard IssuerKey(account) == issuerKey else {
+            // The stored token must not go where it does not belong.
+            throw VaultError(
+                .notLoggedIn, "\(account.displayName) signs in in another way or with another client now. Log in again."
+            )
         }
         guard let stored = try await stored(items) else {
             throw VaultError(
@@ -103,10 +114,19 @@ struct RefreshTransaction: Sendable {
     /// Asks the issuer, and stores what it answers: the credential at once, as the old one may be dead now, and the rest
     /// when it has passed the checks, which may take time or fail.
     private func exchange(_ stored: Stored, _ items: TokenItems) async throws -> AccessToken {
-        let tokens = try await issuer.renew(stored.credential, of: id) { credential in
+        var isKept = false
+        func keep(_ credential: Credential) async throws {
             FaultPoint.refreshAnswered.reach()
             try await commit([try items.put(credential), .endRefresh], replacing: stored.sealed)
             FaultPoint.refreshCommitted.reach()
+            isKept = true
+        }
+        let tokens = try await issuer.renew(stored.credential, of: id, keep: keep)
+        if !isKept {
+            // An issuer that forgets to call it must not lose a token.
+            var credential = stored.credential
+            credential.value = tokens.refreshToken ?? credential.value
+            try await keep(credential)
         }
         let accessToken = AccessToken(
             value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt,
@@ -116,7 +136,7 @@ struct RefreshTransaction: Sendable {
             changes += [try items.put(claimsJSON: idToken.claimsJSON), try items.put(idToken: idToken.encoded)]
         }
         // Only a copy for the next start: the credential is safe, and the access token good without it.
-        try? await store.apply(changes, to: id)
+        if isWanted() { try? await store.apply(changes, to: id) }
         return accessToken
     }
 

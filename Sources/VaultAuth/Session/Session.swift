@@ -10,6 +10,7 @@ public actor Session {
     private var vaultKey: VaultKey?
     private var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
     private var uncommitted: RefreshTransaction.Uncommitted?
+    private var proofKey: DPoPKey?
     /// Why the session is over, when the provider ended it.
     private var refusal: VaultError?
     /// What can be looked at without waiting for the actor's turn. Only the actor writes it.
@@ -21,6 +22,10 @@ public actor Session {
 
     private struct Live {
         var isOpen = true
+        /// Whether the provider has confirmed the account since it was opened.
+        var isConfirmed = false
+        /// Whether it counts as a login only when the provider has confirmed it.
+        var isPending = false
         /// Nil also while a renewed token waits to be stored: that comes first.
         var token: AccessToken?
     }
@@ -44,6 +49,18 @@ public actor Session {
     /// Whether the vault key is still in memory.
     public nonisolated var isOpen: Bool { live.withLock { $0.isOpen } }
 
+    /// Whether the provider has confirmed the account since it was opened.
+    public nonisolated var isConfirmed: Bool { live.withLock { $0.isConfirmed } }
+
+    /// Whether it counts as a login: it is open, and not still waiting to be confirmed.
+    nonisolated var isLogin: Bool { live.withLock { $0.isOpen && !$0.isPending } }
+
+    /// Makes it wait for the provider before it counts as a login, or ends the wait.
+    nonisolated func setPending(_ isPending: Bool) { live.withLock { $0.isPending = isPending } }
+
+    /// Notes that the person has just signed in at the provider.
+    nonisolated func setConfirmed() { live.withLock { $0.isConfirmed = true } }
+
     // MARK: - Tokens
 
     /// A valid access token: from memory, from the store, or else fresh from the provider.
@@ -59,11 +76,16 @@ public actor Session {
     public nonisolated func accessToken(
         forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
-        let now = clock.now
-        if !forceRefresh, let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: now) {
-            return token
+        if !forceRefresh, let token = tokenAtHand(validFor: minimumValidity) { return token }
+        return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: clock.now))
+    }
+
+    /// The token in memory, when it is good enough: nobody has to wait for it.
+    nonisolated func tokenAtHand(validFor minimumValidity: Duration) -> AccessToken? {
+        guard let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: clock.now) else {
+            return nil
         }
-        return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: now))
+        return token
     }
 
     /// Another access token than one that a resource server refused with 401, although it was valid by its expiry.
@@ -95,7 +117,8 @@ public actor Session {
         _ vaultKey: VaultKey, _ request: RefreshTransaction.Request
     ) -> Task<AccessToken, any Error> {
         let transaction = RefreshTransaction(
-            id: id, vaultKey: vaultKey, store: accounts.store, issuer: issuer, clock: clock)
+            id: id, vaultKey: vaultKey, store: accounts.store, issuer: issuer, issuerKey: issuerKey,
+            isWanted: { [weak self] in self?.isOpen ?? false }, clock: clock)
         let pending = uncommitted
         let task = Task {
             let result: Result<(token: AccessToken, isNew: Bool), any Error>
@@ -115,10 +138,14 @@ public actor Session {
         do {
             let (token, isNew) = try result.get()
             uncommitted = nil
-            if vaultKey != nil {
-                live.withLock { $0.token = token }
-                if isNew { updates.send(.init(.refreshed, id)) }
+            guard vaultKey != nil else {
+                throw refusal ?? VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
             }
+            live.withLock { live in
+                live.token = token
+                live.isConfirmed = live.isConfirmed || isNew
+            }
+            if isNew { updates.send(.init(.refreshed, id)) }
             return token
         } catch let error as RefreshTransaction.Uncommitted {
             uncommitted = error
@@ -136,12 +163,18 @@ public actor Session {
     /// Tells of a failed refresh, and ends the session when the provider refused for good.
     private func failed(_ error: any Error) -> any Error {
         guard let error = VaultError.converting(error) as? VaultError, vaultKey != nil else { return error }
-        if error.code == .refreshTokenExpired || error.code == .refreshInterrupted {
-            refusal = error
-            lock(.loggedOut, reason: .refused, error: error)
-        } else {
+        let reason: SessionUpdate.Reason
+        switch error.code {
+        case .refreshTokenExpired, .refreshInterrupted: reason = .refused
+        // What another program did meanwhile: nothing is left to go on with.
+        case .notLoggedIn: reason = .everywhere
+        case .accountNotFound: reason = .deleted
+        default:
             updates.send(.init(.refreshFailed, id, error: error))
+            return error
         }
+        refusal = error
+        lock(.loggedOut, reason: reason, error: error)
         return error
     }
 
@@ -158,7 +191,13 @@ public actor Session {
     }
 
     /// The key that the tokens are bound to (RFC 9449); nil when they are not.
-    func dpopKey() async throws -> DPoPKey? { try await refreshToken().credential.dpopKey() }
+    func dpopKey() async throws -> DPoPKey? {
+        if let proofKey, vaultKey != nil { return proofKey }
+        let key = try await refreshToken().credential.dpopKey()
+        // Locked meanwhile, it must not keep the key.
+        if vaultKey != nil { proofKey = key }
+        return key
+    }
 
     /// Stores what an app got elsewhere in place of the credential and access token here: both, or neither.
     func replace(_ credential: Credential, _ accessToken: AccessToken) async throws {
@@ -166,7 +205,7 @@ public actor Session {
         let items = TokenItems(store: accounts.store, id: id, vaultKey: vaultKey)
         let changes = [try items.put(credential), try items.put(accessToken), .endRefresh]
         try await accounts.store.withLock(on: id) { [accounts, id] in try await accounts.store.apply(changes, to: id) }
-        uncommitted = nil
+        (uncommitted, proofKey) = (nil, nil)
         if self.vaultKey != nil { live.withLock { $0.token = accessToken } }
     }
 
@@ -181,7 +220,7 @@ public actor Session {
     ///   - reason: why.
     func lock(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError? = nil) {
         guard vaultKey != nil else { return }
-        vaultKey = nil
+        (vaultKey, proofKey) = (nil, nil)
         live.withLock { $0 = Live(isOpen: false) }
         updates.send(.init(event, id, reason: reason, error: error))
     }
@@ -201,11 +240,5 @@ public actor Session {
     func takeUncommitted() -> RefreshTransaction.Uncommitted? {
         defer { uncommitted = nil }
         return uncommitted
-    }
-
-    /// Takes over what an earlier session of the account could not store.
-    func adopt(_ rest: RefreshTransaction.Uncommitted) {
-        uncommitted = uncommitted ?? rest
-        live.withLock { $0.token = nil }
     }
 }

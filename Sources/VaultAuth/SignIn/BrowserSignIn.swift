@@ -4,13 +4,19 @@ internal import OpenIDConnect
 public struct BrowserSignIn: SignIn {
     let userAgent: any UserAgent
     let delivery: RedirectDelivery
+    let opensAtOnce: Bool
 
     /// - Parameters:
     ///   - userAgent: shows the login to the person.
     ///   - delivery: how the redirect comes back.
-    public init(using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic) {
+    ///   - opensAtOnce: whether the address is opened within a few seconds. An address that a person has to copy would
+    ///     run out too early if the request were pushed (RFC 9126), so it is not then, unless the provider insists.
+    public init(
+        using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic, opensAtOnce: Bool = true
+    ) {
         self.userAgent = userAgent
         self.delivery = delivery
+        self.opensAtOnce = opensAtOnce && !delivery.isPasted
     }
 
     public func run(in context: SignInContext) async throws -> RefreshToken {
@@ -18,14 +24,18 @@ public struct BrowserSignIn: SignIn {
         let provider = context.provider(client)
         let request: AuthorizationRequest
         do {
-            request = try await provider.authorizationRequest(
-                redirectURI: receiver.redirectURI, scopes: context.settings.scopes)
+            request = try await context.using(client) {
+                try await provider.authorizationRequest(
+                    redirectURI: receiver.redirectURI, scopes: context.settings.scopes, mayPush: opensAtOnce)
+            }
         } catch {
             await receiver.stop()
             throw error
         }
         return try await receiver.finish(opening: request.url, with: userAgent) { redirect in
-            try RefreshToken(try await provider.redeem(request, callback: redirect), client: client, in: context)
+            try await context.using(client) {
+                try RefreshToken(try await provider.redeem(request, callback: redirect), client: client, in: context)
+            }
         }
     }
 }

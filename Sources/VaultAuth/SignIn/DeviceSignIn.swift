@@ -12,8 +12,10 @@ public struct DeviceSignIn: SignIn {
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let client = try await context.client()
         let provider = context.provider(client)
-        let device = try await provider.authorizeDevice(scopes: context.settings.scopes)
-        try await show(device)
-        return try RefreshToken(try await provider.redeem(device), client: client, in: context)
+        return try await context.using(client) {
+            let device = try await provider.authorizeDevice(scopes: context.settings.scopes)
+            try await show(device)
+            return try RefreshToken(try await provider.redeem(device), client: client, in: context)
+        }
     }
 }

@@ -3,10 +3,15 @@ internal import OpenIDConnect
 internal import VaultStorage
 
 /// The client that a login at an OpenID provider uses: the configured one, or one that was registered (RFC 7591).
-struct LoginClient: Sendable {
+/// It does not print its secret.
+struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     let id: String
     /// Only of a client that was registered for this login alone.
     var secret: String?
+
+    var description: String { "LoginClient(\(id))" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 
     /// A client that was registered before, as it is stored for its issuer.
     struct Record: Codable {
@@ -49,6 +54,23 @@ extension SignInContext {
         return try await register(redirectURI: settings.redirectURI ?? "http://127.0.0.1/callback")
     }
 
+    /// Does something with a client. A registered one that the provider does not know any more is forgotten, so that the
+    /// next login registers anew.
+    func using<R: Sendable>(_ client: LoginClient, _ body: () async throws -> R) async throws -> R {
+        do {
+            return try await body()
+        } catch let error as OpenIDConnectError
+            where error.code == .refused
+            && ["invalid_client", "unauthorized_client"].contains(error.providerError ?? "")
+        {
+            try? await store.withRecord(recordName) { bytes in
+                let known = bytes.flatMap { try? JSONDecoder().decode(LoginClient.Record.self, from: Data($0)) }
+                if known?.clientID == client.id { bytes = nil }
+            }
+            throw error
+        }
+    }
+
     private var recordName: String { "client \(settings.issuer)" }
 
     private func registeredClient() async throws -> LoginClient.Record? {
@@ -60,8 +82,16 @@ extension SignInContext {
     }
 
     private func register(redirectURI: String) async throws -> LoginClient {
-        let registered = try await provider("", nil).registerClient(
-            ClientMetadata(name: settings.clientName, redirectURIs: [redirectURI], scopes: settings.scopes))
+        let registered: RegisteredClient
+        do {
+            registered = try await provider("", nil).registerClient(
+                ClientMetadata(name: settings.clientName, redirectURIs: [redirectURI], scopes: settings.scopes))
+        } catch let error as OpenIDConnectError where [.unsupported, .refused].contains(error.code) {
+            throw VaultError(
+                .configurationInvalid,
+                "No client id is set, and the identity provider registers no client for this program. \(error.description) Register a public client there yourself, and set its client id.",
+                underlying: error)
+        }
         guard registered.clientSecret == nil else {
             // The secret will be sealed with the account's token, where no other account can read it.
             return LoginClient(id: registered.clientID, secret: registered.clientSecret)

@@ -21,8 +21,10 @@ public struct PasswordGrantSignIn: SignIn {
         let client = try await context.client()
         let attempts = LoginAttempts(backend: context.settings.issuer, username: username, context: context)
         let tokens = try await attempts.charge {
-            try await context.provider(client).signIn(
-                username: username, password: text, scopes: context.settings.scopes)
+            try await context.using(client) {
+                try await context.provider(client).signIn(
+                    username: username, password: text, scopes: context.settings.scopes)
+            }
         }
         return try RefreshToken(tokens, client: client, in: context)
     }

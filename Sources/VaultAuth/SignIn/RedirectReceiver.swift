@@ -7,9 +7,16 @@ public enum RedirectDelivery: Sendable {
     /// To a port of this machine that the program listens on, or with a redirect URI of the app's own by
     /// ``Auth/handleRedirect(url:)``.
     case automatic
-    /// The person copies the address that the browser ends at, from any machine. The closure asks for it.
-    case pasted(@Sendable () async throws -> String)
+    /// The person copies the address that the browser ends at, from any machine. The closure asks for it, and is called
+    /// again, with what was wrong, when the address belongs to another login.
+    case pasted(@Sendable (_ objection: VaultError?) async throws -> String)
+
+    /// Whether the address to open goes to another machine, which takes time.
+    var isPasted: Bool { if case .pasted = self { true } else { false } }
 }
+
+/// How long the person may take in the browser.
+private let patience = Duration.seconds(300)
 
 /// Waits for the redirect that ends a login in the browser (RFC 8252 section 7).
 protocol RedirectReceiver: Sendable {
@@ -52,9 +59,6 @@ extension RedirectReceiver {
 
 /// A redirect to a port of this machine.
 struct LoopbackReceiver: RedirectReceiver {
-    /// How long the person may take.
-    static let patience = Duration.seconds(300)
-
     let redirectURI: String
     private let listener: LoopbackListener
 
@@ -71,7 +75,7 @@ struct LoopbackReceiver: RedirectReceiver {
     }
 
     func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R {
-        let callback = try await listener.waitForCallback(timeout: Self.patience)
+        let callback = try await listener.waitForCallback(timeout: patience)
         do {
             let result = try await finish(callback.target)
             await callback.respond(CallbackPage.success)
@@ -89,13 +93,59 @@ struct LoopbackReceiver: RedirectReceiver {
 /// A redirect that the app receives, or that the person copies.
 struct HandedRedirectReceiver: RedirectReceiver {
     let redirectURI: String
-    let redirect: @Sendable () async throws -> String
+    /// For the person's five minutes.
+    let clock: any Clock<Duration>
+    let redirect: @Sendable (_ objection: VaultError?) async throws -> String
+
+    init(
+        redirectURI: String, clock: any Clock<Duration> = ContinuousClock(),
+        redirect: @escaping @Sendable (_ objection: VaultError?) async throws -> String
+    ) {
+        self.redirectURI = redirectURI
+        self.clock = clock
+        self.redirect = redirect
+    }
 
     func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R {
-        try await finish(try await redirect())
+        let end = clock.end(of: patience)
+        var objection: VaultError?
+        while true {
+            let address = try await next(objection, until: end)
+            do {
+                return try await finish(address)
+            } catch let error as OpenIDConnectError where error.code == .stateMismatch {
+                // Of another login, or forged: nothing was sent, and this login can still end well.
+                objection = VaultError(
+                    .tokenInvalid, "That address belongs to another sign-in than this one.", underlying: error)
+            }
+        }
+    }
+
+    /// Only the wait has an end: a login whose redirect came in time is not cut off.
+    private func next(
+        _ objection: VaultError?, until end: @escaping @Sendable () async throws -> Void
+    ) async throws -> String {
+        try await withThrowingTaskGroup(of: String.self) { group in
+            group.addTask { try await redirect(objection) }
+            group.addTask {
+                try await end()
+                throw VaultError(.cancelled, "The browser did not come back within five minutes. Start again.")
+            }
+            defer { group.cancelAll() }
+            guard let address = try await group.next() else { throw CancellationError() }
+            return address
+        }
     }
 
     func stop() async {}
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Waits for the end of a time that begins now.
+    fileprivate func end(of time: Duration) -> @Sendable () async throws -> Void {
+        let end = now.advanced(by: time)
+        return { try await sleep(until: end, tolerance: nil) }
+    }
 }
 
 /// A redirect URI that this program listens on itself (RFC 8252 section 7.3).
@@ -135,19 +185,22 @@ extension SignInContext {
             // The browser finds nothing there: it is the address that counts.
             let uri = settings.redirectURI.flatMap { loopback?.port == nil && loopback != nil ? nil : $0 }
             return HandedRedirectReceiver(
-                redirectURI: uri ?? loopback?.uri(port: port ?? Self.pastedPort) ?? "", redirect: ask)
+                redirectURI: uri ?? loopback?.uri(port: port ?? Int.random(in: Self.pastedPorts)) ?? "", redirect: ask)
         }
         if var redirect = loopback {
             redirect.port = redirect.port ?? port
             loopback = redirect
             return try await LoopbackReceiver(redirect)
         }
-        return HandedRedirectReceiver(redirectURI: settings.redirectURI ?? "") {
+        return HandedRedirectReceiver(redirectURI: settings.redirectURI ?? "") { _ in
+            // Any program can open a custom scheme: one that was forged must not end the login, and nobody is there to
+            // be told.
             guard let url = await appRedirects.first(where: { _ in true }) else { throw CancellationError() }
             return url
         }
     }
 
-    /// Where a browser on another machine is sent when nothing else is said.
-    private static let pastedPort = 8765
+    /// Where a browser on another machine is sent when nothing else is said: nobody can lie in wait there. A provider
+    /// takes any port of a loopback address (RFC 8252 section 7.3), as it has to when this program listens.
+    private static let pastedPorts = 49_152...65_535
 }

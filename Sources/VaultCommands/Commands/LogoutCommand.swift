@@ -7,7 +7,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         abstract: "Leave nothing open: the password opens the account again.",
         discussion: """
             Removes the stored access token. The sealed refresh token stays. With --everywhere the identity provider \
-            also revokes the refresh token, which needs the password; registering again is the way back then.
+            also revokes the refresh token, and with --browser the browser is sent to where the provider ends its own \
+            session; both need the password. After --everywhere, registering again is the way back.
             """)
 
     @OptionGroup var user: UserOption
@@ -17,20 +18,37 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     @Flag(help: "Also revoke the refresh token at the identity provider.")
     var everywhere = false
 
+    @Flag(help: "Also end the session at the identity provider, in the browser.")
+    var browser = false
+
+    @Flag(name: .customLong("no-browser"), help: "With --browser: print the address to open instead of opening it.")
+    var noBrowser = false
+
+    func validate() throws {
+        if noBrowser && !browser { throw ValidationError("--no-browser goes with --browser.") }
+    }
+
     func run() async throws {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
-        guard everywhere else {
+        guard everywhere || browser else {
             try await vault.auth.removeAccessToken(of: account.id)
             return report("Logged out \(name). The password opens the account again.", revoked: nil, reason: nil)
         }
         let secret = try await password.source.password("Password of \(name): ", ControllingTerminal())
-        let failure = try await Spinner.during("Logging out", isQuiet: global.json) {
+        let (address, failure) = try await Spinner.during("Logging out", isQuiet: global.json) {
             try await vault.auth.unlock(account, password: secret)
-            return try await vault.auth.logoutEverywhere()
+            let address = await providerAddress(vault)
+            guard everywhere else {
+                try await vault.auth.logout()
+                return (address, VaultError?.none)
+            }
+            return (address, try await vault.auth.logoutEverywhere())
         }
-        if let failure {
+        if !everywhere {
+            report("Logged out \(name). The password opens the account again.", revoked: nil, reason: nil)
+        } else if let failure {
             report("Logged out \(name) on this machine only.", revoked: false, reason: failure.description)
             if !global.json {
                 Output.note(
@@ -40,6 +58,25 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         } else {
             report("Logged out \(name) everywhere. Registering again is the way back.", revoked: true, reason: nil)
         }
+        // Whatever the provider cannot do: on this machine nothing is open any more.
+        if let address { try await show(address.get()) }
+    }
+
+    /// Where the browser has to go; nil when nobody wants that.
+    private func providerAddress(_ vault: Vault) async -> Result<String, any Error>? {
+        guard browser else { return nil }
+        do { return .success(try await vault.auth.providerLogoutURL()) } catch { return .failure(error) }
+    }
+
+    private func show(_ address: String) async throws {
+        if !noBrowser && Desktop.hasBrowser {
+            if !global.json {
+                Output.note("The identity provider may ask in the browser whether to log out there, too.")
+            }
+            return try await SystemBrowser().open(address)
+        }
+        if !global.json { Output.note("Open this address in the browser that you signed in with:") }
+        Output.note(address)
     }
 
     private func report(_ text: String, revoked: Bool?, reason: String?) {

@@ -4,27 +4,21 @@ internal import CredentialVault
 struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "register",
-        abstract: "Sign in at the identity provider, in the browser, and choose a password.",
+        abstract: "Sign in, in the browser or in another way, and choose a password.",
         discussion: """
             The new password needs at least 8 characters and must not be one of those that are tried first. With \
             --password-file nothing is asked. An account that is registered already keeps its password and items when \
-            the password given opens it.
+            the password given opens it. Without a client id, a client is registered where the provider offers that.
+
+            Where there is no browser, the sign-in is by device code if the provider can; otherwise the address is printed.
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var password: PasswordOptions
+    @OptionGroup var signIn: SignInOptions
 
     @Option(help: ArgumentHelp("A name of your own for --user.", valueName: "name"))
     var alias: String?
-
-    @Flag(name: .customLong("no-browser"), help: "Print the address to open instead of opening it.")
-    var noBrowser = false
-
-    @Option(
-        name: .customLong("redirect-uri"),
-        help: ArgumentHelp(
-            "The exact redirect URI, where the provider demands one: http://127.0.0.1:PORT/PATH", valueName: "uri"))
-    var redirectURI: String?
 
     @Flag(help: "Go on without asking when items of an existing account are lost.")
     var yes = false
@@ -33,15 +27,35 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if let alias, alias.isEmpty || alias.contains(where: \.isNewline) || alias.count > 100 {
             throw ValidationError("An alias has 1 to 100 characters on one line.")
         }
+        if signIn.newClient && global.clientID != nil {
+            throw ValidationError("--new-client and --client-id exclude each other.")
+        }
+        if password.file == "-" && signIn.credentials.file == "-" {
+            throw ValidationError("Only one of the two passwords can come from standard input.")
+        }
     }
 
     func run() async throws {
         let terminal = ControllingTerminal()
-        let vault = try await openVault()
+        let settings = try await Settings(global)
+        let chosen = signIn.chosenMethod
+        var way = try chosen ?? settings.way ?? .browser
+        // Whoever says how the browser is to be used wants one, whatever the settings say.
+        if chosen == nil && way == .device && !signIn.redirect.isStandard { way = .browser }
+        try signIn.check(way)
+        let configuration = try configuration(settings, way)
+        let vault = try await global.openVault { $0 = configuration }
         guard password.isGiven || terminal.isInteractive else {
             throw VaultError(
                 .configurationInvalid,
                 "There is no terminal to ask for a password. Use --password-file PATH or --password-fd N.")
+        }
+        if signIn.redirect.paste && !terminal.isInteractive && (password.file == "-" || signIn.credentials.file == "-")
+        {
+            throw VaultError(
+                .configurationInvalid,
+                "There is no terminal to ask for the address, and standard input cannot have it, too. Use a file for the password."
+            )
         }
         // Everything that can be found out before the person goes to the browser is found out before.
         let source = try await password.source.readAhead()
@@ -50,14 +64,19 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         {
             throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
         }
-        try await checkAlias(vault)
+        SchemeHandler.removeAbandoned()
+        try await checkAlias(vault, configuration)
         try await vault.checkReady()
-        let browser = LoginBrowser(opens: !noBrowser, isQuiet: global.json)
-        let token = try await vault.auth.performOpenIDConnectLogin(using: browser)
+        way = try await available(way, isChosen: chosen != nil, vault)
+        let token = try await SigningIn(
+            vault: vault, way: way, options: signIn, configuration: configuration, terminal: terminal,
+            isQuiet: global.json
+        ).run()
         do {
             let store = Registration(
                 vault: vault, token: token, alias: alias, source: source, terminal: terminal,
-                mayLoseItems: yes, isQuiet: global.json)
+                mayLoseItems: yes, isQuiet: global.json,
+                prompt: way.takesPassword ? "New password for this vault" : "New password")
             try await store.run()
         } catch {
             // Nobody can use what the provider just issued: it should not stay valid. But where an account is stored
@@ -69,31 +88,50 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         try await report(token, in: vault)
     }
 
+    /// What the sign-in goes by.
+    private func configuration(_ settings: Settings, _ way: WayIn) throws -> VaultConfiguration {
+        for (name, option) in [(Settings.Name.issuer, "--issuer"), (.keyService, "--key-service")]
+        where settings[name] == nil {
+            throw VaultError(
+                .configurationInvalid,
+                "Registering needs \(name.help): \(option), \(name.variable), or \"vault config set \(name.rawValue) VALUE\"."
+            )
+        }
+        var configuration = try settings.configuration()
+        configuration.redirectURI = signIn.redirect.redirectURI ?? configuration.redirectURI
+        configuration.registersClientAnew = signIn.newClient
+        if signIn.newClient { configuration.clientID = nil }
+        if signIn.noDPoP { configuration.usesDPoP = false }
+        // The standard ones are those of OpenID Connect. A server knows best what its own are.
+        if way == .server && settings[.scopes] == nil { configuration.scopes = [] }
+        return configuration
+    }
+
+    /// The way that is left where there is no browser.
+    private func available(_ way: WayIn, isChosen: Bool, _ vault: Vault) async throws -> WayIn {
+        let isOpen = way == .browser && !isChosen && !Desktop.hasBrowser && signIn.redirect.isStandard
+        guard way == .device || isOpen else { return way }
+        let canUseDevice = try await vault.auth.providerMetadata().deviceAuthorizationEndpoint != nil
+        if way == .device && !canUseDevice {
+            throw VaultError(
+                .configurationInvalid,
+                "The identity provider does not offer to sign in on another device. Use --paste with a browser on any machine, or --no-browser."
+            )
+        }
+        if isOpen && canUseDevice && !global.json { Output.note("There is no browser here.") }
+        return canUseDevice ? .device : way
+    }
+
     /// An alias that another provider's account has cannot be given. Of the same provider, it may be the same account.
-    private func checkAlias(_ vault: Vault) async throws {
-        let issuer = try await Settings(global)[.issuer]
+    private func checkAlias(_ vault: Vault, _ configuration: VaultConfiguration) async throws {
         guard let alias,
             let owner = try await vault.storage.accounts.store.accounts().first(where: { $0.alias == alias }),
-            owner.id.issuer != issuer
+            !owner.belongs(to: configuration.issuer)
         else { return }
         throw VaultError(
             .configurationInvalid,
             "The alias \(alias) belongs to \(owner.id) already. Choose another one, or: vault delete --user \(ShellQuoting.quoted(owner.id.subject)) --issuer \(owner.id.issuer)"
         )
-    }
-
-    private func openVault() async throws -> Vault {
-        let settings = try await Settings(global)
-        for (name, option) in [
-            (Settings.Name.issuer, "--issuer"), (.clientID, "--client-id"), (.keyService, "--key-service"),
-        ]
-        where settings[name] == nil {
-            throw VaultError(
-                .configurationInvalid,
-                "Registering needs \(name.help): \(option), CREDENTIAL_VAULT_\(option.dropFirst(2).uppercased().replacing("-", with: "_")), or \"vault config set \(name.rawValue) VALUE\"."
-            )
-        }
-        return try await global.openVault { $0.redirectURI = redirectURI ?? $0.redirectURI }
     }
 
     private func report(_ token: RefreshToken, in vault: Vault) async throws {
@@ -103,28 +141,6 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         } else {
             Output.line("Registered \(account.displayName) (\(account.id)).")
             Output.note("Next: vault login --user \(ShellQuoting.quoted(account.displayName))")
-        }
-    }
-}
-
-/// Shows the login in the browser, or prints its address.
-struct LoginBrowser: UserAgent {
-    let opens: Bool
-    let isQuiet: Bool
-
-    func open(_ url: String) async throws {
-        guard opens else {
-            if !isQuiet { Output.note("Open this address in a browser on this machine:") }
-            Output.note(url)
-            return
-        }
-        if !isQuiet {
-            Output.note("Continue in the browser. (It did not open? Stop with Ctrl-C and use --no-browser.)")
-        }
-        do {
-            try await SystemBrowser().open(url)
-        } catch let error as VaultError {
-            throw VaultError(error.code, "\(error.description) Use --no-browser and open the printed address yourself.")
         }
     }
 }

@@ -21,7 +21,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let date = Date.ISO8601FormatStyle.iso8601
         let lines = [
             ("User", account.displayName), ("Subject", account.id.subject), ("Issuer", account.id.issuer),
-            ("Alias", account.alias ?? "-"), ("E-mail", account.email ?? "-"), ("Client", account.clientID),
+            ("Alias", account.alias ?? "-"), ("E-mail", account.email ?? "-"), ("Method", account.method.rawValue),
+            ("Client", account.clientID.isEmpty ? "-" : account.clientID),
             ("Key service", account.keyServiceURL),
             ("Ways in", account.keyslots.map(\.kind.rawValue).joined(separator: ", ")),
             ("Registered", account.createdAt.formatted(date)),

@@ -10,6 +10,11 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
             A stored token that is still valid is printed as it is, without asking the identity provider. Example: \
 
             printf 'Authorization: Bearer %s' "$(vault token --user alice)" | curl -H @- https://api.example.com/
+
+            A token that is bound to a key (DPoP, RFC 9449) needs a proof with each request, which is good for about a \
+            minute. With --proof, the header fields of one request are printed, with any token: \
+
+            vault token --user alice --proof 'GET https://api.example.com/' | curl -H @- https://api.example.com/
             """)
 
     @OptionGroup var user: UserOption
@@ -24,7 +29,18 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
     @Flag(help: "Renew the token also when the stored one is still valid.")
     var refresh = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Print the header fields for one request to this URL, with a proof if the token is bound to a key.",
+            valueName: "method url"),
+        transform: ProvenRequest.init)
+    var proof: ProvenRequest?
+
+    @Option(help: ArgumentHelp("With --proof: the nonce that the server demanded (DPoP-Nonce).", valueName: "text"))
+    var nonce: String?
+
     func validate() throws {
+        if nonce != nil && proof == nil { throw ValidationError("--nonce goes with --proof.") }
         guard (0...86_400).contains(minimumValidity) else {
             throw ValidationError("--min-valid takes 0 to 86400 seconds.")
         }
@@ -35,18 +51,25 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let secret = try await password.source.password(
             "Password of \(Printable.text(account.displayName)): ", ControllingTerminal())
-        let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
+        let (token, fields) = try await Spinner.during("Getting a token", isQuiet: global.json) {
             let session = try await vault.auth.unlock(account, password: secret)
-            return try await session.patientAccessToken(
+            let token = try await session.patientAccessToken(
                 forceRefresh: refresh, minimumValidity: .seconds(minimumValidity))
+            return (token, try await proof?.fields(of: token, nonce: nonce, vault.auth))
         }
         if global.json {
             Output.json(
                 Report(
-                    accessToken: token.value, expiresAt: token.expiresAt, scope: token.scope, tokenType: token.tokenType
-                ))
+                    accessToken: token.value, expiresAt: token.expiresAt, scope: token.scope,
+                    tokenType: token.tokenType, dpop: fields?.proof))
+        } else if let fields {
+            for line in fields.lines { Output.line(line) }
         } else {
             Output.line(token.value)
+            if token.isBound && isatty(STDERR_FILENO) == 1 {
+                Output.note(
+                    "vault: this token is bound to a key (DPoP): each request with it needs a proof. See --proof.")
+            }
         }
     }
 
@@ -55,5 +78,36 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
         let expiresAt: Date?
         let scope: String?
         let tokenType: String
+        let dpop: String?
     }
+}
+
+/// `--proof`: a request that an access token is for.
+struct ProvenRequest {
+    let method: String
+    let url: String
+
+    /// - Parameter text: `METHOD URL`.
+    init(_ text: String) throws {
+        let words = text.split(separator: " ").map(String.init)
+        guard words.count == 2, words[0].allSatisfy({ $0.isASCII && $0.isLetter }),
+            let url = URLComponents(string: words[1]), ["http", "https"].contains(url.scheme?.lowercased()),
+            url.host?.isEmpty == false
+        else { throw ValidationError("--proof takes a method and a URL in one word: 'GET https://api.example.com/'") }
+        (method, self.url) = (words[0].uppercased(), words[1])
+    }
+
+    /// What goes into the request (RFC 9449 section 7.1, RFC 6750 section 2.1).
+    func fields(
+        of token: AccessToken, nonce: String?, _ auth: Auth
+    ) async throws -> (proof: String?, lines: [String]) {
+        guard token.isBound else { return (nil, ["Authorization: Bearer \(token.value)"]) }
+        let proof = try await auth.proof(method: method, url: url, accessToken: token, nonce: nonce)
+        return (proof, ["Authorization: DPoP \(token.value)", "DPoP: \(proof)"])
+    }
+}
+
+extension AccessToken {
+    /// Whether requests with it need a proof (RFC 9449).
+    var isBound: Bool { tokenType.lowercased() == "dpop" }
 }

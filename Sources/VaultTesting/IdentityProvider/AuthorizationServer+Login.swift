@@ -18,37 +18,61 @@ extension AuthorizationServer {
             log(.init(.authorization, .init(rawValue: "invalid_request")))
             return .refuse("The address is damaged: it has an escape that cannot be read.")
         }
-        guard parameters["client_id"] == options.clientID else {
+        guard let client = client(parameters["client_id"]) else {
             log(.init(.authorization, .init(rawValue: "invalid_client")))
             return .refuse("The client “\(parameters["client_id"] ?? "")” is not known here.")
         }
+        if let uri = parameters["request_uri"], options.pushedAuthorization.isOffered {
+            return resume(uri, client: client)
+        }
         guard let redirectURI = parameters["redirect_uri"],
-            RedirectURI.isAllowed(redirectURI, besides: options.redirectURIs)
+            client.allows(redirectURI: redirectURI)
         else {
             log(.init(.authorization, .init(rawValue: "invalid_redirect_uri")))
             return .refuse("The redirect URI “\(parameters["redirect_uri"] ?? "")” is not allowed for this client.")
         }
-        forgetExpired()
-        do {
-            let authorization = try pendingAuthorization(parameters, redirectURI: redirectURI)
-            let identifier = randomIdentifier()
-            pending[identifier] = authorization
-            log(.init(.authorization, .ok))
-            return .form(request: identifier, authorization, problem: nil)
+        do throws(OAuthError) {
+            if options.pushedAuthorization == .required {
+                throw .invalidRequest("Authorization requests have to be pushed here.")
+            }
+            let authorization = try pendingAuthorization(parameters, client: client, redirectURI: redirectURI)
+            return show(authorization, isPushed: false)
         } catch {
-            log(.init(.authorization, error.outcome))
+            log(.init(.authorization, error.outcome, clientID: client.identifier))
             let answer = [("error", error.code), ("error_description", error.detail)]
             return .redirect(callback(redirectURI, state: parameters["state"], answer))
         }
     }
 
-    private func pendingAuthorization(
-        _ parameters: FormParameters, redirectURI: String
+    /// The browser brings the name of a request that was pushed.
+    private func resume(_ uri: String, client: Client) -> LoginStep {
+        guard let authorization = takePushed(uri, client: client) else {
+            var entry = ProviderRequest(.authorization, .init(rawValue: "invalid_request_uri"))
+            entry.clientID = client.identifier
+            log(entry)
+            return .refuse("This request was used already, or has expired. Start again from the app.")
+        }
+        return show(authorization, isPushed: true)
+    }
+
+    private func show(_ authorization: PendingAuthorization, isPushed: Bool) -> LoginStep {
+        forgetExpired()
+        let identifier = randomIdentifier()
+        pending[identifier] = authorization
+        var entry = ProviderRequest(.authorization, .ok, clientID: authorization.client.identifier)
+        entry.isPushed = isPushed
+        log(entry)
+        return .form(request: identifier, authorization, problem: nil)
+    }
+
+    func pendingAuthorization(
+        _ parameters: FormParameters, client: Client, redirectURI: String
     ) throws(OAuthError) -> PendingAuthorization {
         if let name = parameters.repeated { throw .invalidRequest("\(printable(name)) is given more than once.") }
         guard parameters["response_type"] == "code" else {
             throw OAuthError("unsupported_response_type", "Only response_type=code is supported.")
         }
+        guard client.grantTypes.contains("authorization_code") else { throw .unauthorizedClient }
         guard parameters["request"] == nil else { throw OAuthError("request_not_supported", "No request objects.") }
         guard parameters["request_uri"] == nil else {
             throw OAuthError("request_uri_not_supported", "No request objects.")
@@ -67,8 +91,10 @@ extension AuthorizationServer {
         let asked = (parameters["scope"] ?? "").split(separator: " ").map(String.init)
         guard asked.contains("openid") else { throw OAuthError("invalid_scope", "The scope openid is missing.") }
         return PendingAuthorization(
-            redirectURI: redirectURI, state: parameters["state"], nonce: parameters["nonce"], challenge: challenge,
+            client: client, redirectURI: redirectURI, state: parameters["state"], nonce: parameters["nonce"],
+            challenge: challenge,
             scope: options.scopes.filter(asked.contains), loginHint: parameters["login_hint"],
+            keyThumbprint: options.dpop == .off ? nil : parameters["dpop_jkt"],
             expiresAt: options.now().addingTimeInterval(600))
     }
 
@@ -85,8 +111,9 @@ extension AuthorizationServer {
             let answer = [("error", "access_denied"), ("error_description", "The person denied access.")]
             return .redirect(callback(authorization.redirectURI, state: authorization.state, answer))
         }
-        guard let user = form?["username"].flatMap(options.user(named:)), form?["password"] == user.password else {
-            log(.init(.login, .wrongPassword))
+        let clientID = authorization.client.identifier
+        guard let user = options.user(loggingInWith: form) else {
+            log(.init(.login, .wrongPassword, clientID: clientID))
             authorization.loginHint = form?["username"]
             return .form(request: identifier, authorization, problem: "The username or the password is wrong.")
         }
@@ -96,7 +123,7 @@ extension AuthorizationServer {
         codes[code] = Code(
             authorization: authorization, username: user.username, authenticatedAt: now,
             expiresAt: now.addingTimeInterval(60))
-        log(.init(.login, .ok, username: user.username))
+        log(.init(.login, .ok, username: user.username, clientID: clientID))
         return .redirect(callback(authorization.redirectURI, state: authorization.state, [("code", code)]))
     }
 

@@ -6,12 +6,15 @@ internal import JWTKit
 actor AuthorizationServer {
     /// A login page that was shown and not yet answered.
     struct PendingAuthorization {
+        var client: Client
         var redirectURI: String
         var state: String?
         var nonce: String?
         var challenge: String
         var scope: [String]
         var loginHint: String?
+        /// The key that the tokens will need, if the client has named one (RFC 9449 section 10).
+        var keyThumbprint: String?
         var expiresAt: Date
     }
 
@@ -31,10 +34,19 @@ actor AuthorizationServer {
     private(set) var issuer = ""
     private(set) var requests: [ProviderRequest] = []
     var pending: [String: PendingAuthorization] = [:]
+    var pushed: [String: PushedRequest] = [:]
     var codes: [String: Code] = [:]
+    var devices: [String: Device] = [:]
+    var deviceVisits: [String: DeviceVisit] = [:]
     var state: ProviderState
     /// Hashes of the access tokens that were revoked one by one.
     var revokedAccessTokens: Set<SHA256.Digest> = []
+    /// The `jti` of proofs, and how long they must be remembered.
+    var seenProofs: [String: Date] = [:]
+    /// When ``seenProofs`` is looked through again: not at each of a thousand requests.
+    var nextForgetting = Date.distantPast
+    /// Newest first; all are accepted.
+    var dpopNonces = [randomIdentifier()]
     let faults = FaultInjector()
 
     private let file: ProviderStateFile?
@@ -65,11 +77,14 @@ actor AuthorizationServer {
         try await file.store(JSONEncoder().encode(state), revision: revision)
     }
 
-    /// Forgets logins and codes whose time is over. Codes are kept longer than they are valid: a replay must be noticed.
+    /// Forgets what has had its time. Codes are kept longer than they are valid: a replay must be noticed.
     func forgetExpired() {
         let now = options.now()
         pending = pending.filter { $0.value.expiresAt > now }
+        pushed = pushed.filter { $0.value.expiresAt > now }
         codes = codes.filter { $0.value.expiresAt.addingTimeInterval(3600) > now }
+        devices = devices.filter { $0.value.expiresAt.addingTimeInterval(3600) > now }
+        deviceVisits = deviceVisits.filter { devices[$0.value.deviceCode].map { $0.expiresAt > now } ?? false }
     }
 
     // MARK: Keys
@@ -94,31 +109,51 @@ actor AuthorizationServer {
         try await save()
     }
 
+    func invalidateAccessTokens() async throws {
+        state.accessEpoch += 1
+        try await save()
+    }
+
     /// Revokes a token (RFC 7009): a refresh token with all that came from the same login. Unknown ones are no error.
-    func revoke(_ form: FormParameters) async throws -> ProviderRequest {
-        guard form["client_id"] == options.clientID else { throw OAuthError.invalidClient }
-        guard let text = form["token"] else { throw OAuthError.invalidRequest("token is missing.") }
+    func revoke(_ request: ClientRequest) async throws {
         var entry = ProviderRequest(.revocation, .ok)
-        guard let token = ProviderToken(text, under: tokenKey) else { return entry }
-        entry.username = state.families[token.family]?.username
-        switch token.kind {
-        case .access: revokedAccessTokens.insert(SHA256.hash(data: Data(text.utf8)))
-        case .refresh:
-            entry.presentedGeneration = Int(token.number)
-            if state.families.removeValue(forKey: token.family) != nil { try await save() }
+        do {
+            let client = try authenticate(request, entry: &entry)
+            guard let text = request.form?["token"] else { throw OAuthError.invalidRequest("token is missing.") }
+            if let token = ProviderToken(text, under: tokenKey), isIssued(token, to: client) {
+                entry.username = state.families[token.family]?.username
+                switch token.kind {
+                case .access, .boundAccess: revokedAccessTokens.insert(SHA256.hash(data: Data(text.utf8)))
+                case .refresh:
+                    entry.presentedGeneration = Int(token.number)
+                    if state.families.removeValue(forKey: token.family) != nil { try await save() }
+                }
+            }
+        } catch let error as OAuthError {
+            entry.outcome = error.outcome
+            log(entry)
+            throw error
         }
-        return entry
+        log(entry)
+    }
+
+    /// Whether this client got the token, as far as the provider still knows.
+    func isIssued(_ token: ProviderToken, to client: Client) -> Bool {
+        guard let family = state.families[token.family] else { return true }
+        return (family.clientID ?? options.clientID) == client.identifier
     }
 
     // MARK: UserInfo
 
-    /// Whose access token this is, and what it may see; nil when it is not valid (any more).
-    func access(_ text: String) -> (user: DevelopmentIdentityProvider.User, scope: [String])? {
-        guard let token = ProviderToken(text, under: tokenKey), token.kind == .access,
-            Double(token.number) > options.now().timeIntervalSince1970,
+    /// Whose access token this is; nil when it is not valid (any more).
+    func access(
+        _ token: ProviderToken, _ text: String
+    ) -> (user: DevelopmentIdentityProvider.User, login: ProviderState.Family)? {
+        guard token.kind != .refresh, token.epoch == state.accessEpoch,
+            Double(token.expiry) > options.now().timeIntervalSince1970,
             !revokedAccessTokens.contains(SHA256.hash(data: Data(text.utf8))),
-            let family = state.families[token.family], let user = options.user(named: family.username)
+            let login = state.families[token.family], let user = options.user(named: login.username)
         else { return nil }
-        return (user, family.scope)
+        return (user, login)
     }
 }

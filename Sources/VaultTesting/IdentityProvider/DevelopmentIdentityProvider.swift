@@ -1,14 +1,9 @@
-internal import Hummingbird
-internal import Logging
-internal import NIOCore
-internal import ServiceLifecycle
-
 /// An OpenID Connect provider on loopback, for an app's own tests and for trying things out.
 ///
-/// It speaks what real providers do: discovery, authorization code with PKCE through an HTML login page, ID tokens
-/// signed with ES256, refresh tokens that rotate with reuse detection, revocation and UserInfo. Tests can see what it was
-/// asked (``requests``) and make it misbehave (``setFault(_:times:)``). It must never be reachable from another machine:
-/// its passwords are public.
+/// It speaks what real providers do: discovery, authorization code with PKCE through an HTML login page, device
+/// authorization, ID tokens signed with ES256, refresh tokens that rotate with reuse detection, registration of clients,
+/// pushed authorization requests, DPoP, revocation, UserInfo and logout. Tests can see what it was asked (``requests``) and make it misbehave
+/// (``setFault(_:times:at:)``). It must never be reachable from another machine: its passwords are public.
 ///
 /// ```swift
 /// try await withDevelopmentIdentityProvider { provider in
@@ -17,10 +12,10 @@ internal import ServiceLifecycle
 /// }
 /// ```
 public final class DevelopmentIdentityProvider: Sendable {
-    /// The issuer, as an app is configured with it: `http://127.0.0.1:PORT`.
-    public let issuer: String
+    /// The issuer, as an app is configured with it: `http://127.0.0.1:PORT`, or ``Options/issuer``.
+    public var issuer: String { server.options.issuer ?? http.origin }
     /// The port it listens on.
-    public let port: Int
+    public var port: Int { http.port }
     /// The client ID, as an app is configured with it.
     public var clientID: String { server.options.clientID }
 
@@ -28,25 +23,11 @@ public final class DevelopmentIdentityProvider: Sendable {
     public var users: [User] { server.options.users }
 
     private let server: AuthorizationServer
-    private let connections: OpenConnections
-    private let services: ServiceGroup
-    private let running: Task<Void, any Error>
+    private let http: LoopbackServer
 
-    private init(
-        issuer: String, port: Int, server: AuthorizationServer, connections: OpenConnections, services: ServiceGroup,
-        running: Task<Void, any Error>
-    ) {
-        self.issuer = issuer
-        self.port = port
+    private init(server: AuthorizationServer, http: LoopbackServer) {
         self.server = server
-        self.connections = connections
-        self.services = services
-        self.running = running
-    }
-
-    deinit {
-        connections.closeAll()
-        running.cancel()
+        self.http = http
     }
 
     /// Starts a provider; it answers when this returns. Stop it with ``stop()``.
@@ -56,54 +37,27 @@ public final class DevelopmentIdentityProvider: Sendable {
     public static func start(_ options: Options = Options()) async throws -> DevelopmentIdentityProvider {
         try options.validate()
         let server = try await AuthorizationServer(options: options)
-        let connections = OpenConnections()
-        let (ports, started) = AsyncThrowingStream.makeStream(of: Int.self)
-        let logger = Logger(label: "development-identity-provider") { _ in SwiftLogNoOpLogHandler() }
-        let host = options.host.contains(":") ? "[\(options.host)]" : options.host
-        let application = Application(
+        let http = try await LoopbackServer.start(
+            host: options.host, port: options.port, label: "development-identity-provider",
             router: ProviderRoutes(server: server).router(),
-            server: .http1(configuration: .init(additionalChannelHandlers: [connections.tracker()])),
-            configuration: .init(address: .hostname(options.host, port: options.port)),
-            onServerRunning: { channel in
-                let port = channel.localAddress?.port ?? options.port
-                await server.setIssuer("http://\(host):\(port)")
-                started.yield(port)
-            },
-            logger: logger)
-        let services = ServiceGroup(configuration: .init(services: [application], logger: logger))
-        let running = Task {
-            do {
-                try await services.run()
-                started.finish()
-            } catch {
-                started.finish(throwing: error)
-                throw error
-            }
-        }
-        do {
-            for try await port in ports {
-                return await DevelopmentIdentityProvider(
-                    issuer: server.issuer, port: port, server: server, connections: connections, services: services,
-                    running: running)
-            }
-            throw CancellationError()
-        } catch {
-            connections.closeAll()
-            running.cancel()
-            _ = await running.result
-            if error is CancellationError { throw error }
-            throw VaultTestingError(
-                .addressInUse, "Cannot listen on \(host):\(options.port): something else does, or it is not allowed.",
-                underlying: error)
-        }
+            willAnswer: { await server.setIssuer(options.issuer ?? $0) })
+        return DevelopmentIdentityProvider(server: server, http: http)
     }
 
     /// Stops it: open connections are closed, and the port is free when this returns. Stopping twice is fine.
     public func stop() async {
         await server.faults.close()
-        await services.triggerGracefulShutdown()
-        connections.closeAll()
-        _ = await running.result
+        await http.stop()
+    }
+
+    /// Whose access token a request to a resource server has.
+    func username(for request: AuthorizationServer.ResourceRequest) async throws -> String {
+        try await server.access(request).user.username
+    }
+
+    /// The nonce that a resource server tells its clients, too; nil when none is demanded.
+    var announcedNonce: String? {
+        get async { await server.announcedNonce }
     }
 
     // MARK: What it was asked
@@ -118,12 +72,14 @@ public final class DevelopmentIdentityProvider: Sendable {
 
     // MARK: What a test can make it do
 
-    /// Makes the token endpoint misbehave.
+    /// Makes an endpoint misbehave. Each endpoint has a fault of its own.
     /// - Parameters:
     ///   - fault: The misbehaviour; nil ends it.
     ///   - times: How many requests get it; nil for all until it is set again.
-    public func setFault(_ fault: ProviderFault?, times: Int? = nil) async {
-        await server.faults.set(fault, count: times)
+    public func setFault(
+        _ fault: ProviderFault?, times: Int? = nil, at endpoint: ProviderRequest.Endpoint = .token
+    ) async {
+        await server.faults.set(fault, count: times, at: endpoint.description)
     }
 
     /// Returns when `count` requests are held back by ``ProviderFault/delay`` or ``ProviderFault/delayAnswer``, or
@@ -136,6 +92,14 @@ public final class DevelopmentIdentityProvider: Sendable {
     /// Makes all refresh tokens invalid, as when an administrator ends all sessions, and the access tokens too.
     /// - Throws: ``VaultTestingError`` with `stateFileUnusable` if that cannot be stored.
     public func revokeAllRefreshTokens() async throws { try await server.revokeAllRefreshTokens() }
+
+    /// Makes all access tokens invalid now; refresh tokens stay.
+    /// - Throws: ``VaultTestingError`` with `stateFileUnusable` if that cannot be stored.
+    public func invalidateAccessTokens() async throws { try await server.invalidateAccessTokens() }
+
+    /// Demands a new nonce in DPoP proofs from now on. Every answer names it.
+    /// - Parameter keepingOld: Whether proofs with the nonce before it are still accepted.
+    public func renewDPoPNonce(keepingOld: Bool = false) async { await server.renewNonce(keepingOld: keepingOld) }
 
     /// Signs with a new key from now on.
     /// - Parameter keepingOld: Whether the key set still has the old keys, so that older ID tokens verify.

@@ -6,6 +6,8 @@ struct OAuthError: Error {
     var status = 400
     /// What the request log says, where it knows more than the client is told.
     var outcome: ProviderRequest.Outcome
+    /// The header `WWW-Authenticate`.
+    var challenge: String?
 
     init(_ code: String, _ detail: String, status: Int = 400, outcome: ProviderRequest.Outcome? = nil) {
         self.code = code
@@ -20,5 +22,16 @@ struct OAuthError: Error {
         .init("invalid_grant", detail, outcome: outcome)
     }
 
-    static let invalidClient = OAuthError("invalid_client", "This client is not known here.", status: 401)
+    /// - Parameter asked: Whether the client used HTTP authentication, which then is what it is told to use.
+    static func invalidClient(asked: Bool = false) -> OAuthError {
+        var error = OAuthError("invalid_client", "This client is not known here, or its secret is wrong.", status: 401)
+        if asked { error.challenge = #"Basic realm="clients""# }
+        return error
+    }
+
+    static let wrongKey = invalidGrant(
+        "It is bound to another key than that of the DPoP proof.", outcome: .wrongDPoPKey)
+
+    static let unauthorizedClient = OAuthError(
+        "unauthorized_client", "The client is not registered for this grant type.")
 }

@@ -3,8 +3,10 @@ public struct ProviderRequest: Sendable, Hashable {
     /// Which part of the provider was asked.
     public struct Endpoint: Sendable, Hashable, CustomStringConvertible {
         public let description: String
-        /// The discovery document.
+        /// The discovery document of OpenID Connect.
         public static let discovery = Endpoint(description: "discovery")
+        /// The metadata document of RFC 8414.
+        public static let oauthMetadata = Endpoint(description: "oauthMetadata")
         /// The signing keys (`jwks_uri`).
         public static let keys = Endpoint(description: "keys")
         /// The authorization endpoint, which shows the login page.
@@ -17,6 +19,16 @@ public struct ProviderRequest: Sendable, Hashable {
         public static let revocation = Endpoint(description: "revocation")
         /// The UserInfo endpoint.
         public static let userInfo = Endpoint(description: "userInfo")
+        /// Where the client itself sends an authorization request (RFC 9126).
+        public static let pushedAuthorization = Endpoint(description: "pushedAuthorization")
+        /// Where a device gets its codes (RFC 8628 section 3.1).
+        public static let deviceAuthorization = Endpoint(description: "deviceAuthorization")
+        /// The page on which a person connects a device: the code, the login and the confirmation are posted to it.
+        public static let devicePage = Endpoint(description: "devicePage")
+        /// Where clients register, and see or remove their registration (RFC 7591, RFC 7592).
+        public static let registration = Endpoint(description: "registration")
+        /// Where the browser logs out (OpenID Connect RP-Initiated Logout 1.0).
+        public static let endSession = Endpoint(description: "endSession")
     }
 
     /// How it ended: ``ok``, or an error code of the protocol (`invalid_grant`), or one of the values here.
@@ -34,9 +46,13 @@ public struct ProviderRequest: Sendable, Hashable {
         public static let reusedRefreshToken = Outcome(rawValue: "reused_refresh_token")
         /// An authorization code was used again. The client was told `invalid_grant`.
         public static let replayedCode = Outcome(rawValue: "replayed_code")
+        /// The code or refresh token is bound to a key, and there was no proof of it. The client was told `invalid_grant`.
+        public static let wrongDPoPKey = Outcome(rawValue: "wrong_dpop_key")
         /// The login page was filled in with a wrong username or password.
         public static let wrongPassword = Outcome(rawValue: "wrong_password")
-        /// The person pressed "Deny" on the login page.
+        /// A code was typed in on the device page that no device has.
+        public static let unknownUserCode = Outcome(rawValue: "unknown_user_code")
+        /// The person pressed "Deny" on the login page or the device page.
         public static let denied = Outcome(rawValue: "denied")
         /// A fault set by the test answered instead; nothing was processed.
         public static let fault = Outcome(rawValue: "fault")
@@ -48,6 +64,14 @@ public struct ProviderRequest: Sendable, Hashable {
     public var endpoint: Endpoint
     /// At the token endpoint: `authorization_code`, `refresh_token`, or what else was asked for.
     public var grantType: String?
+    /// The client that it says it is from.
+    public var clientID: String?
+    /// How the client authenticated at an endpoint of its own: `none`, `client_secret_basic` or `client_secret_post`.
+    public var clientAuthentication: String?
+    /// The thumbprint of the key of a valid DPoP proof (RFC 9449 section 6); nil when there was none.
+    public var dpopThumbprint: String?
+    /// Whether the browser came with a request that had been pushed (RFC 9126).
+    public var isPushed = false
     /// Whom it was about, where that is known.
     public var username: String?
     /// The generation of the refresh token that was presented: 1 for a login's first one, 2 after one refresh…
@@ -59,9 +83,10 @@ public struct ProviderRequest: Sendable, Hashable {
 }
 
 extension ProviderRequest {
-    init(_ endpoint: Endpoint, _ outcome: Outcome, username: String? = nil) {
+    init(_ endpoint: Endpoint, _ outcome: Outcome, username: String? = nil, clientID: String? = nil) {
         self.endpoint = endpoint
         self.outcome = outcome
         self.username = username
+        self.clientID = clientID
     }
 }

@@ -1,176 +1,186 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
-internal import Logging
-internal import NIOCore
-
-/// A request's context that also knows its connection.
-struct ProviderRequestContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
-    let channel: any Channel
-
-    init(source: ApplicationRequestContextSource) {
-        coreContext = CoreRequestContextStorage(source: source)
-        channel = source.channel
-    }
-}
 
 /// The provider's HTTP side: each route reads the request, asks the ``AuthorizationServer`` and writes the answer.
 struct ProviderRoutes {
     let server: AuthorizationServer
+    private var options: DevelopmentIdentityProvider.Options { server.options }
 
-    private static let bodyLimit = 64 * 1024
+    init(server: AuthorizationServer) { self.server = server }
 
-    func router() -> Router<ProviderRequestContext> {
-        let router = Router(context: ProviderRequestContext.self)
-        router.get("/.well-known/openid-configuration") { _, _ in try await discovery() }
-        router.get("/jwks") { _, _ in
+    func router() -> Router<LoopbackRequestContext> {
+        let router = Router(context: LoopbackRequestContext.self)
+        for document in options.metadataDocuments {
+            add(.get, document.path, document.endpoint, to: router) { _, _ in try await metadata(document) }
+        }
+        add(.get, "/jwks", .keys, to: router) { _, _ in
             await server.log(.init(.keys, .ok))
-            return try await json(server.keySet())
+            return try await cacheable(.json(protocolJSON(server.keySet())))
         }
-        router.get("/authorize") { request, _ in
-            await page(for: server.authorize(FormParameters(request.uri.query ?? "")))
+        add(.get, "/authorize", .authorization, to: router) { request, _ in
+            await page(for: server.authorize(request.query))
         }
-        router.post("/authorize") { request, _ in
-            let form = try await form(request)
-            return await page(for: server.authorize(form))
+        add(.post, "/authorize", .authorization, to: router) { request, _ in
+            await page(for: server.authorize(try request.form()))
         }
-        router.post("/login") { request, _ in
-            let form = try await form(request)
-            return await page(for: server.login(form))
-        }
+        add(.post, "/login", .login, to: router) { request, _ in await page(for: server.login(try request.form())) }
+        // The token endpoint has faults of its own.
         router.post("/token") { request, context in
-            let form = try await form(request)
-            let answer = await server.token(form)
+            let answer = await server.token(try await clientRequest(request))
             if answer.isSwallowed { try? await context.channel.close() }
-            return response(.init(code: answer.status), "application/json", answer.body)
+            var response = Response.plain(.init(code: answer.status), answer.type, answer.body)
+            response.headers[.wwwAuthenticate] = answer.challenge
+            response.headers[.retryAfter] = answer.retryAfter.map(String.init)
+            response.headers[.dpopNonce] = await server.announcedNonce
+            return response
         }
-        router.post("/revoke") { request, _ in try await revoke(request) }
-        router.get("/userinfo") { request, _ in try await userInfo(request) }
-        router.post("/userinfo") { request, _ in try await userInfo(request) }
+        if options.pushedAuthorization.isOffered {
+            add(.post, "/par", .pushedAuthorization, to: router) { request, _ in
+                .json(try await server.push(try await clientRequest(request)), status: .created)
+            }
+        }
+        add(.post, "/revoke", .revocation, to: router) { request, _ in
+            try await server.revoke(try await clientRequest(request))
+            return .plain(.ok)
+        }
+        for method in [HTTPRequest.Method.get, .post] {
+            add(method, "/userinfo", .userInfo, to: router) { request, _ in try await userInfo(request) }
+        }
+        addDeviceRoutes(to: router)
+        addRegistrationRoutes(to: router)
+        if options.offersEndSession {
+            add(.get, "/end_session", .endSession, to: router) { request, _ in
+                await page(for: server.endSession(request.query))
+            }
+            add(.post, "/end_session", .endSession, to: router) { request, _ in
+                await page(for: server.endSession(try request.form()))
+            }
+        }
         return router
+    }
+
+    private func addDeviceRoutes(to router: Router<LoopbackRequestContext>) {
+        guard options.offersDeviceAuthorization else { return }
+        add(.post, "/device_authorization", .deviceAuthorization, to: router) { request, _ in
+            .json(try await server.authorizeDevice(try await clientRequest(request)))
+        }
+        add(.get, "/device", .devicePage, to: router) { request, _ in
+            await page(for: server.showDevicePage(request.query))
+        }
+        add(.post, "/device", .devicePage, to: router) { request, _ in
+            await page(for: server.continueDevice(try request.form()))
+        }
+    }
+
+    private func addRegistrationRoutes(to router: Router<LoopbackRequestContext>) {
+        guard options.offersRegistration else { return }
+        add(.post, "/register", .registration, to: router) { request, _ in
+            try await registration {
+                guard request.hasBody("application/json") else {
+                    throw OAuthError("invalid_client_metadata", "The body is not JSON.")
+                }
+                return .json(try await server.register(try await request.bodyData()), status: .created)
+            }
+        }
+        add(.get, "/register/:client", .registration, to: router) { request, context in
+            try await registration {
+                .json(try await server.registration(context.parameters.require("client"), token: bearer(request)))
+            }
+        }
+        add(.delete, "/register/:client", .registration, to: router) { request, context in
+            try await registration {
+                try await server.unregister(context.parameters.require("client"), token: bearer(request))
+                return .plain(.noContent)
+            }
+        }
+    }
+
+    private func registration(_ answer: () async throws -> Response) async throws -> Response {
+        do {
+            return try await answer()
+        } catch let error as OAuthError {
+            await server.log(.init(.registration, error.outcome))
+            throw error
+        }
     }
 
     // MARK: Endpoints
 
-    /// The discovery document (OpenID Connect Discovery 1.0 section 3, RFC 8414, RFC 9207 section 3).
-    private struct Discovery: Encodable {
-        var issuer: String
-        var authorizationEndpoint: String
-        var tokenEndpoint: String
-        var revocationEndpoint: String
-        var userinfoEndpoint: String
-        var jwksUri: String
-        var scopesSupported: [String]
-        var responseTypesSupported = ["code"]
-        var responseModesSupported = ["query"]
-        var grantTypesSupported = ["authorization_code", "refresh_token"]
-        var subjectTypesSupported = ["public"]
-        var idTokenSigningAlgValuesSupported = ["ES256"]
-        var tokenEndpointAuthMethodsSupported = ["none"]
-        var revocationEndpointAuthMethodsSupported = ["none"]
-        var codeChallengeMethodsSupported = ["S256"]
-        var authorizationResponseIssParameterSupported = true
-        var claimsSupported = [
-            "sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "email_verified",
-            "preferred_username", "name",
-        ]
-        var requestParameterSupported = false
-        var requestUriParameterSupported = false
+    private func metadata(_ document: DevelopmentIdentityProvider.MetadataDocument) async throws -> Response {
+        await server.log(.init(document.endpoint, .ok))
+        var metadata = ProviderMetadataDocument(
+            options, issuer: await server.issuer, grantTypes: await server.grantTypes)
+        if document == .openID { metadata.remove(options.membersOnlyInOAuthMetadata) }
+        return cacheable(.json(try protocolJSON(metadata)))
     }
 
-    private func discovery() async throws -> Response {
-        await server.log(.init(.discovery, .ok))
-        let issuer = await server.issuer
-        return try json(
-            Discovery(
-                issuer: issuer, authorizationEndpoint: "\(issuer)/authorize", tokenEndpoint: "\(issuer)/token",
-                revocationEndpoint: "\(issuer)/revoke", userinfoEndpoint: "\(issuer)/userinfo",
-                jwksUri: "\(issuer)/jwks", scopesSupported: server.options.scopes))
-    }
-
-    private func revoke(_ request: Request) async throws -> Response {
-        do {
-            guard let form = try await form(request) else { throw OAuthError.invalidRequest("The body is not a form.") }
-            await server.log(try await server.revoke(form))
-            return response(.ok)
-        } catch let error as OAuthError {
-            await server.log(.init(.revocation, error.outcome))
-            return response(.init(code: error.status), "application/json", errorBody(error))
-        }
-    }
-
-    /// The UserInfo endpoint (OpenID Connect Core section 5.3; errors by RFC 6750 section 3).
+    /// The UserInfo endpoint (OpenID Connect Core section 5.3; errors by RFC 6750 section 3 and RFC 9449 section 7.1).
     private func userInfo(_ request: Request) async throws -> Response {
-        let authorization = request.headers[.authorization] ?? ""
-        guard authorization.lowercased().hasPrefix("bearer "),
-            let access = await server.access(String(authorization.dropFirst(7)))
-        else {
-            await server.log(.init(.userInfo, .init(rawValue: "invalid_token")))
-            var answer = response(.unauthorized)
-            answer.headers[.wwwAuthenticate] = #"Bearer error="invalid_token""#
+        let resource = AuthorizationServer.ResourceRequest(
+            authorization: request.headers[.authorization], proofs: request.headers[values: .dpop],
+            method: request.method.rawValue, url: await "\(server.issuer)/userinfo")
+        do {
+            let access = try await server.access(resource)
+            var entry = ProviderRequest(.userInfo, .ok, username: access.user.username)
+            entry.dpopThumbprint = access.thumbprint
+            await server.log(entry)
+            return .json(try protocolJSON(IDTokenClaims(user: access.user, scope: access.scope)))
+        } catch let error as OAuthError {
+            await server.log(.init(.userInfo, error.outcome))
+            var answer = Response.plain(.init(code: error.status))
+            answer.headers[.wwwAuthenticate] = error.challenge
             return answer
         }
-        await server.log(.init(.userInfo, .ok, username: access.user.username))
-        return try json(IDTokenClaims(user: access.user, scope: access.scope))
     }
 
     // MARK: Reading and writing
 
-    /// The form in a request's body; nil when there is none, or it is malformed.
-    private func form(_ request: Request) async throws -> FormParameters? {
-        guard let type = request.headers[.contentType],
-            type.lowercased().hasPrefix("application/x-www-form-urlencoded")
-        else { return nil }
-        var request = request
-        let body = try await request.collectBody(upTo: Self.bodyLimit)
-        return String(validating: body.readableBytesView, as: UTF8.self).flatMap { FormParameters($0) }
-    }
-
-    private func page(for step: AuthorizationServer.LoginStep) -> Response {
-        switch step {
-        case .redirect(let location):
-            var answer = response(.seeOther)
-            answer.headers[.location] = location
+    /// Adds a route that answers errors of the protocol as such, and misbehaves when a test has asked for it.
+    private func add(
+        _ method: HTTPRequest.Method, _ path: String, _ endpoint: ProviderRequest.Endpoint,
+        to router: Router<LoopbackRequestContext>,
+        handler: @escaping @Sendable (Request, LoopbackRequestContext) async throws -> Response
+    ) {
+        router.on(RouterPath(path), method: method) { request, context in
+            let fault = await server.faults.begin(at: endpoint.description)
+            if let answer = fault?.answer {
+                await server.log(.init(endpoint, .fault))
+                return answer
+            }
+            var answer: Response
+            do {
+                answer = try await handler(request, context)
+            } catch let error as OAuthError {
+                answer = Self.answer(to: error)
+            }
+            answer.headers[.dpopNonce] = await server.announcedNonce
+            await fault?.end(server.faults, context)
             return answer
-        case .refuse(let problem):
-            return html(.badRequest, LoginPage.refusal(problem), formTarget: "'none'")
-        case .form(let request, let authorization, let problem):
-            let body = LoginPage.form(
-                request: request, clientID: server.options.clientID, scope: authorization.scope,
-                username: authorization.loginHint ?? "", problem: problem)
-            return html(
-                problem == nil ? .ok : .unauthorized, body,
-                formTarget: "'self' \(RedirectURI.origin(of: authorization.redirectURI))")
         }
     }
 
-    /// - Parameter formTarget: Where the form may lead. Browsers apply it to the redirect after the post, too.
-    private func html(_ status: HTTPResponse.Status, _ body: String, formTarget: String) -> Response {
-        var answer = response(status, "text/html; charset=utf-8", Data(body.utf8))
-        answer.headers[.contentSecurityPolicy] =
-            "default-src 'none'; style-src '\(LoginPage.styleHash)'; img-src data:; form-action \(formTarget); "
-            + "frame-ancestors 'none'; base-uri 'none'"
-        answer.headers[.xFrameOptions] = "DENY"
-        answer.headers[.referrerPolicy] = "no-referrer"
-        return answer
+    private static func answer(to error: OAuthError) -> Response {
+        var response = Response.json(errorBody(error), status: .init(code: error.status))
+        response.headers[.wwwAuthenticate] = error.challenge
+        return response
     }
 
-    private func json(_ value: some Encodable) throws -> Response {
-        try response(.ok, "application/json", protocolJSON(value))
+    private func clientRequest(_ request: Request) async throws -> ClientRequest {
+        ClientRequest(
+            form: try await request.form(), authorization: request.headers[.authorization],
+            proofs: request.headers[values: .dpop])
     }
 
-    private func response(
-        _ status: HTTPResponse.Status, _ type: String? = nil, _ body: Data = Data()
-    ) -> Response {
-        var headers: HTTPFields = [.cacheControl: "no-store", .xContentTypeOptions: "nosniff"]
-        if let type, !body.isEmpty { headers[.contentType] = type }
-        return Response(status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
+    private func bearer(_ request: Request) -> String? {
+        guard let header = request.headers[.authorization], header.lowercased().hasPrefix("bearer ") else { return nil }
+        return String(header.dropFirst(7))
     }
-}
 
-extension HTTPField.Name {
-    fileprivate static let xFrameOptions = optional("X-Frame-Options")
-    fileprivate static let referrerPolicy = optional("Referrer-Policy")
-    private static func optional(_ name: String) -> HTTPField.Name { .init(name) ?? .server }
+    private func cacheable(_ response: Response) -> Response {
+        guard let lifetime = options.metadataLifetime else { return response }
+        var response = response
+        response.headers[.cacheControl] = "public, max-age=\(lifetime)"
+        return response
+    }
 }

@@ -9,11 +9,13 @@ struct ProviderToken {
     enum Kind: UInt8 {
         case access = 1
         case refresh = 2
+        /// An access token that needs a proof of its login's key (RFC 9449).
+        case boundAccess = 3
     }
 
     let kind: Kind
     let family: UUID
-    /// The generation of a refresh token, or the expiry of an access token in seconds since 1970.
+    /// The generation of a refresh token, or epoch and expiry of an access token.
     let number: UInt64
 
     private static let salt = 9
@@ -29,11 +31,28 @@ struct ProviderToken {
         return base64URL(bytes)
     }
 
-    init(kind: Kind, family: UUID, number: UInt64) {
+    private init(kind: Kind, family: UUID, number: UInt64) {
         self.kind = kind
         self.family = family
         self.number = number
     }
+
+    static func refresh(_ family: UUID, generation: UInt64) -> ProviderToken {
+        ProviderToken(kind: .refresh, family: family, number: generation)
+    }
+
+    /// - Parameters:
+    ///   - expiry: In seconds since 1970.
+    ///   - epoch: How often all access tokens had been made invalid before this one.
+    ///   - isBound: Whether it needs a proof of the login's key.
+    static func access(_ family: UUID, expiry: Int, epoch: UInt64, isBound: Bool) -> ProviderToken {
+        ProviderToken(
+            kind: isBound ? .boundAccess : .access, family: family, number: epoch << 40 | UInt64(max(0, expiry)))
+    }
+
+    /// When an access token expires, in seconds since 1970.
+    var expiry: Int { Int(number & 0xff_ffff_ffff) }
+    var epoch: UInt64 { number >> 40 }
 
     /// Reads a token that this provider made; nil for anything else.
     init?(_ text: String, under key: SymmetricKey) {
@@ -54,34 +73,4 @@ func subjectIdentifier(username: String) -> String {
     bytes[6] = bytes[6] & 0x0f | 0x80
     bytes[8] = bytes[8] & 0x3f | 0x80
     return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }.uuidString.lowercased()
-}
-
-/// Random bytes of the operating system.
-func randomBytes(_ count: Int) -> [UInt8] {
-    SymmetricKey(size: .init(bitCount: count * 8)).withUnsafeBytes { Array($0) }
-}
-
-/// An unguessable name for a login that is under way, a code or a nonce: 256 bits.
-func randomIdentifier() -> String { base64URL(Data(randomBytes(32))) }
-
-/// Base64url without padding (RFC 4648 section 5).
-func base64URL(_ bytes: some DataProtocol) -> String {
-    String(
-        Data(bytes).base64EncodedString().compactMap { character -> Character? in
-            switch character {
-            case "+": "-"
-            case "/": "_"
-            case "=": nil
-            default: character
-            }
-        })
-}
-
-/// The bytes of base64url text without padding; nil when it is none.
-func base64URLDecoded(_ text: String) -> Data? {
-    guard text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "=") }) else {
-        return nil
-    }
-    let standard = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-    return Data(base64Encoded: standard + String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4))
 }

@@ -2,7 +2,11 @@
 struct HTMLPage {
     struct Form {
         var action: String
-        var hiddenInputs: [(String, String)]
+        var hiddenInputs: [(String, String)] = []
+        /// What a person sees, with what is filled in already.
+        var inputs: [String: String] = [:]
+        /// Names and values of the buttons.
+        var buttons: [(name: String, value: String)] = []
     }
 
     /// A start tag, and where the text after it begins.
@@ -26,22 +30,24 @@ struct HTMLPage {
     /// The text of the first element with the role `alert`; empty when there is none.
     var alert: String { tags.first { $0.attributes["role"] == "alert" }.map(content) ?? "" }
 
-    /// The first form that has an input of this name.
-    func form(withInput name: String) -> Form? {
+    /// The first form.
+    var form: Form? {
         var form: Form?
-        var hasInput = false
         for tag in tags {
             if tag.name == "form" {
-                if hasInput { break }
-                form = Form(action: tag.attributes["action"] ?? "", hiddenInputs: [])
-            } else if tag.name == "input", let input = tag.attributes["name"] {
-                if input == name { hasInput = true }
-                if tag.attributes["type"] == "hidden" {
-                    form?.hiddenInputs.append((input, tag.attributes["value"] ?? ""))
+                if form != nil { break }
+                form = Form(action: tag.attributes["action"] ?? "")
+            } else if let name = tag.attributes["name"] {
+                let value = tag.attributes["value"] ?? ""
+                switch (tag.name, tag.attributes["type"]) {
+                case ("input", "hidden"): form?.hiddenInputs.append((name, value))
+                case ("input", _): form?.inputs[name] = value
+                case ("button", _): form?.buttons.append((name, value))
+                default: break
                 }
             }
         }
-        return hasInput ? form : nil
+        return form
     }
 
     private func content(of tag: Tag) -> String { Self.unescaped(text[tag.end...].prefix { $0 != "<" }) }

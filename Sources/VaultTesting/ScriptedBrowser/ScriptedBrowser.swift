@@ -4,21 +4,21 @@ internal import NIOCore
 internal import NIOHTTP1
 
 /// Plays the person in front of a browser: opens an authorization URL, fills in the login page, and follows the redirect
-/// to the app's loopback callback.
+/// to the app's loopback callback. It can connect a device, too, on the page where that is done.
 ///
 /// It knows no scripts, cookies or TLS exceptions, and finds its way on pages as simple as those of
-/// ``DevelopmentIdentityProvider``.
+/// ``DevelopmentIdentityProvider`` and ``DevelopmentBackend``.
 public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// What the person does on the login page.
+    /// What the person does on the pages.
     public struct Choice: Hashable, Sendable {
         let button: String
-        /// Fills in username and password, and logs in.
+        /// Fills in username and password, logs in, and connects the device.
         public static let logIn = Choice(button: "login")
-        /// Presses "Deny".
+        /// Presses "Deny" as soon as there is such a button.
         public static let deny = Choice(button: "deny")
     }
 
-    /// The page that the app's callback showed in the end.
+    /// The page that was shown in the end.
     public struct Page: Sendable {
         /// The HTTP status.
         public var status: Int
@@ -43,8 +43,9 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["username": username, "choice": choice.button]) }
 
-    /// Does as ``visit(_:)``, and returns when the callback page was read.
-    /// - Throws: As ``visit(_:)``, and ``VaultTestingError`` with `unexpectedPage` if the callback's status is 400 or more.
+    /// Does as ``visit(_:userCode:)``, and returns when the last page was read.
+    /// - Throws: As ``visit(_:userCode:)``, and ``VaultTestingError`` with `unexpectedPage` if the callback's status is
+    ///   400 or more.
     public func open(_ url: String) async throws {
         let page = try await visit(url)
         guard page.status < 400 else {
@@ -52,59 +53,87 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
         }
     }
 
-    /// Logs in, or denies, at the authorization URL `url`, and returns the page that the app's callback shows.
+    /// Logs in, or denies, and returns the page at the end of that: the one that the app's callback shows, or the
+    /// provider's own when a device was connected.
+    ///
+    /// - Parameters:
+    ///   - url: The authorization URL, or the URL that a device shows (`verification_uri`, with or without the code).
+    ///   - userCode: What the device shows, to be typed in; nil when the URL has it, or there is no device.
     /// - Throws: ``VaultTestingError``: `unexpectedPage` if the provider refuses (a wrong password, an unknown client),
     ///   `notReachable` if the provider or the callback does not answer.
-    public func visit(_ url: String) async throws -> Page {
+    public func visit(_ url: String, userCode: String? = nil) async throws -> Page {
         try await withClient { client in
-            let callback = try await logIn(at: url, client)
-            guard callback.scheme == "http", ["127.0.0.1", "localhost", "[::1]", "::1"].contains(callback.host()) else {
-                throw VaultTestingError(.unexpectedPage, "The login ends at an address that is not on loopback.")
+            switch try await walk(from: url, userCode: userCode, client) {
+            case .page(let status, _, let body): return Page(status: status, body: body)
+            case .left(let callback):
+                guard callback.scheme == "http",
+                    ["127.0.0.1", "localhost", "[::1]", "::1"].contains(callback.host())
+                else {
+                    throw VaultTestingError(.unexpectedPage, "The login ends at an address that is not on loopback.")
+                }
+                let (status, _, body) = try await fetch(HTTPClientRequest(url: callback.absoluteString), client)
+                return Page(status: status, body: body)
             }
-            let (status, _, body) = try await fetch(HTTPClientRequest(url: callback.absoluteString), client)
-            return Page(status: status, body: body)
         }
     }
 
     /// Logs in, or denies, at the authorization URL `url`, and returns the redirect URI with its parameters, uncalled:
     /// for an app that is handed it in another way than by HTTP.
-    /// - Throws: As ``visit(_:)``.
+    /// - Throws: As ``visit(_:userCode:)``.
     public func redirect(from url: String) async throws -> String {
-        try await withClient { try await logIn(at: url, $0).absoluteString }
+        try await withClient { client in
+            switch try await walk(from: url, userCode: nil, client) {
+            case .left(let callback): return callback.absoluteString
+            case .page(_, _, let body):
+                throw VaultTestingError(.unexpectedPage, "The login ends on “\(HTMLPage(body).title)”.")
+            }
+        }
     }
 
     // MARK: Steps
 
-    private func logIn(at text: String, _ client: HTTPClient) async throws -> URL {
+    /// Fills in one form after the other, until there is none or the way leads elsewhere.
+    private func walk(from text: String, userCode: String?, _ client: HTTPClient) async throws -> Arrival {
         guard let start = URL(string: text) else {
             throw VaultTestingError(.unexpectedPage, "The authorization URL is not a URL.")
         }
-        let shown: (url: URL, page: HTMLPage)
-        switch try await follow(HTTPClientRequest(url: text), at: start, client) {
-        case .left(let callback): return callback  // an error that the provider tells the app
-        case .page(let status, let url, let page):
+        var arrival = try await follow(HTTPClientRequest(url: text), at: start, client)
+        for step in 0..<5 {
+            guard case .page(let status, let url, let body) = arrival else { return arrival }
+            let page = HTMLPage(body)
             guard status < 400 else { throw refusal(status, page) }
-            shown = (url, page)
+            guard let form = page.form, let target = URL(string: form.action, relativeTo: url) else {
+                if step > 0 { return arrival }
+                throw VaultTestingError(.unexpectedPage, "“\(page.title)” is not a login page.")
+            }
+            var request = HTTPClientRequest(url: target.absoluteString)
+            request.method = .POST
+            request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
+            let fields = try fields(for: form, on: page, userCode: userCode)
+            request.body = .bytes(ByteBuffer(string: FormParameters.encoded(fields)))
+            arrival = try await follow(request, at: target, client)
         }
-        guard let form = shown.page.form(withInput: "password"),
-            let target = URL(string: form.action, relativeTo: shown.url)
-        else {
-            throw VaultTestingError(.unexpectedPage, "“\(shown.page.title)” is not a login page.")
+        throw VaultTestingError(.unexpectedPage, "The provider asks too often.")
+    }
+
+    /// What the person fills in, and the button that is pressed.
+    private func fields(for form: HTMLPage.Form, on page: HTMLPage, userCode: String?) throws -> [(String, String)] {
+        let denies = choice == .deny && form.buttons.contains { $0.name == "action" && $0.value == "deny" }
+        if denies { return form.hiddenInputs + [("action", "deny")] }
+        if form.inputs["password"] != nil {
+            return form.hiddenInputs + [("username", username), ("password", password), ("action", "login")]
         }
-        var request = HTTPClientRequest(url: target.absoluteString)
-        request.method = .POST
-        request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
-        var fields = form.hiddenInputs + [("action", choice.button)]
-        if choice == .logIn { fields += [("username", username), ("password", password)] }
-        request.body = .bytes(ByteBuffer(string: FormParameters.encoded(fields)))
-        switch try await follow(request, at: target, client) {
-        case .left(let callback): return callback
-        case .page(let status, _, let page): throw refusal(status, page)
+        if let code = form.inputs["user_code"] {
+            return form.hiddenInputs + [("user_code", userCode ?? code), ("action", "continue")]
         }
+        guard let button = form.buttons.first else {
+            throw VaultTestingError(.unexpectedPage, "“\(page.title)” is not a login page.")
+        }
+        return form.hiddenInputs + [(button.name, button.value)]
     }
 
     private enum Arrival {
-        case page(status: Int, url: URL, HTMLPage)
+        case page(status: Int, url: URL, body: String)
         /// A redirect to another origin: not followed.
         case left(URL)
     }
@@ -115,7 +144,7 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
         for _ in 0..<5 {
             let (status, location, body) = try await fetch(request, client)
             guard (300..<400).contains(status), let location, let next = URL(string: location, relativeTo: url) else {
-                return .page(status: status, url: url, HTMLPage(body))
+                return .page(status: status, url: url, body: body)
             }
             guard (next.scheme, next.host(), next.port) == (start.scheme, start.host(), start.port) else {
                 return .left(next.absoluteURL)

@@ -1,4 +1,4 @@
-"""Glewlwyd, an OpenID provider of Debian's, with an instance that rotates refresh tokens and detects their reuse."""
+"""Glewlwyd, an OpenID provider of Debian's. All its instances rotate refresh tokens and detect their reuse."""
 
 import gzip
 import shutil
@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import subprocess
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import requests
 
@@ -15,6 +16,42 @@ from .waiting import wait_until
 CLIENT = "vault-cli"
 USER = "alice"
 LOGIN_PASSWORD = "correct horse alice"
+
+# What every instance has. The first one, "oidc", has nothing else.
+PLUGIN = {
+    "jwt-type": "ecdsa", "jwt-key-size": "256",
+    "access-token-duration": 3600, "refresh-token-duration": 1209600, "code-duration": 60,
+    "refresh-token-rolling": True, "refresh-token-one-use": "always",
+    "allow-non-oidc": True, "auth-type-code-enabled": True, "auth-type-code-revoke-replayed": True,
+    "auth-type-token-enabled": False, "auth-type-id-token-enabled": True, "auth-type-none-enabled": True,
+    "auth-type-password-enabled": False, "auth-type-client-enabled": False,
+    "auth-type-device-enabled": False, "auth-type-refresh-enabled": True,
+    "jwks-show": True, "subject-type": "public", "name-claim": "mandatory", "email-claim": "mandatory",
+    "scope-claim": "no", "allowed-scope": ["openid", "profile", "email", "offline_access"],
+    "pkce-allowed": True, "pkce-method-plain-allowed": False, "pkce-required": False,
+    "pkce-required-public-client": True,
+    "introspection-revocation-allowed": True, "introspection-revocation-allow-target-client": True,
+    "introspection-revocation-auth-scope": [],
+    "session-management-allowed": False, "front-channel-logout-allowed": False,
+    "back-channel-logout-allowed": False, "register-client-allowed": False,
+}
+
+# What the instance "modern" has besides: device code, registration by anybody, pushed authorization requests, DPoP, and
+# revocation by whoever has an access token of the scope (public clients cannot revoke otherwise).
+MODERN = {
+    "auth-type-device-enabled": True, "device-authorization-expiration": 600, "device-authorization-interval": 1,
+    "register-client-allowed": True, "register-client-auth-scope": [], "register-client-credentials-scope": [],
+    "register-client-management-allowed": True,
+    "oauth-par-allowed": True, "oauth-par-required": False, "oauth-par-duration": 90,
+    "oauth-par-request_uri-prefix": "urn:ietf:params:oauth:request_uri:",
+    # A proof may come from the future: by the coarse clock that Glewlwyd reads, every new second begins a little later.
+    "oauth-dpop-allowed": True, "oauth-dpop-iat-duration": 60, "oauth-dpop-iat-gap-duration": 5,
+    "introspection-revocation-auth-scope": ["offline_access"],
+}
+
+# What the instance "strict" has besides that: authorization requests have to be pushed, and DPoP proofs need a nonce,
+# which is good for five of them.
+STRICT = {"oauth-par-required": True, "oauth-dpop-nonce-mandatory": True, "oauth-dpop-nonce-counter": 5}
 
 CONFIGURATION = """
 port={port}
@@ -65,6 +102,8 @@ class Glewlwyd:
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         self.issuer = f"{self.base}/api/oidc"
+        self.modern = f"{self.base}/api/modern"
+        self.strict = f"{self.base}/api/strict"
         # It compares redirect URIs exactly, so the port of the callback has to be known when the client is set up.
         self.redirect_uri = f"http://127.0.0.1:{free_port()}/callback"
         folder.mkdir()
@@ -106,30 +145,14 @@ class Glewlwyd:
         session = requests.Session()
 
         def post(path, content):
-            answer = session.post(f"{self.base}/api/{path}", json=content, timeout=10)
-            assert answer.status_code == 200, (path, answer.status_code, answer.text)
+            self._call(session.post, path, content)
 
         post("auth/", {"username": "admin", "password": "password"})
         private, public = signing_key()
-        post("mod/plugin/", {
-            "module": "oidc", "name": "oidc", "display_name": "oidc", "enabled": True,
-            "parameters": {
-                "iss": self.issuer, "jwt-type": "ecdsa", "jwt-key-size": "256", "key": private, "cert": public,
-                "access-token-duration": 3600, "refresh-token-duration": 1209600, "code-duration": 60,
-                "refresh-token-rolling": True, "refresh-token-one-use": "always",
-                "allow-non-oidc": True, "auth-type-code-enabled": True, "auth-type-code-revoke-replayed": True,
-                "auth-type-token-enabled": False, "auth-type-id-token-enabled": True, "auth-type-none-enabled": True,
-                "auth-type-password-enabled": False, "auth-type-client-enabled": False,
-                "auth-type-device-enabled": False, "auth-type-refresh-enabled": True,
-                "jwks-show": True, "subject-type": "public", "name-claim": "mandatory", "email-claim": "mandatory",
-                "scope-claim": "no", "allowed-scope": ["openid", "profile", "email", "offline_access"],
-                "pkce-allowed": True, "pkce-method-plain-allowed": False, "pkce-required": False,
-                "pkce-required-public-client": True,
-                "introspection-revocation-allowed": True, "introspection-revocation-allow-target-client": True,
-                "introspection-revocation-auth-scope": [],
-                "session-management-allowed": False, "front-channel-logout-allowed": False,
-                "back-channel-logout-allowed": False, "register-client-allowed": False,
-            }})
+        for name, more in (("oidc", {}), ("modern", MODERN), ("strict", MODERN | STRICT)):
+            parameters = {"iss": f"{self.base}/api/{name}", "key": private, "cert": public} | PLUGIN | more
+            post("mod/plugin/", {
+                "module": "oidc", "name": name, "display_name": name, "enabled": True, "parameters": parameters})
         for scope in ("profile", "email", "offline_access"):
             post("scope/", {"name": scope, "display_name": scope, "description": scope, "password_required": False})
         post("user/", {
@@ -137,8 +160,34 @@ class Glewlwyd:
             "enabled": True, "scope": ["g_profile", "openid", "profile", "email", "offline_access"]})
         post("client/", {
             "client_id": CLIENT, "name": "Vault", "confidential": False, "enabled": True, "scope": [],
-            "authorization_type": ["code", "refresh_token", "delete_token"], "redirect_uri": [self.redirect_uri],
-            "token_endpoint_auth_method": ["none"]})
+            "authorization_type": ["code", "refresh_token", "delete_token", "device_authorization"],
+            "redirect_uri": [self.redirect_uri], "token_endpoint_auth_method": ["none"]})
+
+    def visit(self, url):
+        """Does what a person does at an address that `vault` shows: logs in, agrees, and goes where they are sent.
+        Returns the page at the end of it: the command's own, or the provider's."""
+        session = self._agreeing_session(url)
+        return session.get(f"{url}&g_continue", timeout=60)
+
+    def callback(self, url):
+        """As `visit`, but only returns the address of the app that the person is sent to, or None."""
+        session = self._agreeing_session(url)
+        location = session.get(f"{url}&g_continue", allow_redirects=False, timeout=10).headers.get("Location", "")
+        return location if location.startswith(self.redirect_uri) else None
+
+    def _agreeing_session(self, url):
+        session = requests.Session()
+        query = parse_qs(urlsplit(url).query)
+        session.get(url, allow_redirects=False, timeout=10)
+        self._call(session.post, "auth/", {"username": USER, "password": LOGIN_PASSWORD})
+        if "client_id" in query:
+            scope = query.get("scope", ["openid profile email offline_access"])[0]
+            self._call(session.put, f"auth/grant/{query['client_id'][0]}", {"scope": scope})
+        return session
+
+    def _call(self, method, path, content):
+        answer = method(f"{self.base}/api/{path}", json=content, timeout=10)
+        assert answer.status_code == 200, (path, answer.status_code, answer.text)
 
     def kill(self):
         self.program.kill()

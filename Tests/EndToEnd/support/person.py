@@ -60,14 +60,17 @@ class Person:
         self.children.append(child)
         return child
 
-    def register(self, *arguments, user="alice", password=PASSWORD, deny=False, env=None):
-        """Registers an account, the browser being `vault-dev browse`."""
+    def register(self, *arguments, user="alice", password=PASSWORD, deny=False, env=None, visit=None):
+        """Registers an account, the browser being `vault-dev browse`, or `visit`, which is given the address."""
         file = self.password_file(password, f"password-of-{user}")
         program = self.start("register", "--no-browser", "--password-file", file, *arguments, env=env)
         wait_until(lambda: URL.search(program.err) or program.process.poll() is not None, "the address to open")
         match = URL.search(program.err)
         if not match:
             return program.wait()  # it found a fault before it came to the browser
+        if visit:
+            visit(match[1])
+            return program.wait()
         browsed = run([VAULT_DEV, "browse", match[1], "--user", user, *(["--deny"] if deny else [])])
         result = program.wait()
         if not deny and result.status == 0:

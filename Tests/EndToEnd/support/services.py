@@ -17,7 +17,7 @@ class DevelopmentServices:
 
     def start(self):
         self.program = Program([VAULT_DEV, "--data", self.folder / "vault-dev", *self.options], self.folder)
-        self.program.wait_for(re.compile("Ctrl-C stops both"), "err")
+        self.program.wait_for(re.compile("Ctrl-C stops"), "err")
         for line in self.program.out.splitlines():
             name, value = shlex.split(line)[1].split("=", 1)
             self.environment[name] = value

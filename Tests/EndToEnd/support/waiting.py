@@ -15,3 +15,8 @@ def wait_until(condition, what, patience=PATIENCE):
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {patience} s in vain for: {what}")
         time.sleep(0.01)
+
+
+def after_the_pause(attempt):
+    """The first result of `attempt()` that does not say to wait: there is a second between two passwords."""
+    return wait_until(lambda: result if (result := attempt()).status != 75 else None, "the pause between two attempts")

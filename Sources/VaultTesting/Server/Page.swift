@@ -1,76 +1,10 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// The pages a person sees. They need no script, and every value in them is escaped.
-enum LoginPage {
-    /// The login form.
-    /// - Parameters:
-    ///   - request: The opaque name of the login that is under way.
-    ///   - problem: What was wrong with the last answer.
-    static func form(
-        request: String, clientID: String, scope: [String], username: String, problem: String?
-    ) -> String {
-        let alert = problem.map { #"<p class="alert" role="alert">\#(escaped($0))</p>"# } ?? ""
-        let wishes = scope.compactMap { wish($0) }.map { "<li>\(escaped($0))</li>" }.joined()
-        return page(
-            title: "Sign in",
-            """
-            <h1>Sign in</h1>
-            <p class="lead">to continue to <strong>\(escaped(clientID))</strong></p>
-            \(alert)
-            <form method="post" action="/login">
-            <input type="hidden" name="request" value="\(escaped(request))">
-            <label for="username">Username</label>
-            <input id="username" name="username" type="text" value="\(escaped(username))" autocomplete="username" \
-            autocapitalize="none" spellcheck="false" required\(username.isEmpty ? " autofocus" : "")>
-            <label for="password">Password</label>
-            <input id="password" name="password" type="password" autocomplete="current-password" required\
-            \(username.isEmpty ? "" : " autofocus")>
-            <p class="wishes">The app will be able to:</p>
-            <ul>\(wishes)</ul>
-            <div class="buttons">
-            <button id="login" type="submit" name="action" value="login">Sign in</button>
-            <button id="deny" type="submit" name="action" value="deny" formnovalidate>Deny</button>
-            </div>
-            </form>
-            """)
-    }
-
-    /// A page for requests that cannot be answered by a redirect.
-    static func refusal(_ problem: String) -> String {
-        page(
-            title: "Cannot sign in",
-            """
-            <h1>Cannot sign in</h1>
-            <p class="alert" role="alert">\(escaped(problem))</p>
-            """)
-    }
-
-    /// `text` as HTML text or as a quoted attribute.
-    static func escaped(_ text: String) -> String {
-        text.unicodeScalars.reduce(into: "") { result, scalar in
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-    }
-
-    private static func wish(_ scope: String) -> String? {
-        switch scope {
-        case "openid": "know who you are"
-        case "profile": "see your name"
-        case "email": "see your e-mail address"
-        case "offline_access": "stay signed in"
-        default: "use “\(scope)”"
-        }
-    }
-
-    private static func page(title: String, _ body: String) -> String {
+/// What all pages of development servers have in common. They need no script.
+enum Page {
+    /// A page around `body`, which must be HTML already.
+    static func html(title: String, _ body: String) -> String {
         """
         <!DOCTYPE html>
         <html lang="en">
@@ -85,11 +19,25 @@ enum LoginPage {
         <main>
         \(body)
         </main>
-        <footer>Development identity provider of Credential Vault. Not for real accounts.</footer>
+        <footer>A development server of Credential Vault. Not for real accounts.</footer>
         </body>
         </html>
 
         """
+    }
+
+    /// `text` as HTML text or as a quoted attribute.
+    static func escaped(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { result, scalar in
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
     }
 
     /// Names ``style`` in the content security policy.

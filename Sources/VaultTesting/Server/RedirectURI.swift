@@ -7,6 +7,32 @@ enum RedirectURI {
             || path(of: uri, host: "http://localhost").map(isPlainPath) ?? false
     }
 
+    /// Whether a client may register it: loopback, `https:`, or a scheme of its own (RFC 8252 section 7).
+    static func isRegistrable(_ uri: String) -> Bool {
+        guard uri.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), !uri.contains("#"),
+            let scheme = uri.split(separator: ":", omittingEmptySubsequences: false).first?.lowercased(),
+            uri.utf8.count > scheme.utf8.count + 1, scheme.first?.isLetter == true,
+            scheme.allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) })
+        else { return false }
+        if scheme == "http" { return withoutLoopbackPort(uri) != nil }
+        return !["javascript", "data", "file", "about", "blob"].contains(scheme)
+    }
+
+    /// Whether `uri` is the registered one. On loopback, the port may differ (RFC 8252 section 7.3).
+    static func matches(_ uri: String, registered: String) -> Bool {
+        if uri == registered { return true }
+        guard let plain = withoutLoopbackPort(uri) else { return false }
+        return plain == withoutLoopbackPort(registered)
+    }
+
+    /// A loopback URI without its port; nil for others.
+    private static func withoutLoopbackPort(_ uri: String) -> String? {
+        for host in ["http://127.0.0.1", "http://[::1]", "http://localhost"] {
+            if let path = path(of: uri, host: host), isPlainPath(path) { return host + path }
+        }
+        return nil
+    }
+
     /// The scheme and authority, as a content security policy names them. A private scheme stands alone.
     static func origin(of uri: String) -> String {
         guard let schemeEnd = uri.firstIndex(of: ":") else { return "" }

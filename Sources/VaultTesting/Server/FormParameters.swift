@@ -22,7 +22,8 @@ struct FormParameters {
         values[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private static func decoded(_ text: some StringProtocol) -> String? {
+    /// One name or value without its escapes; nil when one is malformed or is not UTF-8.
+    static func decoded(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8.makeIterator()
         while let byte = rest.next() {

@@ -1,23 +1,18 @@
-/// Decides which fault the next request at the token endpoint gets, and holds requests back until they are released.
+/// Decides which fault the next request at an endpoint gets, and holds requests back until they are released.
 actor FaultInjector {
-    private var fault: ProviderFault?
-    private var remaining: Int?
+    private var faults: [String: (fault: ProviderFault, remaining: Int?)] = [:]
     private var held: [CheckedContinuation<Void, Never>] = []
     private var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     private var isClosed = false
 
-    func set(_ fault: ProviderFault?, count: Int?) {
-        self.fault = fault
-        remaining = count
+    func set(_ fault: ProviderFault?, count: Int?, at endpoint: String) {
+        faults[endpoint] = fault.map { ($0, count) }
     }
 
     /// The fault for a request that has just arrived. It returns late when that fault is a delay.
-    func begin() async -> ProviderFault? {
-        guard let fault else { return nil }
-        if let count = remaining {
-            remaining = count - 1
-            if count <= 1 { self.fault = nil }
-        }
+    func begin(at endpoint: String) async -> ProviderFault? {
+        guard let (fault, remaining) = faults[endpoint] else { return nil }
+        if let remaining { faults[endpoint] = remaining <= 1 ? nil : (fault, remaining - 1) }
         if fault.kind == .delay { await hold() }
         return fault
     }

@@ -1,0 +1,2 @@
+/* The D-Bus client of systemd. */
+#include <systemd/sd-bus.h>

@@ -1,0 +1,23 @@
+/// Tells RSA keys whose primes come from a broken generator (ROCA, CVE-2017-15361): their factors can be found.
+enum WeakModulus {
+    /// Such primes are powers of 65537 modulo every one of these, and so is their product. Of other moduli about one in
+    /// 2^27 looks like that by accident.
+    private static let primes: [Int] = (3...167).filter { number in
+        (2..<number).allSatisfy { number % $0 != 0 }
+    }
+
+    /// The powers of 65537 modulo each of the primes, by the prime.
+    private static let powers: [(prime: Int, powers: Set<Int>)] = primes.map { prime in
+        var powers: Set<Int> = []
+        var power = 1
+        while powers.insert(power).inserted { power = power * 65537 % prime }
+        return (prime, powers)
+    }
+
+    /// - Parameter modulus: the bytes of the modulus, highest first.
+    static func isIn(_ modulus: some Sequence<UInt8>) -> Bool {
+        powers.allSatisfy { prime, powers in
+            powers.contains(modulus.reduce(0) { ($0 << 8 | Int($1)) % prime })
+        }
+    }
+}

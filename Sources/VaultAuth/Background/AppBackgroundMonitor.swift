@@ -1,0 +1,39 @@
+internal import Synchronization
+
+/// A monitor for an app that knows itself when it goes to the background: when its last window is hidden, for example.
+public final class AppBackgroundMonitor: BackgroundMonitor {
+    private struct State {
+        var isInBackground = false
+        var listeners: [BackgroundListener] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Makes a monitor of an app that is in the foreground.
+    public init() {}
+
+    /// Says that the app is in the background now. Saying it again changes nothing.
+    public func enterBackground() { change(to: true) }
+
+    /// Says that the app is in the foreground again.
+    public func leaveBackground() { change(to: false) }
+
+    public func changes() -> AsyncStream<BackgroundChange> {
+        let (stream, listener) = BackgroundListener.make()
+        state.withLock { state in
+            state.listeners.removeAll { $0.hasEnded }
+            state.listeners.append(listener)
+            if state.isInBackground { listener.tell(.entered) }
+        }
+        return stream
+    }
+
+    private func change(to isInBackground: Bool) {
+        // Told under the lock, so that two threads that change it at once tell everybody in the same order.
+        state.withLock { state in
+            guard state.isInBackground != isInBackground else { return }
+            state.isInBackground = isInBackground
+            for listener in state.listeners { listener.tell(isInBackground ? .entered : .left) }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/// A monitor for a program in a terminal: it is in the background while it is stopped, by Ctrl-Z (SIGTSTP), until the
+/// shell lets it go on (SIGCONT).
+///
+/// While somebody listens the program handles SIGTSTP: it tells, gives the listeners up to a second, and then stops as
+/// it would have without, by the handler that was there before or else by the kernel. When nobody listens any more that
+/// handler is back. A program that was started with SIGTSTP ignored is never stopped by it, and hears nothing. Being
+/// stopped by SIGSTOP cannot be noticed.
+public struct StopSignalMonitor: BackgroundMonitor {
+    /// Makes a monitor. Signals are the business of the whole process, so all of these notice the same.
+    public init() {}
+
+    public func changes() -> AsyncStream<BackgroundChange> { StopSignals.shared.changes() }
+}

@@ -1,0 +1,39 @@
+internal import OpenIDConnect
+
+/// Whoever is logged in at one moment: what is begun in one person's name does not go on in another's.
+enum TokenHolder {
+    case unstored(RefreshToken, auth: Auth)
+    case open(Session)
+
+    func accessToken(minimumValidity: Duration) async throws -> AccessToken {
+        switch self {
+        case .unstored(let token, let auth): try auth.accessToken(of: token, minimumValidity: minimumValidity)
+        case .open(let session): try await session.accessToken(minimumValidity: minimumValidity)
+        }
+    }
+
+    func accessToken(replacing refused: AccessToken) async throws -> AccessToken {
+        switch self {
+        case .unstored: throw Auth.unstored
+        case .open(let session): try await session.accessToken(replacing: refused)
+        }
+    }
+
+    /// The key that the tokens are bound to; nil when they are not.
+    func proofKey() async throws -> DPoPKey? {
+        switch self {
+        case .unstored(let token, _): try token.credential.dpopKey()
+        case .open(let session): try await session.dpopKey()
+        }
+    }
+}
+
+extension Auth {
+    nonisolated func holder() throws -> TokenHolder {
+        switch state {
+        case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        case .unstored(let token): .unstored(token, auth: self)
+        case .open(let session): .open(session)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+struct UserInfoCommand: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "userinfo", abstract: "Print what the identity provider, or backend, says of the person now.")
+
+    @OptionGroup var user: UserOption
+    @OptionGroup var password: PasswordOptions
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let vault = try await global.openVault()
+        let account = try await user.account(in: vault)
+        let secret = try await password.source.password(
+            "Password of \(Printable.text(account.displayName)): ", ControllingTerminal())
+        let info = try await Spinner.during("Asking the identity provider", isQuiet: global.json) {
+            let session = try await vault.auth.unlock(account, password: secret)
+            _ = try await session.patientAccessToken(forceRefresh: false)
+            return try await vault.auth.userInfo()
+        }
+        let object = (try? JSONSerialization.jsonObject(with: Data(info.claimsJSON))) as? [String: Any] ?? [:]
+        if global.json { return Output.raw(Self.text(object)) }
+        for name in object.keys.sorted() {
+            guard let value = object[name] else { continue }
+            Output.line(Printable.text("\(name): \(value as? String ?? Self.text(value, isPretty: false))"))
+        }
+    }
+
+    private static func text(_ value: Any, isPretty: Bool = true) -> String {
+        var options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes, .fragmentsAllowed]
+        if isPretty { options.insert(.prettyPrinted) }
+        return (try? JSONSerialization.data(withJSONObject: value, options: options)).map {
+            String(decoding: $0, as: UTF8.self)
+        } ?? "{}"
+    }
+}

@@ -1,0 +1,36 @@
+internal import CredentialVault
+internal import Foundation
+
+/// A sign-in in the browser, with whatever brings the answer back.
+struct BrowserLogin {
+    let options: RedirectOptions
+    let redirectURI: String?
+    let status: StatusChannel
+    let terminal: any Terminal
+    let isQuiet: Bool
+
+    /// - Parameter signIn: signs in with a browser and a way back.
+    func run<R: Sendable>(
+        _ vault: Vault, _ signIn: @escaping @Sendable (any UserAgent, RedirectDelivery) async throws -> R
+    ) async throws -> R {
+        if options.paste {
+            let pasted = PastedRedirect(terminal: terminal, isQuiet: isQuiet, status: status)
+            return try await signIn(pasted, .pasted { try await pasted.address($0) })
+        }
+        var browser = LoginBrowser(opens: !options.noBrowser, isQuiet: isQuiet, status: status)
+        if !options.noBrowser && !Desktop.hasBrowser {
+            browser = LoginBrowser(opens: false, isQuiet: isQuiet, status: status)
+            browser.remark =
+                "There is no browser here. Open this address in one on this machine, or use --paste for another machine's:"
+        }
+        guard let redirectURI, URLComponents(string: redirectURI)?.scheme?.lowercased() != "http" else {
+            return try await signIn(browser, .automatic)
+        }
+        let handler = try SchemeHandler(for: redirectURI) { url in
+            guard let url = URL(string: url) else { return }
+            Task { await vault.auth.handleRedirect(url: url) }
+        }
+        defer { handler.remove() }
+        return try await signIn(browser, .automatic)
+    }
+}

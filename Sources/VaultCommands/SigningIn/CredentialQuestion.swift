@@ -1,0 +1,92 @@
+internal import CredentialVault
+internal import Foundation
+internal import Synchronization
+
+/// Asks for user name and password of a backend or provider, and again when they are wrong.
+final class CredentialQuestion: CredentialPrompt {
+    private let options: CredentialOptions
+    private let terminal: any Terminal
+    private let nameOfUsername: String
+    /// What was typed and not yet found to be wrong.
+    private let typed = Mutex<UserCredentials?>(nil)
+    private let asked = Mutex(false)
+
+    /// Whether a user name and a password were there already.
+    var wasAsked: Bool { asked.withLock { $0 } }
+
+    /// - Parameter nameOfUsername: what a user name is called there.
+    init(_ options: CredentialOptions, _ terminal: any Terminal, nameOfUsername: String) {
+        self.options = options
+        self.terminal = terminal
+        self.nameOfUsername = nameOfUsername
+    }
+
+    /// Whether credentials can be had: asked for, or given.
+    var isPossible: Bool {
+        terminal.isInteractive || options.username != nil && (options.file != nil || options.descriptor != nil)
+    }
+
+    func requirePossible() throws {
+        guard !isPossible else { return }
+        throw VaultError(
+            .configurationInvalid,
+            "There is no terminal to ask for user name and password of this sign-in. Use --username NAME with --login-password-file PATH (- for standard input) or --login-password-fd N."
+        )
+    }
+
+    /// Whether somebody can be asked again.
+    private var isAsked: Bool { if case .terminal = options.source { true } else { false } }
+
+    /// Signs in in a way that needs a password, as often as it takes.
+    ///
+    /// - Parameter signIn: one attempt. It may ask by itself, through ``credentials(for:)``.
+    func untilRight<R: Sendable>(_ signIn: () async throws -> R) async throws -> R {
+        while true {
+            do {
+                return try await patiently(signIn)
+            } catch let error as VaultError
+                where isAsked && terminal.isInteractive && [.wrongSecret, .passwordUnusable].contains(error.code)
+            {
+                typed.withLock { $0 = nil }
+                Output.note("\(error.description) Once more:")
+            }
+        }
+    }
+
+    func credentials(for request: CredentialRequest) async throws -> UserCredentials {
+        if typed.withLock({ $0 == nil }) { Output.note(request.description) }
+        return try await credentials(at: request.server)
+    }
+
+    func credentials(at server: String) async throws -> UserCredentials {
+        if let typed = typed.withLock({ $0 }) { return typed }
+        var username = options.username ?? ""
+        while username.isEmpty {
+            username = try await terminal.ask("\(nameOfUsername) at \(Printable.text(server)): ")
+                .trimmingCharacters(in: .whitespaces)
+        }
+        let password = try await options.source.password(
+            "Password of \(Printable.text(username)) at \(Printable.text(server)): ", terminal)
+        let credentials = UserCredentials(username: username, password: SharedSecret(password))
+        typed.withLock { $0 = credentials }
+        asked.withLock { $0 = true }
+        return credentials
+    }
+
+    /// Waits, where there is somebody who sees why, instead of failing because the last attempt was just now.
+    private func patiently<R: Sendable>(_ signIn: () async throws -> R) async throws -> R {
+        for _ in 1...3 {
+            do {
+                return try await signIn()
+            } catch let error as VaultError where error.code == .tooManyAttempts && isAsked && terminal.isInteractive {
+                guard let pause = error.retryAfter, pause <= .seconds(60) else { throw error }
+                Output.note(error.description)
+                let end = ContinuousClock.now + pause
+                Spinner.start { "Waiting. Time left: \((end - ContinuousClock.now).digits)" }
+                defer { Spinner.stopAll() }
+                try await Task.sleep(until: end, clock: .continuous)
+            }
+        }
+        return try await signIn()
+    }
+}

@@ -1,0 +1,61 @@
+internal import CredentialVault
+internal import Foundation
+
+/// Shows a person the code to enter on another device (RFC 8628 section 3.3), and how long it is valid.
+struct DevicePrompt {
+    let status: StatusChannel
+    /// With `--json` standard error has the address and the code, each alone on a line, and nothing else.
+    let isQuiet: Bool
+
+    func show(_ device: DeviceAuthorization) {
+        status.tell(
+            .device(device, expiresAt: SystemWallClock().now + TimeInterval(device.expiresIn.components.seconds)))
+        if !isQuiet { Output.note("To sign in, open this address on any device:") }
+        Output.note(device.verificationURI)
+        if !isQuiet { Output.note("and enter this code:") }
+        Output.note(device.userCode)
+        guard !isQuiet else { return }
+        drawCode(device)
+        Output.note("The code is valid for \(Self.text(device.expiresIn)). Ctrl-C stops.")
+        let end = ContinuousClock.now + device.expiresIn
+        Spinner.start { "Waiting for the sign-in. Time left: \((end - ContinuousClock.now).digits)" }
+    }
+
+    /// A code to scan, where there is a terminal with room for one.
+    private func drawCode(_ device: DeviceAuthorization) {
+        let environment = ProcessInfo.processInfo.environment
+        guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb", let size = Self.terminalSize else { return }
+        let hasColors = environment["NO_COLOR", default: ""].isEmpty
+        for (text, remark) in [
+            (device.verificationURIComplete, "Or scan this, and check that the same code is shown there."),
+            (device.verificationURI, "Or scan this to open the address."),
+        ] {
+            guard let code = text.flatMap(QRCode.init), code.columns <= size.columns else { continue }
+            let lines = code.lines(hasColors: hasColors)
+            guard lines.count < size.rows else { continue }
+            Output.note(remark)
+            return Output.drawing(lines)
+        }
+    }
+
+    private static var terminalSize: (columns: Int, rows: Int)? {
+        var size = winsize()
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    /// `10 minutes`, `90 seconds`.
+    private static func text(_ duration: Duration) -> String {
+        let seconds = duration.components.seconds
+        let (count, unit) = seconds % 60 == 0 ? (seconds / 60, "minute") : (seconds, "second")
+        return "\(count) \(unit)\(count == 1 ? "" : "s")"
+    }
+}
+
+extension Duration {
+    /// What is left of a wait, as `9:59`.
+    var digits: String {
+        let seconds = max(0, components.seconds)
+        return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
+    }
+}

@@ -1,0 +1,30 @@
+internal import CredentialVault
+
+/// Shows the login in the browser, or prints its address.
+struct LoginBrowser: UserAgent {
+    let opens: Bool
+    let isQuiet: Bool
+    let status: StatusChannel
+    /// What to print before an address that is not opened.
+    var remark = "Open this address in a browser on this machine:"
+
+    func open(_ url: String) async throws {
+        status.tell(.authorization(url: url))
+        guard opens else {
+            if !isQuiet { Output.note(remark) }
+            Output.note(url)
+            return
+        }
+        if !isQuiet {
+            Output.note("Continue in the browser. (It did not open? Stop with Ctrl-C and use --no-browser.)")
+        }
+        do {
+            try await SystemBrowser().open(url)
+        } catch let error as VaultError {
+            throw VaultError(
+                error.code,
+                "\(error.description) Use --no-browser and open the printed address yourself, or --paste or --device where there is no browser."
+            )
+        }
+    }
+}

@@ -1,0 +1,112 @@
+internal import ArgumentParser
+
+/// How the browser gets to the login, and back.
+struct RedirectOptions: ParsableArguments {
+    @Flag(name: .customLong("no-browser"), help: "Print the address to open instead of opening it.")
+    var noBrowser = false
+
+    @Flag(
+        help: """
+            Print the address, and ask for the one that the browser ends at: for a browser on another machine. Without \
+            a terminal, a line of standard input is it.
+            """)
+    var paste = false
+
+    @Option(
+        name: .customLong("redirect-uri"),
+        help: ArgumentHelp(
+            """
+            The exact redirect URI, where the provider demands one: http://127.0.0.1:PORT/PATH, or with a scheme of its \
+            own, myapp://callback, which this program then handles for the time of the sign-in.
+            """, valueName: "uri"))
+    var redirectURI: String?
+
+    /// Whether nothing is said about the browser.
+    var isStandard: Bool { !noBrowser && !paste && redirectURI == nil }
+
+    @Option(
+        name: .customLong("status-fd"),
+        help: ArgumentHelp(
+            """
+            Write what the sign-in waits for to an open file descriptor, a JSON object on a line each. The member event \
+            is authorization (with url), device (with user_code, verification_uri, verification_uri_complete and \
+            expires_at) or signed_in (with subject and issuer).
+            """, valueName: "number"))
+    var statusDescriptor: Int32?
+}
+
+/// How `vault register` signs in.
+struct SignInOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("How to sign in. (default: browser)", valueName: "way"))
+    var method: WayIn?
+
+    @Flag(help: "The same as --method device. It is also what happens where there is no browser.")
+    var device = false
+
+    @OptionGroup var redirect: RedirectOptions
+
+    @Flag(
+        name: .customLong("new-client"),
+        help: "Without --client-id: register a new client at the provider, although one was registered before.")
+    var newClient = false
+
+    @Flag(name: .customLong("no-dpop"), help: "Do not bind the tokens to a key where the provider could (RFC 9449).")
+    var noDPoP = false
+
+    @OptionGroup var credentials: CredentialOptions
+
+    /// What the options say; nil when they leave it open.
+    var chosenMethod: WayIn? { method ?? (device ? .device : nil) }
+
+    func validate() throws {
+        if device, let method, method != .device {
+            throw ValidationError("--device and --method \(method.rawValue) exclude each other.")
+        }
+        if let chosenMethod { try check(chosenMethod) }
+    }
+
+    /// Refuses options that have no meaning for a way.
+    func check(_ way: WayIn) throws {
+        if redirect.paste && !way.takesRedirect {
+            throw ValidationError("--paste is for a sign-in in the browser, and not for \(way.rawValue).")
+        }
+        if credentials.areGiven && !way.takesPassword {
+            throw ValidationError(
+                "--username and --login-password-… are for --method password, password-grant and server.")
+        }
+    }
+}
+
+/// User name and password of a backend or provider, which are not the password of the vault.
+struct CredentialOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The user name, or e-mail address, for a sign-in with a password.", valueName: "name"))
+    var username: String?
+
+    @Option(
+        name: .customLong("login-password-file"),
+        help: ArgumentHelp(
+            "Read the password to sign in with from a file (- for standard input). It is not the vault's.",
+            valueName: "path"),
+        completion: .file())
+    var file: String?
+
+    @Option(
+        name: .customLong("login-password-fd"),
+        help: ArgumentHelp("Read it from an open file descriptor.", valueName: "number"))
+    var descriptor: Int32?
+
+    func validate() throws {
+        if file != nil && descriptor != nil {
+            throw ValidationError("--login-password-file and --login-password-fd exclude each other.")
+        }
+    }
+
+    var areGiven: Bool { username != nil || file != nil || descriptor != nil }
+
+    var source: SecretSource {
+        if let file { return .file(file) }
+        if let descriptor { return .descriptor(descriptor) }
+        return .terminal
+    }
+}

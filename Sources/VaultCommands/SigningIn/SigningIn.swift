@@ -1,0 +1,116 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+/// The first half of `vault register`: the person signs in, in whatever way.
+struct SigningIn {
+    let vault: Vault
+    let way: WayIn
+    let options: SignInOptions
+    /// What the sign-in goes by: of the options, the environment or the file.
+    let configuration: VaultConfiguration
+    let terminal: any Terminal
+    let isQuiet: Bool
+
+    /// - Returns: the token, which is not stored yet.
+    func run() async throws -> RefreshToken {
+        let status = try StatusChannel(options.redirect.statusDescriptor)
+        defer { Spinner.stopAll() }
+        let token: RefreshToken
+        do {
+            token = try await signIn(status)
+        } catch let error as VaultError {
+            throw advised(error)
+        }
+        Spinner.stopAll()
+        status.tell(.signedIn(token.account))
+        return token
+    }
+
+    private func signIn(_ status: StatusChannel) async throws -> RefreshToken {
+        switch way {
+        case .browser:
+            return try await inBrowser(status) { BrowserSignIn(using: $0, redirect: $1) }
+        case .device:
+            let prompt = DevicePrompt(status: status, isQuiet: isQuiet)
+            do {
+                return try await vault.auth.signIn(DeviceSignIn { prompt.show($0) })
+            } catch let error as VaultError where error.code == .refreshTokenExpired {
+                // Nothing was stored that could have expired: it was the code.
+                throw VaultError(.cancelled, "\(error.description) Start again.", underlying: error.underlying)
+            }
+        case .backend:
+            return try await inBrowser(status) { BackendSignIn(using: $0, redirect: $1) }
+        case .password:
+            return try await withPassword("E-mail address") {
+                try PasswordSignIn(email: $0.username, password: $0.password.bytes)
+            }
+        case .passwordGrant:
+            return try await withPassword("User name") {
+                try PasswordGrantSignIn(username: $0.username, password: $0.password.bytes)
+            }
+        case .server:
+            return try await atServer(status)
+        }
+    }
+
+    // MARK: - With a password
+
+    private func withPassword(
+        _ nameOfUsername: String, _ makeWay: (UserCredentials) throws -> any SignIn
+    ) async throws -> RefreshToken {
+        let question = CredentialQuestion(options.credentials, terminal, nameOfUsername: nameOfUsername)
+        try question.requirePossible()
+        return try await question.untilRight {
+            let typed = try await question.credentials(at: configuration.issuer ?? "")
+            return try await Spinner.during("Signing in", isQuiet: isQuiet) {
+                try await vault.auth.signIn(try makeWay(typed))
+            }
+        }
+    }
+
+    private func atServer(_ status: StatusChannel) async throws -> RefreshToken {
+        let question = CredentialQuestion(options.credentials, terminal, nameOfUsername: "User name")
+        let prompt = question.isPossible ? question : nil
+        do {
+            return try await question.untilRight {
+                try await inBrowser(status) {
+                    // Whoever has typed a password already does not have to go to the browser again.
+                    ServerSignIn(
+                        using: $0, redirect: $1, asking: prompt, choosing: question.wasAsked ? .apiToken : .automatic)
+                }
+            }
+        } catch let error as VaultError where error.code == .configurationInvalid && prompt == nil {
+            throw VaultError(
+                error.code,
+                "\(error.description) With --username NAME and --login-password-file PATH, an API token is used where OAuth does not work.",
+                underlying: error.underlying)
+        }
+    }
+
+    // MARK: - In the browser
+
+    private func inBrowser(
+        _ status: StatusChannel, _ makeWay: @escaping @Sendable (any UserAgent, RedirectDelivery) -> any SignIn
+    ) async throws -> RefreshToken {
+        try await BrowserLogin(
+            options: options.redirect, redirectURI: configuration.redirectURI, status: status, terminal: terminal,
+            isQuiet: isQuiet
+        ).run(vault) { try await vault.auth.signIn(makeWay($0, $1)) }
+    }
+
+    // MARK: - Advice
+
+    /// Says what to do about the client, where none is set.
+    private func advised(_ error: VaultError) -> VaultError {
+        guard error.code == .configurationInvalid, way.isOpenID, configuration.clientID == nil,
+            let cause = error.underlying as? OpenIDConnectError, [.unsupported, .refused].contains(cause.code)
+        else { return error }
+        // One that was registered before, which the provider does not know any more.
+        let isForgotten = ["invalid_client", "unauthorized_client"].contains(cause.providerError)
+        return VaultError(
+            error.code,
+            "\(error.description) \(isForgotten ? "Another client is registered with --new-client." : "The option is --client-id ID.")",
+            underlying: cause)
+    }
+}

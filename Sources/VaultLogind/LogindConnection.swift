@@ -1,0 +1,141 @@
+#if Logind
+    internal import Foundation
+    internal import VaultAuth
+
+    /// What logind tells of a session and of the machine.
+    enum LogindEvent {
+        case locked(Bool)
+        case asleep(Bool)
+    }
+
+    /// A connection to logind that follows one session, for one thread.
+    final class LogindConnection {
+        private let bus: Bus
+        /// nil when the process belongs to no session, so that only sleep can be noticed.
+        private let session: BusTarget?
+        /// What logind's own connection is called on the bus.
+        private let owner: String
+
+        private static let manager = BusTarget(
+            service: "org.freedesktop.login1", path: "/org/freedesktop/login1",
+            interface: "org.freedesktop.login1.Manager")
+        private static let driver = BusTarget(
+            service: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus")
+        private static let properties = "org.freedesktop.DBus.Properties"
+
+        /// - Parameters:
+        ///   - id: the id of the session; nil for the process's own.
+        ///   - busAddress: a D-Bus address; nil for the system bus.
+        ///   - end: ends all waiting when it is signalled.
+        init(session id: String?, busAddress: String?, end: EventDescriptor) throws(LogindError) {
+            do {
+                bus = try Bus(address: busAddress, end: end)
+            } catch {
+                throw LogindError(.busUnavailable, error)
+            }
+            do {
+                // Each subscription comes before the question whose answer it keeps up to date.
+                try bus.subscribe(to: Self.driver, "NameOwnerChanged", "arg0='\(Self.manager.service)'")
+                let path = try Self.sessionPath(id, bus)
+                owner = try bus.call(Self.driver, "GetNameOwner", .string(Self.manager.service)).readString()
+                session = path.map {
+                    BusTarget(service: Self.manager.service, path: $0, interface: "org.freedesktop.login1.Session")
+                }
+                try bus.subscribe(to: Self.manager, "PrepareForSleep")
+                if let session {
+                    try bus.subscribe(to: session, "Lock")
+                    try bus.subscribe(to: session, "Unlock")
+                    try bus.subscribe(
+                        to: BusTarget(service: session.service, path: session.path, interface: Self.properties),
+                        "PropertiesChanged")
+                }
+            } catch {
+                throw LogindError(error.isLogindsAnswer ? .noSuchSession : .logindUnavailable, error)
+            }
+        }
+
+        /// The session that the process runs in, or else the one that its user sees.
+        private static func sessionPath(_ id: String?, _ bus: Bus) throws(BusError) -> String? {
+            if let id { return try bus.call(manager, "GetSession", .string(id)).readString(type: BusMessage.path) }
+            // systemd 243 and later know "auto". Process 0 is the one that asks.
+            var ways: [(method: String, argument: BusValue)] = [
+                ("GetSession", .string("auto")), ("GetSessionByPID", .number(0)),
+            ]
+            if let id = ProcessInfo.processInfo.environment["XDG_SESSION_ID"] {
+                ways.append(("GetSession", .string(id)))
+            }
+            for way in ways {
+                do {
+                    return try bus.call(manager, way.method, way.argument).readString(type: BusMessage.path)
+                } catch {
+                    guard error.isLogindsAnswer else { throw error }
+                }
+            }
+            return nil
+        }
+
+        /// Whether the process belongs to a session.
+        var hasSession: Bool { session != nil }
+
+        /// Whether the desktop says that the screen is locked. One that never says so counts as not locked.
+        func isLocked() throws(BusError) -> Bool {
+            guard let session else { return false }
+            do {
+                return try bus.flag(session, "LockedHint")
+            } catch {
+                guard error.isLogindsAnswer else { throw error }
+                return false
+            }
+        }
+
+        /// Whether the machine is about to sleep.
+        func isAsleep() throws(BusError) -> Bool { try bus.flag(Self.manager, "PreparingForSleep") }
+
+        /// Asks for some time before the machine sleeps. nil when logind does not grant it.
+        func delaySleep() throws(BusError) -> SleepDelay? {
+            do {
+                let answer = try bus.call(
+                    Self.manager, "Inhibit", .string("sleep"), .string(ProcessInfo.processInfo.processName),
+                    .string("Notes when the sleep begins"), .string("delay"))
+                return SleepDelay(try answer.readDescriptor())
+            } catch {
+                guard error.name != nil else { throw error }
+                return nil
+            }
+        }
+
+        /// Waits for the next event. nil when `end` was signalled.
+        ///
+        /// - Throws: also when logind went away or was started anew: connect again.
+        func next() throws(BusError) -> LogindEvent? {
+            while let message = try bus.next() {
+                if message.isSignal("NameOwnerChanged", of: Self.driver.interface, from: Self.driver.service) {
+                    throw BusError(number: ENOTCONN)
+                }
+                if message.isSignal("PrepareForSleep", of: Self.manager.interface, from: owner) {
+                    return .asleep(try message.readFlag())
+                }
+                guard let session, message.path == session.path else { continue }
+                if message.isSignal("Lock", of: session.interface, from: owner) { return .locked(true) }
+                if message.isSignal("Unlock", of: session.interface, from: owner) { return .locked(false) }
+                if message.isSignal("PropertiesChanged", of: Self.properties, from: owner),
+                    try message.readString() == session.interface,
+                    let isLocked = try message.readFlag(ofProperty: "LockedHint")
+                {
+                    return .locked(isLocked)
+                }
+            }
+            return nil
+        }
+    }
+
+    extension BusError {
+        /// Whether logind itself said no, and not somebody on the way to it.
+        fileprivate var isLogindsAnswer: Bool {
+            guard let name else { return false }
+            return name.hasPrefix("org.freedesktop.login1.")
+                || ["UnknownMethod", "UnknownObject", "UnknownInterface", "UnknownProperty", "InvalidArgs"]
+                    .contains { name == "org.freedesktop.DBus.Error." + $0 }
+        }
+    }
+#endif

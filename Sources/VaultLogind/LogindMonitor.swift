@@ -1,0 +1,69 @@
+#if Logind
+    internal import Foundation
+    public import VaultAuth
+
+    /// A monitor for an app on a desktop: it is in the background while its session is locked, or the machine asleep.
+    ///
+    /// systemd-logind tells: the session's `Lock` and `Unlock`, its property `LockedHint`, by which a desktop says that
+    /// the screen is locked, and `PrepareForSleep`. Waking up behind a locked screen is not coming back. A desktop that
+    /// obeys `Lock` and tells logind nothing when the person unlocks the screen is never seen to come back.
+    ///
+    /// While somebody listens, there is a thread and a connection to the system bus for each listener, and the machine's
+    /// sleep is held back until the listener has noted that it begins. When the bus or logind goes away the stream goes
+    /// on, and nothing is told until they are back, at which they are asked for how things stand. It is looked for after
+    /// a second, and then less and less often, down to every 30 seconds; also when they are not there at first:
+    /// ``checkReachable()`` finds that out.
+    public struct LogindMonitor: BackgroundMonitor {
+        private let session: String?
+        private let busAddress: String?
+        private let pause: Duration
+
+        /// Makes a monitor. Nothing is connected until somebody listens.
+        ///
+        /// - Parameters:
+        ///   - session: the id of a session, as `loginctl` lists them. nil for the one that the process runs in, or else
+        ///     the one that its user sees.
+        ///   - busAddress: the D-Bus address of the bus that logind is on. nil for the system bus
+        ///     (`DBUS_SYSTEM_BUS_ADDRESS`, if that is set).
+        public init(session: String? = nil, busAddress: String? = nil) {
+            self.init(session: session, busAddress: busAddress, pause: .seconds(1))
+        }
+
+        /// - Parameter pause: how soon a lost connection is made again at first.
+        init(session: String?, busAddress: String?, pause: Duration) {
+            self.session = session
+            self.busAddress = busAddress
+            self.pause = pause
+        }
+
+        public func changes() -> AsyncStream<BackgroundChange> {
+            guard let end = EventDescriptor() else {
+                // Out of file descriptors: this stream cannot tell anything.
+                let (stream, listener) = BackgroundListener.make()
+                listener.end()
+                return stream
+            }
+            let (stream, listener) = BackgroundListener.make { end.signal() }
+            let watch = LogindWatch(
+                session: session, busAddress: busAddress, pause: pause, listener: listener, end: end)
+            Thread.detachNewThread { @Sendable in watch.run() }
+            return stream
+        }
+
+        /// Finds out whether logind answers and knows the session, before somebody relies on it.
+        ///
+        /// - Throws: ``LogindError``.
+        public func checkReachable() async throws {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                Thread.detachNewThread { @Sendable [session, busAddress] in
+                    continuation.resume(
+                        with: Result {
+                            guard let end = EventDescriptor() else { throw LogindError(.busUnavailable) }
+                            let logind = try LogindConnection(session: session, busAddress: busAddress, end: end)
+                            guard logind.hasSession else { throw LogindError(.noSuchSession) }
+                        })
+                }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,21 @@
+#if Logind
+    internal import Glibc
+    internal import Synchronization
+
+    /// Holds back the machine's sleep for as long as logind allows, usually five seconds.
+    final class SleepDelay: Sendable {
+        private let descriptor: Mutex<Int32?>
+
+        /// Takes over the file descriptor that stands for the delay.
+        init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+        deinit { end() }
+
+        /// Lets the machine sleep.
+        func end() {
+            descriptor.withLock { descriptor in
+                if let open = descriptor.take() { close(open) }
+            }
+        }
+    }
+#endif

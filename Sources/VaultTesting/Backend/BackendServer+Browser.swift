@@ -1,0 +1,112 @@
+internal import FoundationEssentials
+
+/// Logging in with the browser: for the backend in front of an identity provider, and for OAuth clients.
+extension BackendServer {
+    /// A login page that was shown and not yet answered.
+    struct PendingLogin {
+        var redirectURI: String
+        var state: String?
+        var expiresAt: Date
+        /// nil for the backend in front of an identity provider.
+        var oauth: OAuthWish?
+    }
+
+    struct OAuthWish {
+        var client: OAuthClient
+        var challenge: String
+        var scope: [String]
+    }
+
+    struct Code {
+        var login: PendingLogin
+        var username: String
+        var expiresAt: Date
+    }
+
+    /// The browser arrives, sent by an app that takes part in no protocol: it says only where to go back to.
+    func beginLogin(_ call: BackendCall) -> BackendAnswer {
+        guard let redirectURI = call.query?["redirect_uri"],
+            RedirectURI.isAllowed(redirectURI, besides: options.redirectURIs)
+        else { return refusal("The redirect URI is missing, or is not allowed.", outcome: "invalid_redirect_uri") }
+        // The state is the backend's own: it also plays the client of the identity provider.
+        return show(
+            PendingLogin(
+                redirectURI: redirectURI, state: randomIdentifier(), expiresAt: options.now().addingTimeInterval(600)))
+    }
+
+    /// Shows the login page.
+    func show(_ login: PendingLogin) -> BackendAnswer {
+        let now = options.now()
+        pendingLogins = pendingLogins.filter { $0.value.expiresAt > now }
+        let identifier = randomIdentifier()
+        pendingLogins[identifier] = login
+        return page(identifier, login, username: "", problem: nil)
+    }
+
+    /// The login page was answered.
+    func continueLogin(_ call: BackendCall) -> BackendAnswer {
+        guard let identifier = call.form?["request"], let login = pendingLogins[identifier],
+            login.expiresAt > options.now()
+        else {
+            return refusal(
+                "This login page was used already, or has expired. Start again from the app.",
+                outcome: "unknown_request")
+        }
+        if call.form?["action"] == "deny" {
+            pendingLogins[identifier] = nil
+            var answer = back(to: login, [("error", "access_denied")])
+            answer.outcome = .denied
+            return answer
+        }
+        guard let username = call.form?["username"], let user = options.users.first(where: { $0.username == username }),
+            call.form?["password"] == user.password
+        else {
+            var answer = page(
+                identifier, login, username: call.form?["username"] ?? "",
+                problem: "The username or the password is wrong.")
+            answer.status = 401
+            answer.outcome = .wrongPassword
+            return answer
+        }
+        pendingLogins[identifier] = nil
+        let code = randomIdentifier()
+        codes[code] = Code(login: login, username: user.username, expiresAt: options.now().addingTimeInterval(60))
+        var answer = back(to: login, [("code", code)])
+        answer.username = user.username
+        return answer
+    }
+
+    /// Takes a code away: it works once, and only for whom it was made.
+    func take(_ code: String?, redirectURI: String?, clientID: String?) -> Code? {
+        guard let code, let found = codes.removeValue(forKey: code), found.expiresAt > options.now(),
+            found.login.redirectURI == redirectURI, found.login.oauth?.client.identifier == clientID
+        else { return nil }
+        return found
+    }
+
+    // MARK: Answers
+
+    func back(to login: PendingLogin, _ parameters: [(String, String)]) -> BackendAnswer {
+        let all = parameters + (login.state.map { [("state", $0)] } ?? [])
+        let separator = login.redirectURI.contains("?") ? "&" : "?"
+        return BackendAnswer(
+            status: 303,
+            content: .redirect(login.redirectURI + separator + FormParameters.encoded(all)))
+    }
+
+    func refusal(_ problem: String, outcome: String) -> BackendAnswer {
+        BackendAnswer(
+            status: 400, content: .page(LoginPage.refusal(problem), formTarget: "'none'"),
+            outcome: .init(rawValue: outcome))
+    }
+
+    private func page(
+        _ identifier: String, _ login: PendingLogin, username: String, problem: String?
+    ) -> BackendAnswer {
+        let html = LoginPage.form(
+            action: options.paths.loginPage, request: identifier, client: login.oauth?.client.name ?? "the app",
+            scope: login.oauth?.scope ?? [], username: username, problem: problem)
+        let target = "'self' \(RedirectURI.origin(of: login.redirectURI))"
+        return BackendAnswer(content: .page(html, formTarget: target))
+    }
+}

@@ -1,0 +1,139 @@
+internal import Crypto
+internal import FoundationEssentials
+
+/// What the backend knows and decides, without HTTP. What changes together changes without an `await` in between.
+actor BackendServer {
+    typealias User = DevelopmentIdentityProvider.User
+
+    /// An access token or API token, by the digest of its text.
+    struct AccessToken {
+        var username: String
+        /// nil for an API token, and where it does not expire.
+        var expiresAt: Date?
+        /// nil for an API token.
+        var session: UUID?
+    }
+
+    /// All tokens that came from one login.
+    struct Session {
+        var username: String
+        /// The OAuth client that it belongs to, if it is one's.
+        var clientID: String?
+        var scope: [String] = []
+        var generation = 1
+    }
+
+    /// A refresh token, by the digest of its text. It is kept when it was used: a replay must be noticed.
+    struct RefreshToken {
+        var session: UUID
+        var generation: Int
+        var expiresAt: Date
+    }
+
+    let options: DevelopmentBackend.Options
+    let faults = FaultInjector()
+    private(set) var origin = ""
+    private(set) var requests: [BackendRequest] = []
+    private(set) var features: [String]?
+    var accessTokens: [Data: AccessToken] = [:]
+    var refreshTokens: [Data: RefreshToken] = [:]
+    var sessions: [UUID: Session] = [:]
+    var pendingLogins: [String: PendingLogin] = [:]
+    var codes: [String: Code] = [:]
+    var clients: [String: OAuthClient] = [:]
+    var failures: [String: Failures] = [:]
+    var items = ["first", "second"]
+    private let signingKey = SymmetricKey(size: .bits256)
+
+    init(options: DevelopmentBackend.Options) {
+        self.options = options
+        features = options.features
+    }
+
+    func setOrigin(_ origin: String) { self.origin = origin }
+
+    func log(_ request: BackendRequest) { requests.append(request) }
+
+    func clearLog() { requests = [] }
+
+    func setFeatures(_ features: [String]?) { self.features = features }
+
+    func forgetClients() { clients = [:] }
+
+    func invalidateAccessTokens() { accessTokens = accessTokens.filter { $0.value.session == nil } }
+
+    func endAllSessions() {
+        accessTokens = [:]
+        refreshTokens = [:]
+        sessions = [:]
+    }
+
+    // MARK: Tokens
+
+    /// An access token, with what it takes to be recognised again.
+    /// - Parameter lifetime: In seconds; nil for one that does not expire.
+    func newAccessToken(_ text: String, session: UUID, lifetime: Int?) {
+        guard let username = sessions[session]?.username else { return }
+        accessTokens[digest(text)] = AccessToken(
+            username: username, expiresAt: lifetime.map { options.now().addingTimeInterval(Double($0)) },
+            session: session)
+    }
+
+    func newRefreshToken(_ text: String, session: UUID) {
+        guard let generation = sessions[session]?.generation else { return }
+        refreshTokens[digest(text)] = RefreshToken(
+            session: session, generation: generation,
+            expiresAt: options.now().addingTimeInterval(Double(options.refreshTokenLifetime)))
+    }
+
+    /// Uses a refresh token up. One that was used before ends its session (RFC 9700 section 4.14.2).
+    func useRefreshToken(_ text: String, clientID: String?) throws(BackendError) -> UUID {
+        var refusal = BackendError("The refresh token is not valid.", status: 401, outcome: "invalid_grant")
+        guard let token = refreshTokens[digest(text)], let session = sessions[token.session],
+            session.clientID == clientID
+        else { throw refusal }
+        refusal.username = session.username
+        refusal.presentedGeneration = token.generation
+        guard token.generation == session.generation else {
+            end(token.session)
+            refusal.outcome = .reusedRefreshToken
+            throw refusal
+        }
+        guard token.expiresAt > options.now() else { throw refusal }
+        sessions[token.session]?.generation += 1
+        return token.session
+    }
+
+    func end(_ session: UUID) {
+        sessions[session] = nil
+        accessTokens = accessTokens.filter { $0.value.session != session }
+    }
+
+    /// Whose valid token it is.
+    func user(bearing token: String?) throws(BackendError) -> User {
+        guard let token, let access = accessTokens[digest(token)],
+            access.expiresAt.map({ $0 > options.now() }) ?? true,
+            let user = options.users.first(where: { $0.username == access.username })
+        else { throw .invalidToken }
+        return user
+    }
+
+    /// A JSON Web Token about a user (RFC 7519), signed with HS256. Only this backend can check it.
+    func jsonWebToken(for user: User) throws -> String {
+        struct Claims: Encodable {
+            var sub: String
+            var email: String
+            var iat: Int
+            var exp: Int
+            var jti: String
+        }
+        let now = Int(options.now().timeIntervalSince1970)
+        let claims = Claims(
+            sub: user.subject, email: user.email, iat: now, exp: now + options.accessTokenLifetime,
+            jti: UUID().uuidString)
+        let header = base64URL(Data(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
+        let signed = "\(header).\(base64URL(try JSONEncoder().encode(claims)))"
+        let signature = HMAC<SHA256>.authenticationCode(for: Data(signed.utf8), using: signingKey)
+        return "\(signed).\(base64URL(Data(signature)))"
+    }
+}

@@ -1,0 +1,101 @@
+internal import FoundationEssentials
+
+/// Tokens that are worth something only with a key (RFC 9449).
+extension AuthorizationServer {
+    /// A request with an access token, here or at a resource server that trusts this provider.
+    struct ResourceRequest: Sendable {
+        /// The header `Authorization`.
+        var authorization: String?
+        /// The headers `DPoP`.
+        var proofs: [String]
+        var method: String
+        /// Without the query.
+        var url: String
+    }
+
+    /// How far a proof's time may be off, in seconds.
+    private static let tolerance = 60.0
+
+    /// Checks the proof of a request to an endpoint of the provider's.
+    /// - Returns: The thumbprint of its key; nil when there is no proof and need not be one.
+    func checkProof(
+        of request: ClientRequest, at path: String, isRequired: Bool, entry: inout ProviderRequest
+    ) throws(OAuthError) -> String? {
+        guard options.dpop != .off else { return nil }
+        guard !request.proofs.isEmpty else {
+            if isRequired { throw .invalidProof("There is none.") }
+            return nil
+        }
+        let thumbprint = try checkProof(request.proofs, method: "POST", url: issuer + path, accessToken: nil)
+        entry.dpopThumbprint = thumbprint
+        return thumbprint
+    }
+
+    /// Checks a proof in every respect (section 4.3).
+    private func checkProof(
+        _ proofs: [String], method: String, url: String, accessToken: String?
+    ) throws(OAuthError) -> String {
+        guard proofs.count == 1, let text = proofs.first else { throw .invalidProof("There has to be exactly one.") }
+        let proof = try DPoPProof(text)
+        let claims = proof.claims
+        guard claims.htm == method else { throw .invalidProof("htm is another method.") }
+        guard claims.htu == url else { throw .invalidProof("htu is another URL, or has a query or fragment.") }
+        guard claims.ath == accessToken.map({ base64URL(digest($0)) }) else {
+            throw .invalidProof("ath is not the hash of the access token.")
+        }
+        let now = options.now()
+        guard abs(now.timeIntervalSince1970 - claims.iat) <= Self.tolerance else {
+            throw .invalidProof("iat is too far from now.")
+        }
+        if now >= nextForgetting {
+            seenProofs = seenProofs.filter { $0.value > now }
+            nextForgetting = now.addingTimeInterval(Self.tolerance)
+        }
+        guard seenProofs.updateValue(now.addingTimeInterval(2 * Self.tolerance), forKey: claims.jti) == nil else {
+            throw .invalidProof("jti was used before.")
+        }
+        if options.demandsDPoPNonces, !(claims.nonce.map(dpopNonces.contains) ?? false) {
+            throw OAuthError("use_dpop_nonce", "The DPoP proof needs the nonce of the header DPoP-Nonce.")
+        }
+        return proof.thumbprint
+    }
+
+    /// The nonce that clients are told; nil when none is demanded (section 8).
+    var announcedNonce: String? { options.demandsDPoPNonces ? dpopNonces.first : nil }
+
+    func renewNonce(keepingOld: Bool) { dpopNonces = [randomIdentifier()] + (keepingOld ? dpopNonces.prefix(1) : []) }
+
+    /// Whose access token a request has, and what it may see (section 7; RFC 6750 section 2.1).
+    func access(
+        _ request: ResourceRequest
+    ) throws(OAuthError) -> (user: DevelopmentIdentityProvider.User, scope: [String], thumbprint: String?) {
+        let header = request.authorization ?? ""
+        let scheme = header.prefix { $0 != " " }.lowercased()
+        let text = String(header.dropFirst(scheme.count + 1))
+        let token = ProviderToken(text, under: tokenKey)
+        let isBound = token?.kind == .boundAccess
+        guard let token, let access = access(token, text), scheme == (isBound ? "dpop" : "bearer") else {
+            throw .invalidToken(scheme: isBound || scheme == "dpop" ? "DPoP" : "Bearer")
+        }
+        guard isBound else { return (access.user, access.login.scope, nil) }
+        do throws(OAuthError) {
+            let thumbprint = try checkProof(
+                request.proofs, method: request.method, url: request.url, accessToken: text)
+            guard thumbprint == access.login.keyThumbprint else { throw OAuthError.invalidToken(scheme: "DPoP") }
+            return (access.user, access.login.scope, thumbprint)
+        } catch {
+            var error = error
+            error.status = 401
+            error.challenge = #"DPoP error="\#(error.code)", algs="ES256""#
+            throw error
+        }
+    }
+}
+
+extension OAuthError {
+    static func invalidToken(scheme: String) -> OAuthError {
+        var error = OAuthError("invalid_token", "The access token is not valid.", status: 401)
+        error.challenge = #"\#(scheme) error="invalid_token""# + (scheme == "DPoP" ? #", algs="ES256""# : "")
+        return error
+    }
+}

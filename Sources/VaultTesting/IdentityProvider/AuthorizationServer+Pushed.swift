@@ -1,0 +1,60 @@
+internal import FoundationEssentials
+
+/// Authorization requests that the client pushes ahead of the browser (RFC 9126).
+extension AuthorizationServer {
+    /// A pushed request that no browser has used yet.
+    struct PushedRequest {
+        var authorization: PendingAuthorization
+        var expiresAt: Date
+    }
+
+    private struct PushedAnswer: Encodable {
+        var requestUri: String
+        var expiresIn: Int
+    }
+
+    private static let prefix = "urn:ietf:params:oauth:request_uri:"
+    private static let lifetime = 60
+
+    /// Takes an authorization request from the client itself (section 2).
+    /// - Returns: The JSON of the answer.
+    func push(_ request: ClientRequest) throws -> Data {
+        var entry = ProviderRequest(.pushedAuthorization, .ok)
+        do {
+            let client = try authenticate(request, entry: &entry)
+            guard options.pushedAuthorization != .refused else {
+                throw OAuthError("unauthorized_client", "Pushed authorization requests are refused here.")
+            }
+            guard let form = request.form, form["request_uri"] == nil else {
+                throw OAuthError.invalidRequest("A pushed request has no request_uri.")
+            }
+            guard let redirectURI = form["redirect_uri"], client.allows(redirectURI: redirectURI) else {
+                throw OAuthError.invalidRequest("The redirect URI is missing, or is not allowed for this client.")
+            }
+            let thumbprint = try checkProof(of: request, at: "/par", isRequired: false, entry: &entry)
+            var authorization = try pendingAuthorization(form, client: client, redirectURI: redirectURI)
+            guard authorization.keyThumbprint == nil || thumbprint == nil || authorization.keyThumbprint == thumbprint
+            else { throw OAuthError.invalidProof("dpop_jkt is another key.") }
+            authorization.keyThumbprint = thumbprint ?? authorization.keyThumbprint
+            forgetExpired()
+            let uri = Self.prefix + randomIdentifier()
+            pushed[uri] = PushedRequest(
+                authorization: authorization, expiresAt: options.now().addingTimeInterval(Double(Self.lifetime)))
+            log(entry)
+            return try protocolJSON(PushedAnswer(requestUri: uri, expiresIn: Self.lifetime))
+        } catch let error as OAuthError {
+            entry.outcome = error.outcome
+            log(entry)
+            throw error
+        }
+    }
+
+    /// The pushed request that a browser brings, once (section 4). What else the URL has does not count.
+    func takePushed(_ uri: String, client: Client) -> PendingAuthorization? {
+        guard let request = pushed[uri], request.expiresAt > options.now(),
+            request.authorization.client.identifier == client.identifier
+        else { return nil }
+        pushed[uri] = nil
+        return request.authorization
+    }
+}

@@ -1,0 +1,37 @@
+internal import Crypto
+internal import FoundationEssentials
+
+/// A JSON Web Token in its compact form (RFC 7515 section 7.1), taken apart and not yet believed.
+struct CompactJWT {
+    struct Header: Decodable {
+        var alg: String
+        var typ: String?
+        var kid: String?
+    }
+
+    let header: Header
+    let headerJSON: Data
+    let payload: Data
+    private let signed: Data
+    private let signature: Data
+
+    /// Takes `text` apart; nil when it is no such token.
+    init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let headerJSON = base64URLDecoded(parts[0]), let payload = base64URLDecoded(parts[1]),
+            let signature = base64URLDecoded(parts[2]),
+            let header = try? JSONDecoder().decode(Header.self, from: headerJSON)
+        else { return nil }
+        self.header = header
+        self.headerJSON = headerJSON
+        self.payload = payload
+        self.signature = signature
+        signed = Data("\(parts[0]).\(parts[1])".utf8)
+    }
+
+    /// Whether this key made its ES256 signature (RFC 7518 section 3.4).
+    func isSigned(by key: P256.Signing.PublicKey) -> Bool {
+        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
+        return key.isValidSignature(signature, for: signed)
+    }
+}

@@ -1,0 +1,42 @@
+/// The pages on which a person connects a device (RFC 8628 section 3.3).
+enum DevicePage {
+    /// Where the code is typed in. A code that came with the address is shown, and still has to be confirmed.
+    static func code(_ userCode: String, problem: String?) -> String {
+        Page.html(
+            title: "Connect a device",
+            """
+            <h1>Connect a device</h1>
+            <p class="lead">Type in the code that your device shows.</p>
+            \(LoginPage.alert(problem))
+            <form method="post" action="/device">
+            <label for="user_code">Code</label>
+            <input id="user_code" name="user_code" type="text" value="\(Page.escaped(userCode))" autocomplete="off" \
+            autocapitalize="characters" spellcheck="false" required autofocus>
+            <div class="buttons">
+            <button id="continue" type="submit" name="action" value="continue">Continue</button>
+            </div>
+            </form>
+            """)
+    }
+
+    /// What is asked after the login: is this the device in the person's hands (section 5.4)?
+    static func confirmation(
+        request: String, userCode: String, client: String, scope: [String], username: String
+    ) -> String {
+        Page.html(
+            title: "Connect this device?",
+            """
+            <h1>Connect this device?</h1>
+            <p class="lead">It shows the code <strong>\(Page.escaped(userCode))</strong> and will be signed in to \
+            <strong>\(Page.escaped(client))</strong> as <strong>\(Page.escaped(username))</strong>.</p>
+            <form method="post" action="/device">
+            <input type="hidden" name="confirmation" value="\(Page.escaped(request))">
+            \(LoginPage.wishes(scope))
+            <div class="buttons">
+            <button id="allow" type="submit" name="action" value="allow">Connect</button>
+            <button id="deny" type="submit" name="action" value="deny">Deny</button>
+            </div>
+            </form>
+            """)
+    }
+}

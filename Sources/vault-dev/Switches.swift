@@ -1,0 +1,129 @@
+internal import ArgumentParser
+internal import VaultTesting
+
+/// What of the identity provider can be switched.
+struct ProviderSwitches: ParsableArguments {
+    @Option(help: ArgumentHelp("How long an access token is valid.", valueName: "seconds"))
+    var accessTokenLifetime = 300
+
+    @Option(
+        help: ArgumentHelp(
+            "Allow this redirect URI, too, such as myapp://callback. May be given several times.", valueName: "uri"))
+    var redirectURI: [String] = []
+
+    @Flag(inversion: .prefixedNo, help: "Sign in devices (RFC 8628).")
+    var device = true
+
+    @Option(help: ArgumentHelp("How long a device waits between polls.", valueName: "seconds"))
+    var deviceInterval = 5
+
+    @Flag(inversion: .prefixedNo, help: "Let clients register themselves (RFC 7591).")
+    var registration = true
+
+    @Flag(help: "Give every client that registers a secret.")
+    var registrationSecret = false
+
+    @Flag(inversion: .prefixedNo, help: "Have the metadata document of RFC 8414 besides that of OpenID Connect.")
+    var oauthMetadata = true
+
+    @Flag(inversion: .prefixedNo, help: "Have an endpoint to log out at.")
+    var endSession = true
+
+    @Flag(help: "Take username and password at the token endpoint.")
+    var passwordGrant = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Have authorization requests pushed: offered, required, or refused in spite of being offered (RFC 9126).",
+            valueName: "how"))
+    var par: PushedAuthorizationSwitch?
+
+    @Option(help: ArgumentHelp("Have tokens bound to a key: offered or required (RFC 9449).", valueName: "how"))
+    var dpop: DPoPSwitch?
+
+    @Flag(help: "Demand a nonce in DPoP proofs.")
+    var dpopNonce = false
+
+    func validate() throws {
+        guard dpop != nil || !dpopNonce else { throw ValidationError("--dpop-nonce needs --dpop.") }
+        guard (1...366 * 86400).contains(accessTokenLifetime) else {
+            throw ValidationError("The access token lifetime must be 1 second to 366 days.")
+        }
+        guard (0...3600).contains(deviceInterval) else {
+            throw ValidationError("The polling interval must be 0 seconds to 1 hour.")
+        }
+    }
+
+    var options: DevelopmentIdentityProvider.Options {
+        var options = DevelopmentIdentityProvider.Options()
+        options.accessTokenLifetime = accessTokenLifetime
+        options.redirectURIs = redirectURI
+        options.offersDeviceAuthorization = device
+        options.devicePollingInterval = deviceInterval
+        options.offersRegistration = registration
+        options.insistsOnClientSecret = registrationSecret
+        options.metadataDocuments = oauthMetadata ? [.openID, .oauth] : [.openID]
+        options.offersEndSession = endSession
+        options.allowsPasswordGrant = passwordGrant
+        options.pushedAuthorization = par?.option ?? .off
+        options.dpop = dpop?.option ?? .off
+        options.demandsDPoPNonces = dpopNonce
+        return options
+    }
+}
+
+enum PushedAuthorizationSwitch: String, ExpressibleByArgument, CaseIterable {
+    case offered, required, refused
+
+    var option: DevelopmentIdentityProvider.PushedAuthorization {
+        switch self {
+        case .offered: .offered
+        case .required: .required
+        case .refused: .refused
+        }
+    }
+}
+
+enum DPoPSwitch: String, ExpressibleByArgument, CaseIterable {
+    case offered, required
+
+    var option: DevelopmentIdentityProvider.DPoP { self == .required ? .required : .offered }
+}
+
+/// What of the backend can be switched.
+struct BackendSwitches: ParsableArguments {
+    @Option(help: ArgumentHelp("How long its access tokens are valid. (default: 900)", valueName: "seconds"))
+    var backendTokenLifetime: Int?
+
+    @Flag(
+        name: .customLong("backend-without-oauth"),
+        help: "Be an older server: GET /api/info names no features, and there is no OAuth.")
+    var backendWithoutOAuth = false
+
+    @Flag(help: "Let OAuth give no refresh token.")
+    var backendWithoutRefresh = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Allow this redirect URI at GET /auth/login, too. May be given several times.", valueName: "uri"))
+    var backendRedirectURI: [String] = []
+
+    var areSet: Bool {
+        backendTokenLifetime != nil || backendWithoutOAuth || backendWithoutRefresh || !backendRedirectURI.isEmpty
+    }
+
+    func validate() throws {
+        guard (1...366 * 86400).contains(backendTokenLifetime ?? 900) else {
+            throw ValidationError("The access token lifetime must be 1 second to 366 days.")
+        }
+    }
+
+    var options: DevelopmentBackend.Options {
+        var options = DevelopmentBackend.Options()
+        options.accessTokenLifetime = backendTokenLifetime ?? options.accessTokenLifetime
+        options.features = backendWithoutOAuth ? nil : options.features
+        options.oauthIssuesRefreshToken = !backendWithoutRefresh
+        options.redirectURIs = backendRedirectURI
+        return options
+    }
+}

@@ -1,0 +1,66 @@
+internal import CredentialVault
+
+/// What a token costs that is at hand, against a call of an actor that does next to nothing.
+enum ValidToken {
+    private static let calls = 20_000
+
+    /// It counts, as the optimizer would leave out the call of an actor that does nothing at all.
+    private actor Idle {
+        private var count = 0
+        func call() { count &+= 1 }
+    }
+
+    static func measure(_ auth: Auth, _ session: Session) async throws -> [String: Duration] {
+        let idle = Idle()
+        _ = try await session.accessToken()
+        return [
+            "empty actor call": try await time { await idle.call() },
+            "session.accessToken()": try await time { _ = try await session.accessToken() },
+            "auth.accessToken()": try await time { _ = try await auth.accessToken() },
+        ]
+    }
+
+    /// The time of one call.
+    @inline(__always) private static func time(_ call: () async throws -> Void) async throws -> Duration {
+        let start = ContinuousClock.now
+        for _ in 0..<calls { try await call() }
+        return (ContinuousClock.now - start) / calls
+    }
+}
+
+/// How long a refresh takes that one caller waits for, and one that a thousand wait for: until the first of them has the
+/// token, and until all have.
+enum WaitingCallers {
+    static func measure(_ session: Session) async throws -> [String: Duration] {
+        let one = try await time(session, callers: 1)
+        let many = try await time(session, callers: 1000)
+        return [
+            "refresh for 1 caller": one.first, "refresh for 1000 callers": many.first,
+            "refresh until 1000 callers have it": many.last,
+        ]
+    }
+
+    private static func time(
+        _ session: Session, callers: Int
+    ) async throws -> (first: Duration, last: Duration) {
+        let start = ContinuousClock.now
+        var tokens = Set<String>()
+        var times: [Duration] = []
+        try await withThrowingTaskGroup(of: (String, Duration).self) { group in
+            for _ in 0..<callers {
+                group.addTask {
+                    let token = try await session.accessToken(forceRefresh: true)
+                    return (token.value, ContinuousClock.now - start)
+                }
+            }
+            for try await (token, time) in group {
+                tokens.insert(token)
+                times.append(time)
+            }
+        }
+        guard tokens.count == 1, let first = times.min(), let last = times.max() else {
+            throw VaultError(.busy, "The callers came too late to share one refresh: there were \(tokens.count).")
+        }
+        return (first, last)
+    }
+}

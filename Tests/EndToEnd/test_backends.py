@@ -1,0 +1,234 @@
+"""Signing in at backends that are no OpenID providers."""
+
+import json
+import re
+
+import pytest
+from support.pages import redirect_of
+from support.person import PASSWORD, URL, Person
+from support.programs import VAULT_DEV, run
+from support.services import DevelopmentServices
+from support.waiting import after_the_pause, wait_until
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory):
+    services = DevelopmentServices(
+        tmp_path_factory.mktemp("backend"), "--backend", "--backend-redirect-uri", "myapp://cb")
+    yield services
+    services.kill()
+
+
+def at_backend(services, folder, children):
+    folder.mkdir(exist_ok=True)
+    settings = dict(services.environment)
+    settings["CREDENTIAL_VAULT_ISSUER"] = settings.pop("CREDENTIAL_VAULT_DEV_BACKEND")
+    del settings["CREDENTIAL_VAULT_CLIENT_ID"]
+    return Person(folder, settings, children)
+
+
+@pytest.fixture
+def person(services, tmp_path, children):
+    return at_backend(services, tmp_path, children)
+
+
+def with_password(person, way, user="alice@example.com", login_password="alice-password", *options, **more):
+    file = person.password_file(login_password, "login-password")
+    options = ("--method", way, "--username", user, "--login-password-file", file, *options)
+    return after_the_pause(lambda: person.vault("register", *options, password=PASSWORD, **more))
+
+
+def only(person):
+    (user,) = person.vault("users", "--json").json
+    return user
+
+
+def old_server(folder, *options):
+    return DevelopmentServices(folder, "--backend", "--backend-without-oauth", *options)
+
+
+# In the browser
+
+
+@pytest.mark.parametrize("way, method", [("backend", "backend"), ("server", "server-oauth")])
+def test_in_the_browser(person, way, method):
+    person.registered("--method", way)
+    assert only(person)["method"] == method and only(person)["issuer"] == person.settings["CREDENTIAL_VAULT_ISSUER"]
+    assert re.search(rf"^Method: +{method}$", person.vault("status").out, re.M)
+    assert person.vault("login", password=PASSWORD).status == 0
+    token = person.vault("token", password=PASSWORD).out.strip()
+    items = run(["curl", "-sf", "-H", f"Authorization: Bearer {token}", f"{only(person)['issuer']}/api/items"])
+    assert items.status == 0
+    claims = person.vault("userinfo", "--json", password=PASSWORD).json
+    assert claims["email"] == "alice@example.com" and claims["username"] == "alice"
+    result = person.vault("logout", "--everywhere", "--json", password=PASSWORD)
+    assert result.status == 0, result
+
+
+def test_a_backend_with_a_scheme_of_its_own_and_pasting(person):
+    terminal = person.terminal("register", "--method", "backend", "--paste", "--redirect-uri", "myapp://cb")
+    terminal.expect("Address: ")
+    url = re.search(r"^(http://\S+/auth/login\S+)\r$", terminal.shown, re.M)[1]
+    terminal.type(redirect_of(url))
+    for prompt in ("New password", "again: "):
+        terminal.expect(prompt)
+        terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert only(person)["method"] == "backend"
+
+
+def test_where_there_is_no_browser_the_address_is_printed(person):
+    program = person.start(
+        "register", "--method", "backend", "--password-file", person.password_file(),
+        env={"DISPLAY": "", "WAYLAND_DISPLAY": "", "PATH": "/usr/bin:/bin"})
+    url = program.wait_for(URL, "err")[1]
+    assert "--paste" in program.err
+    assert run([VAULT_DEV, "browse", url]).status == 0 and program.wait().status == 0
+
+
+# With e-mail address and password
+
+
+def test_with_a_password(person):
+    result = with_password(person, "password")
+    assert result.status == 0, result
+    assert only(person)["method"] == "password-backend" and only(person)["email"] == "alice@example.com"
+    first = person.vault("token", password=PASSWORD).out
+    assert person.vault("login", password=PASSWORD).status == 0
+    assert person.vault("token", password=PASSWORD).out != first
+    assert "email: alice@example.com\n" in person.vault("userinfo", password=PASSWORD).out
+    assert person.vault("logout", "--everywhere", password=PASSWORD).status == 0
+
+
+@pytest.mark.parametrize("user, login_password, status, remark", [
+    ("alice@example.com", "wrong-password", 77, "wrong"), ("   ", "alice-password", 77, "blanks"),
+    ("alice@example.com", "      ", 77, "blanks"), ("alice@example.com", "short", 77, "too short"),
+])
+def test_what_is_wrong_with_it_is_said(person, user, login_password, status, remark):
+    result = with_password(person, "password", user, login_password)
+    assert result.status == status and remark in result.err
+    assert person.vault("users", "--json").json == []
+
+
+def test_the_terminal_asks_for_both_passwords(person):
+    terminal = person.terminal("register", "--method", "password")
+    terminal.expect("E-mail address at ")
+    terminal.type("alice@example.com")
+    terminal.expect("Password of alice@example.com at ")
+    assert not terminal.echoes
+    terminal.type("alice-password")
+    for prompt in ("New password for this vault", "again: "):
+        terminal.expect(prompt)
+        assert not terminal.echoes
+        terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert "alice-password" not in terminal.shown and PASSWORD not in terminal.shown
+    assert person.vault("login", password=PASSWORD).status == 0
+
+
+def test_a_wrong_password_is_asked_for_again_and_too_many_have_to_wait(tmp_path, children):
+    children.append(services := DevelopmentServices(tmp_path, "--backend"))
+    person = at_backend(services, tmp_path / "person", children)
+    terminal = person.terminal("register", "--method", "password", "--username", "bob@example.com")
+    for _ in range(5):
+        terminal.expect("Password of bob@example.com at ")
+        terminal.type("not-bobs-password")
+        terminal.expect("is wrong. Once more:")
+    terminal.expect("Password of bob@example.com at ")
+    terminal.type("bob-password")
+    terminal.expect("Too many attempts. Try again in ")
+    terminal.expect("Time left: 0:")
+    terminal.press("c")
+    assert terminal.end() == 82
+    assert terminal.mode == terminal.original_mode
+    # It is kept across restarts, and a script is told for how long.
+    options = ("--username", "bob@example.com", "--login-password-file", person.password_file("bob-password", "bobs"))
+    result = person.vault("register", "--method", "password", *options, "--json", password=PASSWORD)
+    assert result.status == 75
+    assert result.error["code"] == "tooManyAttempts" and 1 <= result.error["retry_after"] <= 30
+
+
+def test_without_a_terminal_it_says_what_to_give(person):
+    result = person.vault("register", "--method", "password", password=PASSWORD)
+    assert result.status == 78 and "--login-password-file" in result.err and "--username" in result.err
+
+
+# At a server that says what it has
+
+
+def test_an_older_server_gets_user_name_and_password(tmp_path, children):
+    children.append(services := old_server(tmp_path))
+    person = at_backend(services, tmp_path / "person", children)
+    terminal = person.terminal("register", "--method", "server")
+    terminal.expect("This server has no OAuth.")
+    for prompt, answer in [
+        ("User name at ", "alice"), ("Password of alice at ", "not the password"), ("is wrong. Once more:", None),
+        ("User name at ", "alice"), ("Password of alice at ", "alice-password"),
+        ("New password for this vault", PASSWORD), ("again: ", PASSWORD),
+    ]:
+        terminal.expect(prompt)
+        if answer:
+            terminal.type(answer)
+    assert terminal.end() == 0
+    assert only(person)["method"] == "server-token"
+    assert person.vault("token", password=PASSWORD).status == 0
+    result = person.vault("register", "--method", "server", password=PASSWORD)
+    assert result.status == 78 and "--login-password-file" in result.err
+
+
+def test_an_account_with_an_api_token_can_switch(tmp_path, children):
+    services = old_server(tmp_path)
+    person = at_backend(services, tmp_path / "person", children)
+    assert with_password(person, "server", "alice").status == 0
+    before = only(person)
+    services.kill()
+    children.append(services := DevelopmentServices(tmp_path, "--backend"))  # the same server, which has OAuth now
+    assert services.environment["CREDENTIAL_VAULT_DEV_BACKEND"] == person.settings["CREDENTIAL_VAULT_ISSUER"]
+
+    def switch(user, *options):
+        program = person.start(
+            "account", "switch-method", "--user", "alice", "--no-browser", "--password-file", person.password_file(),
+            *options)
+        wait_until(lambda: URL.search(program.err) or program.process.poll() is not None, "the address to open")
+        if match := URL.search(program.err):
+            run([VAULT_DEV, "browse", match[1], "--user", user])
+        return program.wait()
+
+    assert person.vault(
+        "account", "switch-method", "--no-browser", password="not the password").status == 77
+    other = switch("bob")
+    assert other.status == 1 and "Another person" in other.err and only(person) == before
+    result = switch("alice", "--json")
+    assert result.status == 0, result
+    assert result.json["account"]["method"] == "server-oauth"
+    assert only(person) == before | {"method": "server-oauth", "client_id": only(person)["client_id"]}
+    assert person.vault("login", password=PASSWORD).status == 0
+    assert "nothing to change" in switch("alice").err
+
+
+# The layout
+
+
+def test_other_paths_come_from_a_file(person, tmp_path):
+    layout = tmp_path / "layout.json"
+    layout.write_text(json.dumps({"password": {"login": "/elsewhere/login"}}))
+    assert person.vault("config", "set", "backend-file", layout).status == 0
+    assert with_password(person, "password").status != 0
+    layout.write_text(json.dumps({"password": {"login": "/auth/login"}}))
+    assert with_password(person, "password", "bob@example.com", "bob-password").status == 0
+    assert person.vault("login", password=PASSWORD).status == 0
+    layout.write_text(json.dumps({"password": {"refresh": "/elsewhere/refresh"}}))
+    assert person.vault("login", password=PASSWORD).status != 0, "it counts after the registration, too"
+
+
+@pytest.mark.parametrize("content, word", [
+    (None, "cannot be read"), ("{", "JSON"), ('{"pasword": {}}', "pasword"), ('{"password": {"login": 1}}', "login"),
+])
+def test_a_layout_that_is_none(person, tmp_path, content, word):
+    layout = tmp_path / "layout.json"
+    if content is not None:
+        layout.write_text(content)
+    result = person.vault("config", "set", "backend-file", layout)
+    assert result.status == 78 and word in result.err and str(layout) in result.err
+    result = person.vault("users", env={"CREDENTIAL_VAULT_BACKEND_FILE": layout})
+    assert result.status == 78 and word in result.err

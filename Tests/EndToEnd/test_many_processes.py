@@ -1,0 +1,67 @@
+"""Two hundred programs that want a fresh token of one account at the same moment."""
+
+import json
+import re
+import subprocess
+from urllib.parse import parse_qs
+
+import pytest
+from support.faults import FaultProxy
+from support.memory import available_mebibytes
+from support.person import PASSWORD, Person
+from support.services import DevelopmentServices
+
+PROCESSES = 200
+MEMORY_OF_ONE = 72  # MiB: 64 of Argon2id's and what the program changes of its own
+
+
+@pytest.fixture
+def watched(tmp_path, children):
+    """`vault-dev` behind a proxy that sees every request. It revokes everything when a token is used twice."""
+    proxy = FaultProxy()
+    children.append(proxy)
+    services = DevelopmentServices(tmp_path, "--proxy", proxy.address)
+    children.append(services)
+    proxy.target = json.loads((tmp_path / "vault-dev" / "addresses.json").read_text())["provider"]["port"]
+    return proxy, services
+
+
+def presented_tokens(proxy):
+    """Every refresh token that was presented at the token endpoint."""
+    bodies = [body for sent in proxy.sent for body in re.findall(rb"grant_type=refresh_token[^\s]*", bytes(sent))]
+    return [parse_qs(body.decode())["refresh_token"][0] for body in bodies]
+
+
+def generations(services):
+    """How often each login's refresh token was renewed, by the provider's own books. A revoked login is not there."""
+    state = json.loads((services.folder / "vault-dev" / "identity-provider.json").read_text())
+    families = state["families"]
+    return [login["generation"] for login in (families.values() if isinstance(families, dict) else families[1::2])]
+
+
+def test_two_hundred_processes_never_use_a_token_twice(tmp_path, watched, children):
+    proxy, services = watched
+    alice = Person(tmp_path, services.environment, children).registered()
+    # All of them at once where there is memory for that (16 GiB), else as many as there is memory for.
+    at_once = max(2, min(PROCESSES, int(available_mebibytes() * 0.95) // MEMORY_OF_ONE))
+    tokens = []
+    while len(tokens) < PROCESSES:
+        count = min(at_once, PROCESSES - len(tokens))
+        command = ("token", "--refresh", "--password-file", "-")
+        programs = [alice.start(*command, stdin=subprocess.PIPE) for _ in range(count)]
+        # They wait for the password, which starts them all at the same moment.
+        for program in programs:
+            program.process.stdin.write(PASSWORD.encode())
+            program.process.stdin.close()
+        results = [program.wait(600) for program in programs]
+        assert {(result.status, result.err) for result in results} == {(0, "")}
+        tokens += [result.out for result in results]
+    assert all(re.fullmatch(r"\S+\n", token) for token in tokens)
+
+    presented = presented_tokens(proxy)
+    print(f"{at_once} at once, {len(presented)} refreshes")
+    assert presented and len(presented) == len(set(presented)), "a refresh token was used twice"
+    # Every one of them was taken and renewed, and the login still stands.
+    assert generations(services) == [1 + len(presented)]
+    assert len(set(tokens)) == len(presented)
+    assert alice.vault("login", password=PASSWORD).status == 0

@@ -1,0 +1,92 @@
+import Testing
+import VaultHTTP
+
+@testable import OpenIDConnect
+
+/// What holds after every fault: the client names it, stops, and makes no further call with what it received.
+extension NativeApp {
+    /// Runs what must fail with `code` because of an altered answer, and lets the provider's log prove that it ended
+    /// there.
+    ///
+    /// After the altered answer there may be requests for the provider's keys, which a signature is held against. There
+    /// may be no other request, and none may carry a code, a token or another secret that the provider gave out.
+    @discardableResult
+    func expectFault(
+        _ code: OpenIDConnectError.Code, sourceLocation: SourceLocation = #_sourceLocation,
+        in body: () async throws -> Void
+    ) async -> OpenIDConnectError? {
+        let start = provider.log.count
+        let error = await caught(body)
+        #expect(error?.code == code, "\(error as Any)", sourceLocation: sourceLocation)
+        if let error {
+            var printed = "\(error)\(String(reflecting: error))"
+            dump(error, to: &printed)
+            #expect(!provider.hasIssued(partOf: printed), sourceLocation: sourceLocation)
+        }
+        await proveSilence(since: start, sourceLocation)
+        return error
+    }
+
+    /// A sign-in whose ID token is altered must fail.
+    @discardableResult
+    func expectRefusal(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        of change: @escaping @Sendable (inout IDTokenDraft) throws -> Void
+    ) async -> OpenIDConnectError? {
+        provider.alter { $0.idToken = change }
+        let error = await expectFault(.tokenInvalid, sourceLocation: sourceLocation) { _ = try await signIn() }
+        #expect(error?.mayHaveBeenProcessed == true, sourceLocation: sourceLocation)
+        return error
+    }
+
+    /// A sign-in whose ID token is altered must succeed all the same.
+    func expectAcceptance(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        of change: @escaping @Sendable (inout IDTokenDraft) throws -> Void
+    ) async throws {
+        provider.alter { $0.idToken = change }
+        let tokens = try await signIn()
+        #expect(tokens.idToken?.subject == MisbehavingProvider.subject, sourceLocation: sourceLocation)
+    }
+
+    /// A refresh must fail because of what `change` alters in its answer. If that answer had a refresh token, it must
+    /// have been kept all the same, as the old one may be used up; unless it `belongsToAnother` person.
+    @discardableResult
+    func expectRefreshFault(
+        _ code: OpenIDConnectError.Code, belongsToAnother: Bool = false,
+        sourceLocation: SourceLocation = #_sourceLocation, altering change: (inout Alterations) -> Void
+    ) async throws -> OpenIDConnectError? {
+        let refreshToken = try await signIn().refreshToken
+        provider.alter(change)
+        var kept: [String?] = []
+        let error = await expectFault(code, sourceLocation: sourceLocation) {
+            _ = try await refresh(refreshToken, kept: &kept)
+        }
+        let given = belongsToAnother ? nil : provider.requests(to: .token).last?.refreshToken
+        #expect(kept.compactMap(\.self) == [given].compactMap(\.self), sourceLocation: sourceLocation)
+        #expect(kept.count <= 1, sourceLocation: sourceLocation)
+        return error
+    }
+
+    private func proveSilence(since start: Int, _ sourceLocation: SourceLocation) async {
+        // What the client sent on its way out has arrived before this.
+        _ = try? await visit(provider.origin + "/fence")
+        let log = provider.log.dropFirst(start)
+        guard let index = log.firstIndex(where: \.isAltered) else {
+            Issue.record("the provider did nothing wrong", sourceLocation: sourceLocation)
+            return
+        }
+        let mayFetchKeys = [.token, .userinfo, .keys].contains(log[index].endpoint)
+        for entry in log[(index + 1)...] where entry.request.target != "/fence" {
+            let request = entry.request
+            let isBare =
+                request.method == "GET" && request.target == request.path && request.body.isEmpty
+                && request.field("Authorization") == nil && request.field("DPoP") == nil
+            #expect(
+                mayFetchKeys && entry.endpoint == .keys && isBare,
+                "\(request.method) \(request.target) came after the fault", sourceLocation: sourceLocation)
+            let everything = "\(request.target)\(request.headerFields)\(request.body)"
+            #expect(!provider.hasIssued(partOf: everything), sourceLocation: sourceLocation)
+        }
+    }
+}

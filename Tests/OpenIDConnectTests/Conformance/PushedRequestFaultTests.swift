@@ -1,0 +1,103 @@
+import HTTPTypes
+import Testing
+import VaultHTTP
+
+@testable import OpenIDConnect
+
+/// Providers that take requests beforehand (RFC 9126), or say so.
+@Suite("Faults: pushed requests")
+struct PushedRequestFaultTests {
+    let app: NativeApp
+
+    init() async throws {
+        app = try await NativeApp()
+        app.provider.offer { $0.pushesRequests = true }
+    }
+
+    private static let refusals = [
+        HTTPAnswer.text(#"{"error":"invalid_request"}"#, status: 400), .text("<html>", status: 404),
+        .text("<html>hello</html>", status: 201), .text("[]", status: 201), .text("{}", status: 201),
+        .text(#"{"request_uri":""}"#, status: 201), .text(#"{"request_uri":7}"#, status: 201),
+        .text(#"{"request_uri":"a b"}"#, status: 201), .text(#"{"request_uri":"a\r\nLocation: b"}"#, status: 201),
+        .text(#"{"request_uri":"\#(String(repeating: "u", count: 5000))"}"#, status: 201),
+    ]
+
+    @Test("a provider that need not get it beforehand, and refuses, gets the plain request", arguments: refusals)
+    func fallback(answer: HTTPAnswer) async throws {
+        app.provider.alter { $0.replies[.pushedAuthorization] = { _ in .answer(answer) } }
+        #expect(try await app.signIn().idToken != nil)
+        let sent = try #require(app.provider.requests(to: .authorization).first)
+        #expect(sent.parameters["request_uri"] == nil)
+        #expect(app.provider.requests(to: .pushedAuthorization).count == 1)
+    }
+
+    @Test("a provider that insists on it, and refuses, gets nothing more", arguments: refusals)
+    func required(answer: HTTPAnswer) async throws {
+        app.provider.alter { alterations in
+            alterations.metadata = { $0["require_pushed_authorization_requests"] = true }
+        }
+        _ = try await app.client.metadata()
+        app.provider.alter { $0.replies[.pushedAuthorization] = { _ in .answer(answer) } }
+        await app.expectFault(answer.status == .created ? .invalidAnswer : .refused) { _ = try await app.signIn() }
+    }
+
+    @Test("a request that the provider wants beforehand, but names no place for")
+    func nowhere() async {
+        app.provider.offer { $0.pushesRequests = false }
+        app.provider.alter { alterations in
+            alterations.metadata = { $0["require_pushed_authorization_requests"] = true }
+        }
+        #expect(await errorCode { _ = try await app.start() } == .invalidAnswer)
+        #expect(app.provider.requests(to: .authorization).isEmpty)
+    }
+
+    @Test("a person who is refused is refused")
+    func denied() async {
+        app.provider.alter { alterations in
+            alterations.replies[.pushedAuthorization] = { _ in
+                .answer(.text(#"{"error":"access_denied"}"#, status: 403))
+            }
+        }
+        await app.expectFault(.denied) { _ = try await app.signIn() }
+    }
+
+    @Test("an answer that is cut off, too large or an outage ends the sign-in before it began")
+    func broken() async {
+        let replies: [(OpenIDConnectError.Code, @Sendable (HTTPAnswer) -> LoopbackServer.Reply)] = [
+            (.interrupted, { .truncated($0) }), (.interrupted, { _ in .closed }),
+            (.invalidAnswer, { _ in .answer(.text(String(repeating: " ", count: 1 << 21), status: 201)) }),
+        ]
+        for (code, reply) in replies {
+            app.provider.alter { $0.replies[.pushedAuthorization] = { reply($0) } }
+            let error = await app.expectFault(code) { _ = try await app.signIn() }
+            #expect(error?.mayHaveBeenProcessed == false)
+        }
+    }
+
+    @Test(
+        "a reference cannot add parameters to the request",
+        arguments: ["u&prompt=none&redirect_uri=x", "u#x", "u%26a=b"])
+    func injection(reference: String) async throws {
+        app.provider.alter { $0.push = { $0["request_uri"] = reference } }
+        let request = try await app.start()
+        let query = String(request.url.drop { $0 != "?" }.dropFirst())
+        #expect(
+            MisbehavingProvider.parameters(query) == [
+                "client_id": MisbehavingProvider.clientID, "request_uri": reference,
+            ])
+    }
+
+    @Test("the request is not sent on to where the answer points", arguments: [302, 307, 308])
+    func redirected(status: Int) async throws {
+        let trap = app.provider.origin + "/trap"
+        app.provider.alter { alterations in
+            alterations.replies[.pushedAuthorization] = { _ in
+                var answer = HTTPAnswer.text("", status: status)
+                answer.headerFields[.location] = trap
+                return .answer(answer)
+            }
+        }
+        #expect(try await app.signIn().idToken != nil)
+        #expect(app.provider.requests(to: .trap).isEmpty)
+    }
+}

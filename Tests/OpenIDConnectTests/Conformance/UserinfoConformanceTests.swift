@@ -1,0 +1,118 @@
+import Foundation
+import HTTPTypes
+import Testing
+import VaultHTTP
+
+@testable import OpenIDConnect
+
+/// The modules that end with user information, or with a refresh before it.
+@Suite("Conformance: user information")
+struct UserinfoConformanceTests {
+    let app: NativeApp
+
+    init() async throws {
+        app = try await NativeApp()
+    }
+
+    @Test("oidcc-client-test")
+    func everything() async throws {
+        let tokens = try await app.signIn()
+        #expect(tokens.idToken?.subject == MisbehavingProvider.subject)
+        #expect(try await app.userinfo(tokens).subject == MisbehavingProvider.subject)
+        #expect(
+            app.provider.log.map(\.endpoint).filter { $0 != .serverMetadata }
+                == [.discovery, .authorization, .token, .keys, .userinfo])
+    }
+
+    @Test("oidcc-client-test-userinfo-bearer-header")
+    func header() async throws {
+        let tokens = try await app.signIn()
+        _ = try await app.userinfo(tokens)
+        let sent = try #require(app.provider.requests(to: .userinfo).first?.request)
+        #expect(sent.field("Authorization") == "Bearer \(tokens.accessToken)")
+        #expect(!sent.target.contains("?"))
+        #expect(sent.body.isEmpty)
+    }
+
+    @Test("oidcc-client-test-userinfo-invalid-sub")
+    func wrongSubject() async throws {
+        let tokens = try await app.signIn()
+        app.provider.alter { $0.userinfo = { $0["sub"] = "mallory" } }
+        await app.expectFault(.userInfoInvalid) { _ = try await app.userinfo(tokens) }
+    }
+
+    @Test("oidcc-client-test-userinfo-signed")
+    func signed() async throws {
+        let app = try await NativeApp(key: try await .rsa("RS256"))
+        app.provider.offer { $0.signsUserinfo = true }
+        let tokens = try await app.signIn(scopes: ["openid", "email"])
+        let info = try await app.userinfo(tokens)
+        #expect(info.email == "alice@id.example")
+        #expect(info.subject == MisbehavingProvider.subject)
+    }
+
+    @Test("oidcc-client-test-scope-userinfo-claims")
+    func scopes() async throws {
+        let info = try await app.userinfo(try await app.signIn(scopes: ["openid", "profile", "email"]))
+        #expect(app.provider.requests(to: .authorization).first?.parameters["scope"] == "openid profile email")
+        #expect(info.name == "Alice")
+        #expect(info.preferredUsername == "al")
+        #expect(info.email == "alice@id.example")
+        let less = try await app.userinfo(try await app.signIn())
+        #expect(less.name == nil)
+        #expect(less.email == nil)
+    }
+
+    @Test("oidcc-client-test-aggregated-claims")
+    func aggregated() async throws {
+        app.provider.alter { alterations in
+            alterations.userinfo = { claims in
+                claims["_claim_names"] = ["email": "other", "address": "other"]
+                claims["_claim_sources"] = ["other": ["JWT": "eyJhbGciOiJub25lIn0.eyJlbWFpbCI6InhAeS56In0."]]
+            }
+        }
+        let info = try await app.userinfo(try await app.signIn())
+        // What a third party says is handed on as it came, and is not taken for the provider's own word.
+        #expect(info.email == nil)
+        let claims = try #require(JSONValue(objectIn: info.claimsJSON))
+        #expect(claims["_claim_sources"]?["other"]?["JWT"]?.string?.hasPrefix("eyJ") == true)
+    }
+
+    @Test("distributed claims are not fetched, and nobody gets the access token for them")
+    func distributed() async throws {
+        let trap = app.provider.origin + "/trap"
+        app.provider.alter { alterations in
+            alterations.userinfo = { claims in
+                claims["_claim_names"] = ["credit_score": "other"]
+                claims["_claim_sources"] = ["other": ["endpoint": trap, "access_token": "x"]]
+            }
+        }
+        let info = try await app.userinfo(try await app.signIn())
+        #expect(info.subject == MisbehavingProvider.subject)
+        #expect(app.provider.requests(to: .trap).isEmpty)
+    }
+
+    @Test("oidcc-client-test-refresh-token")
+    func refresh() async throws {
+        let tokens = try await app.signIn(scopes: ["openid", "offline_access"])
+        app.provider.endAccessTokens()
+        let refreshed = try await app.refresh(tokens)
+        #expect(refreshed.accessToken != tokens.accessToken)
+        #expect(refreshed.idToken?.subject == MisbehavingProvider.subject)
+        #expect(try await app.userinfo(refreshed).subject == MisbehavingProvider.subject)
+    }
+
+    @Test("oidcc-client-test-client-secret-basic")
+    func secret() async throws {
+        // With characters that would be read in another way if they were not encoded before (RFC 6749 section 2.3.1).
+        let (clientID, secret) = ("client:1", "s%cr+t: ä")
+        app.provider.register(clientID, secret: secret)
+        let app = NativeApp(
+            at: app.provider, clientID: clientID, clientSecret: secret, tokenEndpointAuthMethod: "client_secret_basic")
+        _ = try await app.refresh(try await app.signIn())
+        for entry in app.provider.requests(to: .token) {
+            #expect(entry.request.field("Authorization")?.hasPrefix("Basic ") == true)
+            #expect(entry.parameters["client_secret"] == nil)
+        }
+    }
+}

@@ -1,0 +1,304 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+import VaultHTTP
+
+@testable import OpenIDConnect
+
+@Suite("Proof of possession (DPoP)")
+struct DPoPTests {
+    static let tokenEndpoint = "https://id.example/token"
+
+    let provider = TestProvider()
+    let key = DPoPKey()
+
+    init() throws {
+        provider.set { $0.metadata["dpop_signing_alg_values_supported"] = ["RS256", "ES256"] }
+        try provider.answer(["token_type": "DPoP"])
+    }
+
+    /// A proof taken apart, with its signature checked by the key that it names.
+    struct Proof {
+        let header: JSONValue
+        let claims: JSONValue
+
+        init(_ text: String?) throws {
+            let parts = try #require(text).split(separator: ".").map(String.init)
+            try #require(parts.count == 3)
+            header = try #require(JSONValue(objectIn: Base64URL.decode(parts[0]) ?? []))
+            claims = try #require(JSONValue(objectIn: Base64URL.decode(parts[1]) ?? []))
+            let point = [UInt8]([4]) + (bytes(header["jwk"]?["x"]) + bytes(header["jwk"]?["y"]))
+            let publicKey = try P256.Signing.PublicKey(x963Representation: point)
+            let signature = try P256.Signing.ECDSASignature(rawRepresentation: Base64URL.decode(parts[2]) ?? [])
+            #expect(publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)))
+
+            func bytes(_ value: JSONValue?) -> [UInt8] { value?.string.flatMap { Base64URL.decode($0) } ?? [] }
+        }
+    }
+
+    private func proofs(_ transport: ScriptedTransport, at url: String = tokenEndpoint) throws -> [Proof] {
+        try transport.requests.filter { $0.url == url }.map { try Proof($0.headerFields[.dpop]) }
+    }
+
+    /// What a server says that wants its nonce in the proof.
+    static func wantsNonce(_ nonce: String?, status: Int = 400, _ text: String = #"{"error":"use_dpop_nonce"}"#)
+        -> HTTPAnswer
+    {
+        var answer = HTTPAnswer.text(text, status: status)
+        answer.headerFields[.dpopNonce] = nonce
+        return answer
+    }
+
+    // MARK: - Key and proof
+
+    @Test("the thumbprint and the token hash are those of RFC 9449")
+    func vectors() {
+        let jwk = JSONValue.object([
+            "kty": .string("EC"), "crv": .string("P-256"),
+            "x": .string("l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs"),
+            "y": .string("9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA"),
+        ])
+        #expect(DPoPKey.thumbprint(of: jwk) == "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I")
+        #expect(
+            DPoPKey.hash(of: "Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU")
+                == "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo")
+    }
+
+    @Test("a proof says what RFC 9449 section 4.2 asks for, and no more")
+    func proof() throws {
+        let now = Date(timeIntervalSince1970: 1_800_000_000.9)
+        let text = try key.proof(
+            method: "GET", url: "https://api.example:8443/a%20b?query=1#part", accessToken: "AT", nonce: "n/1", at: now)
+        let proof = try Proof(text)
+        #expect(proof.header["typ"]?.string == "dpop+jwt")
+        #expect(proof.header["alg"]?.string == "ES256")
+        guard case .object(let jwk) = proof.header["jwk"], case .object(let claims) = proof.claims else {
+            Issue.record("no objects")
+            return
+        }
+        // The public key only.
+        #expect(Set(jwk.keys) == ["kty", "crv", "x", "y"])
+        #expect(DPoPKey.thumbprint(of: .object(jwk)) == key.thumbprint)
+        #expect(Set(claims.keys) == ["jti", "htm", "htu", "iat", "ath", "nonce"])
+        #expect(claims["htm"]?.string == "GET")
+        #expect(claims["htu"]?.string == "https://api.example:8443/a%20b")
+        #expect(claims["iat"]?.number == 1_799_999_999)
+        #expect(claims["ath"]?.string == DPoPKey.hash(of: "AT"))
+        #expect(claims["nonce"]?.string == "n/1")
+        #expect(!text.contains("="))
+        let other = try Proof(key.proof(method: "GET", url: "https://a.example", accessToken: nil, nonce: nil, at: now))
+        #expect(other.claims["jti"] != proof.claims["jti"])
+        #expect(other.claims.member("ath") == nil)
+        #expect(other.claims.member("nonce") == nil)
+    }
+
+    @Test("a key can be stored and restored, and does not print itself")
+    func storing() throws {
+        let restored = try DPoPKey(rawRepresentation: key.rawRepresentation)
+        #expect(restored.thumbprint == key.thumbprint)
+        #expect(key.rawRepresentation.count == 32)
+        #expect(DPoPKey().thumbprint != key.thumbprint)
+        #expect(throws: OpenIDConnectError.self) { try DPoPKey(rawRepresentation: []) }
+        #expect(throws: OpenIDConnectError.self) { try DPoPKey(rawRepresentation: Array(repeating: 0, count: 32)) }
+        var printed = "\(key)"
+        dump(key, to: &printed)
+        dump(TokenSet(accessToken: "A", dpopKey: key), to: &printed)
+        #expect(!printed.contains("PrivateKey"))
+    }
+
+    @Test("no proof is made for an address that may not be called", arguments: ["http://api.example/", "api", ""])
+    func forbidden(url: String) {
+        #expect(throws: OpenIDConnectError.self) {
+            try key.proof(method: "GET", url: url, accessToken: nil, nonce: nil, at: Date())
+        }
+    }
+
+    // MARK: - Tokens
+
+    @Test("a sign-in binds code and tokens to one new key")
+    func signIn() async throws {
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let (request, callback) = try await provider.signIn(client)
+        let bound = try #require(request.dpopKey)
+        #expect(request.url.contains("&dpop_jkt=\(bound.thumbprint)"))
+        try provider.answer(
+            idToken: provider.key.token(provider.claims(nonce: request.nonce)), ["token_type": "dPOP"])
+        let tokens = try await client.redeem(request, callback: callback)
+        #expect(tokens.dpopKey === bound)
+        let proof = try #require(try proofs(transport).first)
+        #expect(proof.claims["htm"]?.string == "POST")
+        #expect(proof.claims["htu"]?.string == Self.tokenEndpoint)
+        #expect(proof.claims.member("ath") == nil)
+        #expect(DPoPKey.thumbprint(of: try #require(proof.header["jwk"])) == bound.thumbprint)
+        let second = try await provider.signIn(client).request
+        #expect(second.dpopKey?.thumbprint != bound.thumbprint)
+    }
+
+    @Test("a refresh token that comes with a Bearer token is bound to the key all the same")
+    func bearer() async throws {
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let (request, callback) = try await provider.signIn(client)
+        try provider.answer(idToken: provider.key.token(provider.claims(nonce: request.nonce)))
+        let tokens = try await client.redeem(request, callback: callback)
+        #expect(tokens.tokenType == "Bearer")
+        #expect(tokens.dpopKey === request.dpopKey)
+        #expect(tokens.dpopKey != nil)
+        // And stays so (RFC 9449 section 5).
+        #expect(try await client.refresh("R", subject: "alice", dpopKey: tokens.dpopKey).dpopKey === tokens.dpopKey)
+        #expect(try proofs(transport).count == 2)
+    }
+
+    @Test("without an announcement, or when it is not wanted, there is no key", arguments: [true, false])
+    func unused(isWanted: Bool) async throws {
+        if isWanted { provider.set { $0.metadata["dpop_signing_alg_values_supported"] = ["RS256"] } }
+        let transport = provider.transport()
+        let client = OpenIDProvider(
+            issuer: TestProvider.issuer, clientID: TestProvider.clientID, usesDPoP: isWanted, transport: transport,
+            clock: provider.clock)
+        let (request, callback) = try await provider.signIn(client)
+        #expect(request.dpopKey == nil)
+        #expect(!request.url.contains("dpop"))
+        let token = try provider.key.token(provider.claims(nonce: request.nonce))
+        try provider.answer(idToken: token, ["token_type": "DPoP"])
+        // Tokens bound to a key that nobody has are worth nothing.
+        #expect(await errorCode { _ = try await client.redeem(request, callback: callback) } == .unsupported)
+        #expect(transport.requests.allSatisfy { $0.headerFields[.dpop] == nil })
+    }
+
+    @Test("a refresh proves the key that it is given, and keeps the new refresh token before anything else")
+    func refresh() async throws {
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let kept = Mutex<String?>(nil)
+        let tokens = try await client.refresh("R", subject: "alice", dpopKey: key) { token, _ in
+            kept.withLock { $0 = token }
+        }
+        #expect(tokens.dpopKey === key)
+        #expect(kept.withLock { $0 } == "REFRESH")
+        let proof = try #require(try proofs(transport).first)
+        #expect(DPoPKey.thumbprint(of: try #require(proof.header["jwk"])) == key.thumbprint)
+
+        kept.withLock { $0 = nil }
+        let error = await caught {
+            _ = try await client.refresh("R", subject: "alice") { token, _ in kept.withLock { $0 = token } }
+        }
+        #expect(error?.code == .unsupported)
+        #expect(error?.mayHaveBeenProcessed == true)
+        #expect(kept.withLock { $0 } == "REFRESH")
+    }
+
+    // MARK: - Nonces
+
+    @Test("a refresh that only lacks the nonce is sent once more, with it; the next has it at once")
+    func nonce() async throws {
+        let calls = Counter()
+        provider.set {
+            $0.token = { _ in
+                switch calls.next() {
+                case 1: return Self.wantsNonce("n1")
+                case 2:
+                    var answer = HTTPAnswer.text(#"{"access_token":"A","token_type":"DPoP","refresh_token":"R2"}"#)
+                    answer.headerFields[.dpopNonce] = "n2"
+                    return answer
+                default: return .text(#"{"access_token":"A","token_type":"DPoP"}"#)
+                }
+            }
+        }
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let keeps = Mutex(0)
+        for _ in 0..<2 {
+            _ = try await client.refresh("R", subject: "alice", dpopKey: key) { _, _ in keeps.withLock { $0 += 1 } }
+        }
+        let proofs = try proofs(transport)
+        #expect(proofs.map { $0.claims["nonce"]?.string } == [nil, "n1", "n2"])
+        #expect(Set(proofs.map { $0.claims["jti"]?.string }).count == 3)
+        #expect(keeps.withLock { $0 } == 2)
+    }
+
+    @Test("it is never sent a third time")
+    func endlessNonces() async throws {
+        let calls = Counter()
+        provider.set { $0.token = { _ in Self.wantsNonce("n\(calls.next())") } }
+        let transport = provider.transport()
+        let error = await caught {
+            _ = try await provider.client(transport).refresh("R", subject: "alice", dpopKey: key)
+        }
+        #expect(error?.code == .refused)
+        #expect(error?.providerError == "use_dpop_nonce")
+        #expect(error?.mayHaveBeenProcessed == false)
+        #expect(transport.count(of: Self.tokenEndpoint) == 2)
+    }
+
+    @Test(
+        "whatever else is wrong, it is sent once",
+        arguments: [
+            DPoPTests.wantsNonce(nil), DPoPTests.wantsNonce("bad\"nonce"), DPoPTests.wantsNonce(""),
+            DPoPTests.wantsNonce(String(repeating: "n", count: 2000)),
+            DPoPTests.wantsNonce("n1", #"{"error":"invalid_dpop_proof"}"#), DPoPTests.wantsNonce("n1", "{}"),
+            DPoPTests.wantsNonce("n1", #"{"error":"invalid_grant"}"#), DPoPTests.wantsNonce("n1", status: 500),
+            DPoPTests.wantsNonce("n1", status: 200),
+        ])
+    func noRetry(answer: HTTPAnswer) async {
+        provider.set { $0.token = { _ in answer } }
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        #expect(await errorCode { _ = try await client.refresh("R", subject: "alice", dpopKey: key) } != nil)
+        #expect(transport.count(of: Self.tokenEndpoint) == 1)
+    }
+
+    @Test("without a key nobody retries for a nonce")
+    func noKeyNoRetry() async {
+        provider.set { $0.token = { _ in Self.wantsNonce("n1") } }
+        let transport = provider.transport()
+        #expect(await errorCode { _ = try await provider.client(transport).refresh("R", subject: "alice") } == .refused)
+        #expect(transport.count(of: Self.tokenEndpoint) == 1)
+    }
+
+    @Test("when the second try gets lost, the refresh token may be used up")
+    func lostRetry() async {
+        let calls = Counter()
+        provider.set {
+            $0.token = { _ in
+                if calls.next() == 1 {
+                    return Self.wantsNonce("n1")
+                }
+                throw HTTPError(.interrupted, authority: "id.example")
+            }
+        }
+        let error = await caught { _ = try await provider.client().refresh("R", subject: "alice", dpopKey: key) }
+        #expect(error?.code == .interrupted)
+        #expect(error?.mayHaveBeenProcessed == true)
+    }
+
+    @Test("one origin's nonce is not shown to another")
+    func origins() throws {
+        let nonces = DPoPNonces()
+        #expect(nonces.learn(from: Self.wantsNonce("n1"), of: "https://ID.example/token"))
+        #expect(nonces["https://id.example/userinfo?x=1"] == "n1")
+        for url in ["https://id.example:8443/", "http://id.example/", "https://id.example.evil/"] {
+            #expect(nonces[url] == nil)
+        }
+    }
+
+    @Test(
+        "what a resource server says when it wants its nonce",
+        arguments: [
+            (#"DPoP error="use_dpop_nonce", error_description="a, b""#, true),
+            (#"dpop error="use_dpop_nonce""#, true), (#"DPOP realm="x, y", error=use_dpop_nonce"#, true),
+            (#"Bearer realm="a", error="invalid_token", DPoP algs="ES256", error="use_dpop_nonce""#, true),
+            (#"DPoP error="invalid_token""#, false), (#"Bearer error="use_dpop_nonce""#, false), ("DPoP", false),
+            (#"DPoP realm="error=use_dpop_nonce""#, false), ("", false),
+        ])
+    func challenges(field: String, asksForNonce: Bool) {
+        var answer = HTTPAnswer.text("", status: 401)
+        answer.headerFields[.wwwAuthenticate] = field
+        #expect(DPoPExchange.asksForNonce(answer) == asksForNonce)
+        answer.status = 403
+        #expect(!DPoPExchange.asksForNonce(answer))
+    }
+}

@@ -1,0 +1,268 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+import VaultHTTP
+
+@testable import OpenIDConnect
+
+@Suite("Device code")
+struct DeviceTests {
+    static let endpoint = "https://id.example/device"
+    static let tokenEndpoint = "https://id.example/token"
+
+    let provider = TestProvider()
+    let clock = HastyClock()
+
+    init() throws {
+        provider.set { $0.metadata["device_authorization_endpoint"] = Self.endpoint }
+        try answerDevice([:])
+    }
+
+    private func answerDevice(_ members: [String: (any Sendable)?], status: Int = 200) throws {
+        var answer: [String: Any] = [
+            "device_code": "SECRET-CODE", "user_code": "WDJB-MJHT", "verification_uri": "https://id.example/activate",
+            "verification_uri_complete": "https://id.example/activate?user_code=WDJB-MJHT", "expires_in": 1800,
+            "interval": 5,
+        ]
+        for (name, value) in members { answer[name] = value }
+        let text = try json(answer)
+        provider.set { $0.routes[Self.endpoint] = { _ in .text(text, status: status) } }
+    }
+
+    /// What the token endpoint says to one poll after the other; after the last it gives tokens.
+    private func poll(_ answers: [Result<HTTPAnswer, HTTPError>]) throws {
+        let left = Mutex(answers)
+        let tokens = try json([
+            "access_token": "ACCESS", "refresh_token": "REFRESH", "token_type": "Bearer",
+            "id_token": provider.key.token(provider.claims()),
+        ])
+        provider.set {
+            $0.token = { _ in
+                try left.withLock { $0.isEmpty ? nil : $0.removeFirst() }?.get() ?? .text(tokens)
+            }
+        }
+    }
+
+    private static func error(_ code: String, status: Int = 400) -> Result<HTTPAnswer, HTTPError> {
+        .success(.text(#"{"error":"\#(code)"}"#, status: status))
+    }
+
+    private static func broken(_ code: HTTPError.Code) -> Result<HTTPAnswer, HTTPError> {
+        .failure(HTTPError(code, authority: "id.example"))
+    }
+
+    @Test("the person gets code and address, and the tokens come when they have signed in")
+    func signIn() async throws {
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let device = try await client.authorizeDevice(scopes: ["openid", "offline_access"])
+        #expect(device.userCode == "WDJB-MJHT")
+        #expect(device.verificationURI == "https://id.example/activate")
+        #expect(device.verificationURIComplete == "https://id.example/activate?user_code=WDJB-MJHT")
+        #expect(device.expiresIn == .seconds(1800))
+        #expect(device.interval == .seconds(5))
+        #expect(transport.requests.last?.body == "scope=openid%20offline_access&client_id=vault-cli")
+
+        try poll([Self.error("authorization_pending"), Self.error("authorization_pending")])
+        let tokens = try await client.redeem(device, clock: clock)
+        #expect(tokens.refreshToken == "REFRESH")
+        #expect(tokens.idToken?.subject == "alice")
+        #expect(clock.waits == [.seconds(5), .seconds(5), .seconds(5)])
+        #expect(
+            transport.requests.last { $0.method == .post }?.body
+                == "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Adevice_code&device_code=SECRET-CODE"
+                + "&client_id=vault-cli")
+        var printed = "\(device)\(String(reflecting: device))"
+        dump(device, to: &printed)
+        #expect(!printed.contains("SECRET-CODE"))
+        #expect(!printed.contains("WDJB"))
+    }
+
+    @Test("slow_down makes this poll and all later ones wait 5 seconds longer")
+    func slowDown() async throws {
+        try poll([Self.error("slow_down"), Self.error("authorization_pending"), Self.error("slow_down")])
+        let client = provider.client()
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        _ = try await client.redeem(device, clock: clock)
+        #expect(clock.waits == [.seconds(5), .seconds(10), .seconds(10), .seconds(15)])
+    }
+
+    @Test("polls that fail are repeated after a longer and longer time, and then as before")
+    func backOff() async throws {
+        try poll(
+            [Self.broken(.notConnected), Self.broken(.interrupted), .success(.text("", status: 502))]
+                + [Self.broken(.notConnected), .success(.text("", status: 429)), Self.error("authorization_pending")])
+        let client = provider.client()
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        #expect(try await client.redeem(device, clock: clock).idToken?.subject == "alice")
+        #expect(clock.waits == [5, 10, 20, 40, 60, 60, 5].map { Duration.seconds($0) })
+    }
+
+    @Test(
+        "what ends the wait",
+        arguments: [
+            ("access_denied", OpenIDConnectError.Code.denied), ("expired_token", .invalidGrant),
+            ("invalid_grant", .invalidGrant), ("invalid_client", .refused), ("unauthorized_client", .refused),
+        ])
+    func ends(error: String, code: OpenIDConnectError.Code) async throws {
+        try poll([Self.error("authorization_pending"), Self.error(error)])
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        let thrown = await caught { _ = try await client.redeem(device, clock: clock) }
+        #expect(thrown?.code == code)
+        #expect(thrown?.providerError == error)
+        #expect(thrown?.mayHaveBeenProcessed == false)
+        #expect(thrown?.description.contains("SECRET-CODE") == false)
+        #expect(transport.count(of: Self.tokenEndpoint) == 2)
+    }
+
+    @Test("when the answer that had the tokens got lost, the error says so")
+    func lostAnswer() async throws {
+        try poll([Self.broken(.interrupted), Self.error("invalid_grant")])
+        let client = provider.client()
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        let error = await caught { _ = try await client.redeem(device, clock: clock) }
+        #expect(error?.code == .invalidGrant)
+        #expect(error?.mayHaveBeenProcessed == true)
+        #expect(error?.description.contains("lost") == true)
+    }
+
+    @Test("an answer that got lost before the person signed in is nothing to speak of")
+    func lostTooEarly() async throws {
+        try poll([Self.broken(.interrupted), Self.error("authorization_pending"), Self.error("expired_token")])
+        let client = provider.client()
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        let error = await caught { _ = try await client.redeem(device, clock: clock) }
+        #expect(error?.code == .invalidGrant)
+        #expect(error?.mayHaveBeenProcessed == false)
+    }
+
+    @Test("tokens that cannot be read are not asked for again: the code is used up")
+    func unreadable() async throws {
+        try poll([.success(.text("<html>"))])
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        let error = await caught { _ = try await client.redeem(device, clock: clock) }
+        #expect(error?.code == .invalidAnswer)
+        #expect(error?.mayHaveBeenProcessed == true)
+        #expect(transport.count(of: Self.tokenEndpoint) == 1)
+    }
+
+    @Test("nobody asks any more when the time is over")
+    func deadline() async throws {
+        try answerDevice(["expires_in": 17])
+        try poll(Array(repeating: Self.error("authorization_pending"), count: 100))
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        let error = await caught { _ = try await client.redeem(device, clock: clock) }
+        #expect(error?.code == .invalidGrant)
+        #expect(transport.count(of: Self.tokenEndpoint) == 3)
+    }
+
+    @Test("cancelling ends the wait at once", .timeLimit(.minutes(1)))
+    func cancellation() async throws {
+        try answerDevice(["interval": 3600, "expires_in": 86_400])
+        let client = provider.client()
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        let task = Task { try await client.redeem(device) }
+        task.cancel()
+        #expect(await errorCode { _ = try await task.value } == .cancelled)
+    }
+
+    @Test("cancelling ends a poll under way at once", .timeLimit(.minutes(1)))
+    func cancelledPoll() async throws {
+        let started = Gate()
+        provider.set {
+            $0.token = { _ in
+                started.open()
+                try await Task.sleep(for: .seconds(86_400))
+                return .text("")
+            }
+        }
+        let client = provider.client()
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        let task = Task { try await client.redeem(device, clock: clock) }
+        await started.wait()
+        task.cancel()
+        let error = await caught { _ = try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(error?.mayHaveBeenProcessed == true)
+    }
+
+    @Test("the ID token is checked like any other, but has no nonce")
+    func idToken() async throws {
+        let client = provider.client()
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        try provider.answer(idToken: TestKey.es256().token(provider.claims()))
+        #expect(await errorCode { _ = try await client.redeem(device, clock: clock) } == .tokenInvalid)
+        try provider.answer()
+        #expect(await errorCode { _ = try await client.redeem(device, clock: clock) } == .invalidAnswer)
+    }
+
+    @Test(
+        "odd numbers",
+        arguments: [
+            (["expires_in": nil, "interval": nil], 600, 5), (["expires_in": "300", "interval": "7"], 300, 7),
+            (["expires_in": 0, "interval": 0], 600, 5), (["expires_in": -1, "interval": -1], 600, 5),
+            (["expires_in": "soon", "interval": true], 600, 5), (["expires_in": 1e300, "interval": 0.1], 86_400, 1),
+            (["interval": 1e9], 1800, 3600),
+        ] as [([String: (any Sendable)?], Int, Int)])
+    func oddNumbers(members: [String: (any Sendable)?], expiresIn: Int, interval: Int) async throws {
+        try answerDevice(members)
+        let device = try await provider.client().authorizeDevice(scopes: ["openid"])
+        #expect(device.expiresIn == .seconds(expiresIn))
+        #expect(device.interval == .seconds(interval))
+    }
+
+    @Test(
+        "answers that nobody can sign in with",
+        arguments: [
+            ["device_code": nil], ["device_code": ""], ["user_code": nil], ["user_code": "A\u{1B}[2J"],
+            ["user_code": String(repeating: "A", count: 65)], ["verification_uri": nil],
+            ["verification_uri": "http://evil.example/"], ["verification_uri": "javascript:alert(1)"],
+            ["verification_uri": 7],
+        ] as [[String: (any Sendable)?]])
+    func unusable(members: [String: (any Sendable)?]) async throws {
+        try answerDevice(members)
+        #expect(
+            await errorCode { _ = try await provider.client().authorizeDevice(scopes: ["openid"]) } == .invalidAnswer)
+    }
+
+    @Test("an address for the QR code that is not safe is left out, and the drafts' name for the other is understood")
+    func addresses() async throws {
+        try answerDevice([
+            "verification_uri": nil, "verification_url": "https://id.example/old",
+            "verification_uri_complete": "file:///etc/passwd",
+        ])
+        let device = try await provider.client().authorizeDevice(scopes: ["openid"])
+        #expect(device.verificationURI == "https://id.example/old")
+        #expect(device.verificationURIComplete == nil)
+    }
+
+    @Test(
+        "refusals",
+        arguments: [
+            (HTTPAnswer.text(#"{"error":"unauthorized_client"}"#, status: 400), OpenIDConnectError.Code.refused),
+            (.text("", status: 403), .refused), (.text("", status: 500), .unavailable), (.text("x"), .invalidAnswer),
+        ])
+    func refused(answer: HTTPAnswer, code: OpenIDConnectError.Code) async {
+        provider.set { $0.routes[Self.endpoint] = { _ in answer } }
+        let error = await caught { _ = try await provider.client().authorizeDevice(scopes: ["openid"]) }
+        #expect(error?.code == code)
+        #expect(error?.mayHaveBeenProcessed == false)
+    }
+
+    @Test("a provider without it, and scopes without openid, cause no request")
+    func unsupported() async {
+        provider.set { $0.metadata["device_authorization_endpoint"] = nil }
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        #expect(await errorCode { _ = try await client.authorizeDevice(scopes: ["openid"]) } == .unsupported)
+        #expect(await errorCode { _ = try await client.authorizeDevice(scopes: ["email"]) } == .configurationInvalid)
+        #expect(!transport.requests.contains { $0.method == .post })
+    }
+}

@@ -1,0 +1,178 @@
+import CredentialVault
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+import VaultTesting
+
+/// A machine with a vault, a backend that is no OpenID provider, and a key service. Time stands still unless a test
+/// moves it.
+struct BackendsBench {
+    let backend: DevelopmentBackend
+    let keyService = InMemoryKeyService()
+    let store: any SecureStore
+    let clock: ManualClock
+    let wire: Wire
+    let vault: Vault
+    var configuration: VaultConfiguration
+
+    static let password = "tea at half past four"
+    /// Plays alice in front of a browser.
+    static let alice = ScriptedBrowser(username: "alice", password: "alice-password")
+
+    init(
+        _ backend: DevelopmentBackend, clock: ManualClock, store: any SecureStore,
+        configure: (inout VaultConfiguration) -> Void
+    ) async throws {
+        self.backend = backend
+        self.clock = clock
+        self.store = store
+        wire = Wire()
+        configuration = VaultConfiguration(
+            issuer: backend.url, keyServiceURL: "https://keys.example.com", scopes: ["profile:read", "items:read"],
+            argon2: .insecureForTests)
+        configure(&configuration)
+        vault = try await Vault(configuration, store: store, keyService: keyService, transport: wire, clock: clock)
+    }
+
+    /// Another vault on the same store: the program started again.
+    func anotherVault(
+        store other: (any SecureStore)? = nil, configure: (inout VaultConfiguration) -> Void = { _ in }
+    ) async throws -> Vault {
+        var configuration = configuration
+        configure(&configuration)
+        return try await Vault(
+            configuration, store: other ?? store, keyService: keyService, transport: wire, clock: clock)
+    }
+
+    /// Signs in and stores the account.
+    @discardableResult
+    func register(_ way: any SignIn) async throws -> Session {
+        try await vault.storage.storeRefreshToken(
+            vault.auth.signIn(way), withNewPassword: SecretBytes(utf8: Self.password))
+    }
+
+    /// Logs in with the password in a program that was started again.
+    @discardableResult
+    func login() async throws -> Vault {
+        let vault = try await anotherVault()
+        try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Self.password))
+        return vault
+    }
+
+    /// Restores the session in a program that was started again.
+    func restore() async throws -> (state: RestoredSession, vault: Vault) {
+        let vault = try await anotherVault()
+        let state = try await vault.auth.restoreSession(userID: "alice", password: SecretBytes(utf8: Self.password))
+        return (state, vault)
+    }
+
+    func account() async throws -> Account { try await vault.storage.account(userID: "alice") }
+
+    /// What is stored as the credential, sealed.
+    func sealedCredential() async throws -> [UInt8]? {
+        try await store.item(.refreshToken, of: account().id)
+    }
+
+    /// The credential as it is stored now.
+    func credential() async throws -> Credential {
+        try await vault.storage.storedRefreshToken(userID: "alice", password: SecretBytes(utf8: Self.password))
+            .credential
+    }
+
+    /// What the backend was asked.
+    var asked: [BackendRequest.Endpoint] { get async { await backend.requests.map(\.endpoint) } }
+}
+
+/// What a test changes of backend and vault.
+struct BackendsArrangement {
+    var store: any SecureStore = InMemoryStore()
+    var options: (inout DevelopmentBackend.Options) -> Void = { _ in }
+    var configure: (inout VaultConfiguration) -> Void = { _ in }
+}
+
+/// Runs `body` with a bench whose backend is stopped afterwards.
+func withBackend(_ arrangement: BackendsArrangement = .init(), _ body: (BackendsBench) async throws -> Void)
+    async throws
+{
+    let clock = ManualClock()
+    var options = DevelopmentBackend.Options()
+    options.now = { clock.now }
+    arrangement.options(&options)
+    try await withDevelopmentBackend(options) { backend in
+        try await body(
+            BackendsBench(backend, clock: clock, store: arrangement.store, configure: arrangement.configure))
+    }
+}
+
+/// A transport that remembers what went over it, and answers in the backend's place where a test says so.
+final class Wire: HTTPTransport {
+    struct Message: Sendable {
+        let method: String
+        let path: String
+        let authorization: String?
+        let body: String
+
+        /// The body's members when it is JSON.
+        var json: [String: String] { (try? JSONDecoder().decode([String: String].self, from: Data(body.utf8))) ?? [:] }
+    }
+
+    private struct State {
+        var messages: [Message] = []
+        var answers: [String: HTTPAnswer] = [:]
+        var failures: [String: HTTPError.Code] = [:]
+    }
+
+    private let base = AsyncHTTPTransport()
+    private let state = Mutex(State())
+
+    var messages: [Message] { state.withLock { $0.messages } }
+
+    func messages(to path: String) -> [Message] { messages.filter { $0.path == path } }
+
+    /// Answers requests to `path` with this; nil lets the backend answer again.
+    func answer(_ path: String, _ body: String?, status: Int = 200, fields: HTTPFields = [:]) {
+        state.withLock {
+            $0.answers[path] = body.map {
+                HTTPAnswer(status: .init(code: status), headerFields: fields, body: Array($0.utf8))
+            }
+        }
+    }
+
+    /// Makes requests to `path` fail; nil ends that.
+    func fail(_ path: String, _ code: HTTPError.Code?) { state.withLock { $0.failures[path] = code } }
+
+    func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+        let path = String((request.path ?? "/").prefix { $0 != "?" })
+        let (answer, failure) = state.withLock { state in
+            state.messages.append(
+                Message(
+                    method: request.method.rawValue, path: path, authorization: request.headerFields[.authorization],
+                    body: String(decoding: body, as: UTF8.self)))
+            return (state.answers[path], state.failures[path])
+        }
+        if let failure { throw HTTPError(failure, authority: request.authority ?? "") }
+        if let answer { return answer }
+        return try await base.send(request, body: body, limits: limits)
+    }
+}
+
+/// Types user name and password when asked, and remembers why.
+final class Typist: CredentialPrompt {
+    private let answer: @Sendable () throws -> UserCredentials
+    private let log = Mutex<[CredentialRequest]>([])
+
+    init(_ username: String = "alice", _ password: String = "alice-password") {
+        answer = { UserCredentials(username: username, password: SharedSecret(try SecretBytes(utf8: password))) }
+    }
+
+    /// Does not want to.
+    init(refusing: Void) { answer = { throw CancellationError() } }
+
+    var requests: [CredentialRequest] { log.withLock { $0 } }
+
+    func credentials(for request: CredentialRequest) async throws -> UserCredentials {
+        log.withLock { $0.append(request) }
+        return try answer()
+    }
+}

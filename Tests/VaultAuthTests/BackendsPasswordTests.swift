@@ -1,0 +1,388 @@
+import CredentialVault
+import Foundation
+import HTTPTypes
+import Testing
+import VaultTesting
+
+/// A backend with e-mail addresses, passwords and refresh tokens of its own.
+@Suite struct BackendsPasswordTests {
+    private func way(
+        _ password: String = "alice-password", email: String = "alice@example.com"
+    ) throws -> PasswordSignIn {
+        try PasswordSignIn(email: email, password: SecretBytes(utf8: password))
+    }
+
+    private func refreshes(_ bench: BackendsBench) async -> [BackendRequest] {
+        await bench.backend.requests.filter { $0.endpoint == .refresh }
+    }
+
+    @Test func `sign in once with the backend's password, and from then on with the vault's`() async throws {
+        try await withBackend { bench in
+            let token = try await bench.vault.auth.signIn(way())
+            let user = DevelopmentIdentityProvider.User.alice
+            #expect(token.account == AccountID(issuer: bench.backend.url, subject: user.subject))
+            #expect(token.method == .passwordBackend)
+            #expect(token.identity.email == user.email && token.identity.name == user.name)
+            #expect(token.accessToken?.expiresAt == bench.clock.now + 900)
+            #expect(token.value != token.accessToken?.value && token.credential.isAccessToken == nil)
+            #expect(await bench.asked == [.login, .me])
+            try await bench.vault.storage.storeRefreshToken(
+                token, withNewPassword: SecretBytes(utf8: BackendsBench.password))
+
+            for generation in 1...3 {
+                let vault = try await bench.login()
+                #expect(await refreshes(bench).last?.presentedGeneration == generation)
+                #expect(try await vault.auth.accessToken().isValid(for: .seconds(800), at: bench.clock.now))
+            }
+            #expect(await refreshes(bench).allSatisfy { $0.outcome == .ok })
+            #expect(try await bench.credential().value != token.value)
+            #expect(bench.wire.messages.allSatisfy { !$0.body.contains("verifier") })
+        }
+    }
+
+    @Test func `where the backend does not say when an access token ends, the token does`() async throws {
+        try await withBackend(.init(options: { $0.announcesLifetime = false })) { bench in
+            let session = try await bench.register(way())
+            #expect(try await session.accessToken().expiresAt == bench.clock.now + 900)
+            bench.clock.advance(by: 850)
+            #expect(try await session.accessToken().expiresAt == bench.clock.now + 900)
+            #expect(await refreshes(bench).count == 1)
+        }
+    }
+
+    // MARK: - What is typed
+
+    @Test(
+        arguments: [
+            ("", "alice-password", "The user name is empty."), (" \t", "alice-password", "blanks"),
+            ("alice@example.com", "", "The password is empty."), ("alice@example.com", " \u{3000}\n", "blanks"),
+            ("alice@example.com", "12345", "at least 6"), ("alice@example.com", "éééé", "at least 6"),
+        ])
+    func `what cannot be right makes no call`(email: String, password: String, text: String) async throws {
+        try await withBackend { bench in
+            let error = await failure { try await bench.vault.auth.signIn(way(password, email: email)) }
+            #expect(error?.code == .passwordUnusable)
+            #expect(error?.description.contains(text) == true)
+            #expect(await bench.asked == [])
+            #expect(bench.wire.messages.isEmpty)
+            // It is no attempt either.
+            try await bench.vault.auth.signIn(way())
+        }
+    }
+
+    @Test func `the least length is a setting`() async throws {
+        try await withBackend(.init(configure: { $0.backend.password.minimumPasswordLength = 15 })) { bench in
+            #expect(await failure { try await bench.vault.auth.signIn(way()) }?.code == .passwordUnusable)
+            #expect(await bench.asked == [])
+        }
+    }
+
+    @Test func `five wrong passwords lock for half a minute, also in the next program`() async throws {
+        let folder = FileManager.default.temporaryDirectory.path() + "vault-backends-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await withBackend(.init(store: SQLiteStore(folder: folder), options: { $0.maximumFailures = 100 })) {
+            bench in
+            func attempt(_ password: String = "not the password") async throws -> VaultError? {
+                let vault = try await bench.anotherVault(store: SQLiteStore(folder: folder))
+                return await failure { try await vault.auth.signIn(way(password)) }
+            }
+            for count in 1...5 {
+                let error = try await attempt()
+                #expect(error?.code == .wrongSecret)
+                #expect(await bench.asked.count == count)
+                if count == 5 { break }
+                let early = try await attempt("alice-password")
+                #expect(early?.code == .tooManyAttempts)
+                #expect(early?.retryAfter == .seconds(1))
+                bench.clock.advance(by: 1)
+            }
+            bench.clock.advance(by: 29)
+            let locked = try await attempt("alice-password")
+            #expect(locked?.code == .tooManyAttempts)
+            #expect(locked?.retryAfter == .seconds(1))
+            #expect(await bench.asked.count == 5)
+            bench.clock.advance(by: 1)
+            #expect(try await attempt("alice-password") == nil)
+            #expect(try await attempt("alice-password") == nil)
+        }
+    }
+
+    @Test func `a backend that cannot be reached is no wrong password`() async throws {
+        try await withBackend { bench in
+            for _ in 1...7 {
+                bench.wire.fail("/auth/login", .notConnected)
+                #expect(
+                    await failure { try await bench.vault.auth.signIn(way()) }?.code == .identityProviderUnavailable)
+                bench.wire.fail("/auth/login", nil)
+                bench.clock.advance(by: 1)
+            }
+            try await bench.vault.auth.signIn(way())
+        }
+    }
+
+    @Test func `a backend that has had enough says for how long`() async throws {
+        try await withBackend(
+            .init(options: {
+                $0.maximumFailures = 2
+                $0.lockDuration = 45
+            })
+        ) { bench in
+            for _ in 1...2 {
+                #expect(await failure { try await bench.vault.auth.signIn(way("wrong one")) }?.code == .wrongSecret)
+                bench.clock.advance(by: 1)
+            }
+            let error = await failure { try await bench.vault.auth.signIn(way()) }
+            #expect(error?.code == .tooManyAttempts)
+            #expect(error?.retryAfter == .seconds(44))
+            #expect(error?.description.contains("44 seconds") == true)
+            bench.clock.advance(by: 44)
+            try await bench.vault.auth.signIn(way())
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("120", 120), ("Fri, 15 Jan 2027 08:01:30 GMT", 90), ("Thu, 14 Jan 2027 08:00:00 GMT", 0), ("soon", nil),
+            ("-5", nil), ("99999999999", 86_400), (nil, nil),
+        ] as [(String?, Int?)])
+    func `Retry-After is a number or a date`(field: String?, seconds: Int?) async throws {
+        try await withBackend { bench in
+            bench.wire.answer("/auth/login", "", status: 429, fields: field.map { [.retryAfter: $0] } ?? [:])
+            let error = await failure { try await bench.vault.auth.signIn(way()) }
+            #expect(error?.code == .tooManyAttempts)
+            #expect(error?.retryAfter == seconds.map { .seconds($0) })
+        }
+    }
+
+    @Test func `a refusal for another reason is told in the backend's words`() async throws {
+        try await withBackend { bench in
+            bench.wire.answer("/auth/login", #"{"error":"Confirm your address first."}"#, status: 403)
+            let error = await failure { try await bench.vault.auth.signIn(way()) }
+            #expect(error?.code == .configurationInvalid)
+            #expect(error?.description.contains("Confirm your address first.") == true)
+        }
+    }
+
+    // MARK: - Whose it is
+
+    @Test(arguments: [true, false])
+    func `a backend that does not say who somebody is has it in its tokens`(isSetting: Bool) async throws {
+        try await withBackend(.init(configure: { if isSetting { $0.backend.password.me = "" } })) { bench in
+            if !isSetting { bench.wire.answer("/auth/me", "", status: 404) }
+            let token = try await bench.vault.auth.signIn(way())
+            #expect(token.account.subject == DevelopmentIdentityProvider.User.alice.subject)
+            #expect(token.identity.email == "alice@example.com")
+            #expect(await bench.asked == [.login])
+            try await bench.vault.storage.storeRefreshToken(
+                token, withNewPassword: SecretBytes(utf8: BackendsBench.password))
+            try await bench.vault.auth.logout()
+            let vault = try await bench.anotherVault()
+            try await vault.auth.login(userID: "alice@example.com", password: SecretBytes(utf8: BackendsBench.password))
+        }
+    }
+
+    @Test func `tokens of nobody are refused`() async throws {
+        try await withBackend(.init(configure: { $0.backend.password.me = "" })) { bench in
+            for token in ["opaque", "a.b.c", "e30.e30.e30"] {
+                bench.wire.answer("/auth/login", #"{"access_token":"\#(token)","refresh_token":"r"}"#)
+                let error = await failure { try await bench.vault.auth.signIn(way()) }
+                #expect(error?.code == .identityProviderAnswerInvalid)
+                bench.clock.advance(by: 1)
+            }
+            #expect(!bench.vault.auth.isLoggedIn)
+        }
+    }
+
+    /// `{"sub":"somebody else"}` as the claims of a token.
+    private static let othersToken = "e30.eyJzdWIiOiJzb21lYm9keSBlbHNlIn0.e30"
+
+    @Test func `somebody else's tokens do not take the place of these`() async throws {
+        try await withBackend(.init(configure: { $0.backend.password.me = "" })) { bench in
+            let session = try await bench.register(way())
+            let before = try await bench.store.item(.refreshToken, of: session.id)
+            bench.wire.answer("/auth/refresh", #"{"access_token":"\#(Self.othersToken)","refresh_token":"theirs"}"#)
+            #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .tokenInvalid)
+            #expect(try await bench.store.item(.refreshToken, of: session.id) == before)
+        }
+    }
+
+    @Test func `a backend that calls people otherwise in its tokens is asked`() async throws {
+        try await withBackend { bench in
+            let session = try await bench.register(way())
+            bench.wire.answer("/auth/refresh", #"{"access_token":"\#(Self.othersToken)","refresh_token":"r"}"#)
+            bench.wire.answer("/auth/me", #"{"id":"\#(session.id.subject)"}"#)
+            #expect(try await session.accessToken(forceRefresh: true).value == Self.othersToken)
+            bench.wire.answer("/auth/me", #"{"id":"bob"}"#)
+            #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .tokenInvalid)
+            // When it cannot be asked, the new refresh token is stored, and nobody gets the access token.
+            bench.wire.answer("/auth/me", "", status: 503)
+            bench.wire.answer("/auth/refresh", #"{"access_token":"\#(Self.othersToken)","refresh_token":"r2"}"#)
+            let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(error?.code == .identityProviderUnavailable)
+            #expect(try await bench.credential().value == "r2")
+            #expect(session.isOpen)
+        }
+    }
+
+    // MARK: - Rotation
+
+    @Test func `a swallowed answer is an outage at first, and then an interruption`() async throws {
+        try await withBackend { bench in
+            let session = try await bench.register(way())
+            let before = try await bench.sealedCredential()
+            await bench.backend.setFault(.swallowAnswerAfterProcessing, times: 1, at: .refresh)
+            let first = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(first?.code == .identityProviderInterrupted)
+            #expect(try await bench.account().refreshStartedAt == bench.clock.now)
+            #expect(await refreshes(bench).count == 1)
+            let error = await failure { try await bench.login() }
+            #expect(error?.code == .refreshInterrupted)
+            #expect(try await bench.sealedCredential() == before)
+            // Signing in again mends it, with the password as it was.
+            bench.clock.advance(by: 1)
+            try await bench.vault.storage.storeRefreshToken(
+                bench.vault.auth.signIn(way()), withExistingPassword: SecretBytes(utf8: BackendsBench.password))
+            try await bench.login()
+        }
+    }
+
+    @Test func `a new refresh token is stored whatever else is wrong with the answer`() async throws {
+        try await withBackend { bench in
+            let session = try await bench.register(way())
+            for (index, rest) in [#""expires_in":1"#, #""access_token":"x","token_type":"mac""#].enumerated() {
+                bench.wire.answer("/auth/refresh", #"{"refresh_token":"new-\#(index)",\#(rest)}"#)
+                #expect(await failure { _ = try await session.accessToken(forceRefresh: true) } != nil)
+                #expect(try await bench.credential().value == "new-\(index)")
+            }
+            #expect(session.isOpen)
+        }
+    }
+
+    @Test func `an answer without a refresh token keeps the old one`() async throws {
+        try await withBackend { bench in
+            let session = try await bench.register(way())
+            let before = try await bench.credential().value
+            bench.wire.answer("/auth/refresh", #"{"access_token":"x","expires_in":900}"#)
+            #expect(try await session.accessToken(forceRefresh: true).value == "x")
+            #expect(try await bench.credential().value == before)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (401, "", VaultError.Code.refreshTokenExpired), (403, "", .configurationInvalid),
+            (400, "", .refreshTokenExpired), (404, #"{"error":"No such token."}"#, .refreshTokenExpired),
+            (400, #"{"error":"invalid_grant"}"#, .refreshTokenExpired),
+            (400, #"{"error":"invalid_request"}"#, .configurationInvalid), (422, "", .configurationInvalid),
+            (429, "", .identityProviderUnavailable),
+            (200, "<html>", .identityProviderAnswerInvalid),
+            (200, #"{"error":"Later."}"#, .identityProviderAnswerInvalid),
+        ])
+    func `only a refusal ends the session`(status: Int, body: String, code: VaultError.Code) async throws {
+        try await withBackend { bench in
+            let session = try await bench.register(way())
+            bench.wire.answer("/auth/refresh", body, status: status)
+            #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == code)
+            #expect(session.isOpen == (code != .refreshTokenExpired))
+            // Only after an answer that cannot be understood is it unknown what became of the refresh token.
+            let isUnknown = status == 200
+            let mark = try await bench.account().refreshStartedAt
+            #expect((mark != nil) == isUnknown)
+        }
+    }
+
+    @Test func `offline is not logged out`() async throws {
+        try await withBackend { bench in
+            try await bench.register(way())
+            await bench.backend.stop()
+            guard case .unverified(let session, let error) = try await bench.restore().state else {
+                _ = Issue.record("not unverified")
+                return
+            }
+            #expect(error.code == .identityProviderUnavailable)
+            #expect(try await session.accessToken().isValid(for: .seconds(60), at: bench.clock.now))
+            #expect(try await bench.account().refreshStartedAt == nil)
+        }
+    }
+
+    @Test func `requests that meet a dead access token refresh it once`() async throws {
+        try await withBackend { bench in
+            try await bench.register(way())
+            await bench.backend.invalidateAccessTokens()
+            let api = try bench.vault.auth.authorizedTransport(for: [bench.backend.url])
+            let port = "127.0.0.1:\(bench.backend.port)"
+            let request = HTTPRequest(method: .get, scheme: "http", authority: port, path: "/api/items")
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 1...20 {
+                    group.addTask { try await api.send(request, body: [], limits: HTTPLimits()).status.code }
+                }
+                for try await status in group { #expect(status == 200) }
+            }
+            #expect(await refreshes(bench).map(\.outcome) == [.ok])
+        }
+    }
+
+    @Test func `a refresh token is over after its week`() async throws {
+        try await withBackend { bench in
+            try await bench.register(way())
+            bench.clock.advance(by: 7 * 86_400 - 1)
+            try await bench.login()
+            bench.clock.advance(by: 7 * 86_400)
+            #expect(await failure { try await bench.login() }?.code == .refreshTokenExpired)
+        }
+    }
+
+    @Test func `logging out everywhere ends the session at the backend`() async throws {
+        try await withBackend { bench in
+            try await bench.register(way())
+            #expect(try await bench.vault.auth.logoutEverywhere() == nil)
+            #expect(await bench.backend.requests.last?.endpoint == .logout)
+            #expect(await bench.backend.requests.last?.outcome == .ok)
+            #expect(bench.wire.messages.last?.json.keys.sorted() == ["refresh_token"])
+        }
+    }
+
+    @Test func `a backend that repeats what it was sent is not quoted`() async throws {
+        try await withBackend { bench in
+            bench.wire.answer("/auth/login", #"{"error":"\"é-password is not right"}"#, status: 422)
+            let error = try #require(await failure { try await bench.vault.auth.signIn(way("\"é-password")) })
+            #expect(error.code == .configurationInvalid && !error.description.contains("password is not"))
+            bench.wire.answer("/auth/login", nil)
+            bench.clock.advance(by: 1)
+            let session = try await bench.register(way())
+            let token = try await bench.credential().value
+            bench.wire.answer(
+                "/auth/refresh", #"{"error":"no_\#(token)","error_description":"\#(token)?"}"#, status: 422)
+            let refused = try #require(await failure { _ = try await session.accessToken(forceRefresh: true) })
+            #expect(!refused.description.contains(token) && !"\(refused)".contains(token))
+        }
+    }
+
+    @Test func `an expiry in milliseconds is none`() async throws {
+        try await withBackend { bench in
+            // {"sub":"alice","exp":1800000900000}
+            let token = "e30.eyJzdWIiOiJhbGljZSIsImV4cCI6MTgwMDAwMDkwMDAwMH0.e30"
+            bench.wire.answer("/auth/login", #"{"access_token":"\#(token)","refresh_token":"r"}"#)
+            bench.wire.answer("/auth/me", #"{"id":"alice"}"#)
+            #expect(try await bench.vault.auth.signIn(way()).accessToken?.expiresAt == nil)
+            try await bench.vault.auth.logout()
+        }
+    }
+
+    @Test func `nothing of what was typed or received is printed`() async throws {
+        try await withBackend { bench in
+            let way = try way("a secret password")
+            let wrong = try #require(await failure { try await bench.vault.auth.signIn(way) })
+            bench.clock.advance(by: 1)
+            let token = try await bench.vault.auth.signIn(self.way())
+            let typed = UserCredentials(username: "alice", password: SharedSecret(try SecretBytes(utf8: "secret")))
+            var text = ""
+            dump(way, to: &text)
+            dump(wrong, to: &text)
+            dump(token, to: &text)
+            dump(typed, to: &text)
+            text += "\(way) \(wrong) \(token) \(typed)"
+            for secret in ["secret", token.value, token.accessToken?.value ?? "?"] { #expect(!text.contains(secret)) }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultTesting
+
+@testable import OpenIDConnect
+@testable import VaultAuth
+
+/// Redirects that do not come to a port of this machine, and the clients they are for.
+@Suite struct BackendsRedirectTests {
+    private func context(_ redirects: AsyncStream<String>, redirectURI: String?) async throws -> SignInContext {
+        let (store, clock, transport) = (InMemoryStore(), ManualClock(), Wire())
+        let settings = Auth.Settings(
+            issuer: "https://login.example.com", clientID: nil, scopes: [], redirectURI: redirectURI)
+        return SignInContext(
+            settings: settings, transport: transport, clock: clock, store: store, appRedirects: redirects,
+            provider: { id, secret in
+                Providers(usesDPoP: false, transport: transport, clock: clock)
+                    .provider(issuer: "https://login.example.com", clientID: id, clientSecret: secret)
+            })
+    }
+
+    @Test func `a forged redirect to the app does not end the login`() async throws {
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+        for state in ["forged", "", "right"] { continuation.yield("myapp://callback?code=c&state=\(state)") }
+        let receiver = try await context(stream, redirectURI: "myapp://callback").receiver(for: .automatic)
+        let address = try await receiver.receive { address in
+            guard address.hasSuffix("right") else { throw OpenIDConnectError(.stateMismatch, "another") }
+            return address
+        }
+        #expect(address == "myapp://callback?code=c&state=right")
+    }
+
+    @Test func `a browser that never comes back is given up after five minutes`() async throws {
+        let clock = ManualContinuousClock()
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+        let receiver = HandedRedirectReceiver(redirectURI: "myapp://callback", clock: clock) { _ in
+            clock.advance(by: .seconds(300))
+            for await address in stream { return address }
+            throw CancellationError()
+        }
+        let error = await failure { _ = try await receiver.receive { $0 } }
+        continuation.finish()
+        #expect(error?.code == .cancelled)
+        #expect(error?.description == "The browser did not come back within five minutes. Start again.")
+    }
+
+    @Test func `a login whose redirect came in time is not cut off`() async throws {
+        let clock = ManualContinuousClock()
+        let receiver = HandedRedirectReceiver(redirectURI: "myapp://callback", clock: clock) { _ in "address" }
+        let address = try await receiver.receive { address in
+            clock.advance(by: .seconds(301))
+            return address
+        }
+        #expect(address == "address")
+    }
+
+    @Test func `nobody knows the port of an address that is to be pasted`() async throws {
+        let context = try await context(AsyncStream { $0.finish() }, redirectURI: nil)
+        var ports: Set<Int> = []
+        for _ in 1...20 {
+            let uri = try await context.receiver(for: .pasted { _ in "" }).redirectURI
+            let port = try #require(URLComponents(string: uri)?.port)
+            #expect((49_152...65_535).contains(port))
+            ports.insert(port)
+        }
+        #expect(ports.count > 1)
+        #expect(
+            try await context.receiver(for: .pasted { _ in "" }, port: 8765).redirectURI
+                == "http://127.0.0.1:8765/callback")
+    }
+
+    @Test(arguments: ["invalid_client", "unauthorized_client", "invalid_scope"])
+    func `a client that the provider has forgotten is registered anew`(word: String) async throws {
+        let context = try await context(AsyncStream { $0.finish() }, redirectURI: nil)
+        let record = LoginClient.Record(
+            clientID: "known", redirectURI: "http://127.0.0.1:50000/callback", registeredAt: context.clock.now)
+        let bytes = Array(try JSONEncoder().encode(record))
+        let name = "client https://login.example.com"
+        try await context.store.withRecord(name) { $0 = bytes }
+        func refuse(_ id: String) async throws {
+            await #expect(throws: OpenIDConnectError.self) {
+                try await context.using(LoginClient(id: id)) {
+                    throw OpenIDConnectError(.refused, "HTTP 401", providerError: word)
+                }
+            }
+        }
+        try await refuse("another")
+        let kept = try await context.store.withRecord(name) { $0 }
+        #expect(kept == bytes)
+        try await refuse("known")
+        let left = try await context.store.withRecord(name) { $0 }
+        #expect(left == (word == "invalid_scope" ? bytes : nil))
+    }
+
+    @Test func `nothing of a backend's answers is printed`() throws {
+        let answer = try #require(
+            JSONValue(objectIn: Array(#"{"access_token":"secret-a","refresh_token":"secret-r"}"#.utf8)))
+        let tokens = try BackendTokens(answer, BackendLayout.Tokens(), sentAt: ManualClock().now)
+        let client = LoginClient(id: "id", secret: "secret-c")
+        let redirect = try RedirectAnswer("/callback?code=secret-d")
+        var text = "\(tokens) \(client) \(redirect)" + String(reflecting: [tokens]) + String(reflecting: [client])
+        dump(tokens, to: &text)
+        dump(client, to: &text)
+        dump(redirect, to: &text)
+        #expect(!text.contains("secret"))
+    }
+}

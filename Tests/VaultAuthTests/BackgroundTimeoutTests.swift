@@ -1,0 +1,226 @@
+import CredentialVault
+import Synchronization
+import Testing
+import VaultAuth
+import VaultTesting
+
+/// Somebody who may stay away for 60 seconds.
+private final class Scene: Sendable {
+    let monitor = PlayedMonitor()
+    let clock = ManualContinuousClock()
+    let isLoggedIn = Mutex(true)
+    /// What happened to the session, as it happens.
+    let events: AsyncStream<String>
+    private let log: AsyncStream<String>.Continuation
+    private let timeout = Mutex<BackgroundTimeout?>(nil)
+
+    init(onHandler: @escaping @Sendable (BackgroundTimeout?) async -> Void = { _ in }) {
+        (events, log) = AsyncStream.makeStream()
+        let timeout = BackgroundTimeout(
+            duration: .seconds(60), monitor: monitor, clock: clock,
+            isLoggedIn: { [weak self] in self?.isLoggedIn.withLock { $0 } ?? false },
+            lock: { [log] in log.yield("locked") },
+            handler: { [log, weak self] in
+                log.yield("handled")
+                await onHandler(self?.timeout.withLock { $0 })
+                log.yield("handler done")
+            })
+        self.timeout.withLock { $0 = timeout }
+    }
+
+    func disable() async { await timeout.withLock { $0 }?.disable() }
+
+    func drop() { timeout.withLock { $0 = nil } }
+
+    func note(_ event: String) { log.yield(event) }
+
+    /// Everything that happened and was not waited for yet, once nothing more can.
+    func rest() async -> [String] {
+        await disable()
+        log.finish()
+        return await events.reduce(into: []) { $0.append($1) }
+    }
+}
+
+/// A monitor that a test plays. Telling returns when the listener is done with what it was told.
+private final class PlayedMonitor: BackgroundMonitor {
+    private let listener = Mutex<BackgroundListener?>(nil)
+
+    func changes() -> AsyncStream<BackgroundChange> {
+        let (stream, listener) = BackgroundListener.make()
+        self.listener.withLock { $0 = listener }
+        return stream
+    }
+
+    var isHeard: Bool { listener.withLock { $0?.hasEnded == false } }
+
+    func tell(_ change: BackgroundChange) async {
+        await withCheckedContinuation { continuation in
+            let listener = listener.withLock { $0 }
+            listener?.tell(change)
+            listener?.whenTaken { continuation.resume() }
+        }
+    }
+}
+
+/// Holds back whoever passes until it is opened.
+private struct Barrier: Sendable {
+    private let opened = AsyncStream<Void>.makeStream()
+
+    func pass() async { for await _ in opened.stream {} }
+    func open() { opened.continuation.finish() }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct BackgroundTimeoutTests {
+    private let once = ["locked", "handled", "handler done"]
+
+    @Test func `whoever stays away too long is locked out, and then the handler is called`() async {
+        let scene = Scene()
+        await scene.monitor.tell(.entered)
+        scene.clock.advance(by: .seconds(60))
+        #expect(await scene.events.prefix(3).reduce(into: []) { $0.append($1) } == once)
+        #expect(await scene.rest() == [])
+    }
+
+    @Test func `coming back early cancels the count`() async {
+        let scene = Scene()
+        await scene.monitor.tell(.entered)
+        scene.clock.advance(by: .seconds(59))
+        await scene.monitor.tell(.left)
+        scene.clock.advance(by: .seconds(1000))
+        await scene.monitor.tell(.entered)
+        scene.clock.advance(by: .seconds(59))
+        await scene.monitor.tell(.left)
+        #expect(await scene.rest() == [])
+    }
+
+    @Test func `entering twice does not start the count again`() async {
+        let scene = Scene()
+        await scene.monitor.tell(.entered)
+        scene.clock.advance(by: .seconds(30))
+        await scene.monitor.tell(.entered)
+        scene.clock.advance(by: .seconds(30))
+        #expect(await scene.events.prefix(3).reduce(into: []) { $0.append($1) } == once)
+    }
+
+    @Test func `a program that could not run while the time ran out finds out when it comes back`() async {
+        let scene = Scene()
+        await scene.monitor.tell(.entered)
+        scene.clock.advance(by: .seconds(60), wakesSleepers: false)
+        await scene.monitor.tell(.left)
+        #expect(await scene.events.prefix(3).reduce(into: []) { $0.append($1) } == once)
+    }
+
+    @Test func `each stay counts once, and the next one counts again`() async {
+        let scene = Scene()
+        for _ in 1...3 {
+            await scene.monitor.tell(.entered)
+            scene.clock.advance(by: .seconds(60))
+            #expect(await scene.events.prefix(3).reduce(into: []) { $0.append($1) } == once)
+            scene.clock.advance(by: .seconds(60))
+            await scene.monitor.tell(.entered)
+            await scene.monitor.tell(.left)
+            await scene.monitor.tell(.left)
+        }
+        #expect(await scene.rest() == [])
+    }
+
+    @Test func `nothing happens when nobody is logged in`() async {
+        let scene = Scene()
+        scene.isLoggedIn.withLock { $0 = false }
+        await scene.monitor.tell(.entered)
+        scene.clock.advance(by: .seconds(60), wakesSleepers: false)
+        await scene.monitor.tell(.left)
+        #expect(await scene.rest() == [])
+    }
+
+    @Test func `nothing is counted any more once it is disabled`() async {
+        let scene = Scene()
+        await scene.monitor.tell(.entered)
+        await scene.disable()
+        scene.clock.advance(by: .seconds(60))
+        await scene.monitor.tell(.left)
+        #expect(await scene.rest() == [])
+        #expect(!scene.monitor.isHeard)
+    }
+
+    @Test func `disabling waits for a handler that runs`() async {
+        let barrier = Barrier()
+        let scene = Scene { _ in await barrier.pass() }
+        await scene.monitor.tell(.entered)
+        scene.clock.advance(by: .seconds(60))
+        #expect(await scene.events.first { $0 == "handled" } != nil)
+        async let disabled: Void = {
+            await scene.disable()
+            scene.note("disabled")
+        }()
+        while scene.monitor.isHeard { await Task.yield() }
+        barrier.open()
+        await disabled
+        #expect(await scene.rest() == ["handler done", "disabled"])
+    }
+
+    @Test func `the handler may disable it`() async {
+        let scene = Scene { await $0?.disable() }
+        await scene.monitor.tell(.entered)
+        scene.clock.advance(by: .seconds(60))
+        #expect(await scene.events.prefix(3).reduce(into: []) { $0.append($1) } == once)
+        #expect(!scene.monitor.isHeard)
+    }
+
+    @Test func `a slow handler does not delay the next lock, only the next handler`() async {
+        let barrier = Barrier()
+        let scene = Scene { _ in await barrier.pass() }
+        for _ in 1...2 {
+            await scene.monitor.tell(.entered)
+            scene.clock.advance(by: .seconds(60), wakesSleepers: false)
+            await scene.monitor.tell(.left)
+            #expect(await scene.events.first { $0 == "locked" } != nil)
+        }
+        barrier.open()
+        let rest = await scene.events.prefix(3).reduce(into: []) { $0.append($1) }
+        #expect(rest.suffix(3) == ["handler done", "handled", "handler done"])
+    }
+
+    @Test func `it stops listening when it is dropped`() async {
+        let scene = Scene()
+        await scene.monitor.tell(.entered)
+        scene.drop()
+        scene.clock.advance(by: .seconds(60))
+        #expect(!scene.monitor.isHeard)
+        #expect(await scene.rest() == [])
+    }
+}
+
+/// The timeout as an app enables it.
+@Suite struct EnabledBackgroundTimeoutTests {
+    @Test(arguments: [true, false])
+    func `the login of somebody who stays away is locked, and told so`(isStored: Bool) async throws {
+        try await withBench { bench in
+            let auth = bench.vault.auth
+            let (monitor, clock) = (PlayedMonitor(), ManualContinuousClock())
+            let (handled, handle) = AsyncStream.makeStream(of: Bool.self)
+            await auth.enableBackgroundTimeout(duration: .seconds(60), monitor: monitor, clock: clock) {
+                handle.yield(auth.isLoggedIn)
+            }
+            if isStored { try await bench.register() } else { _ = try await bench.signIn() }
+            let updates = auth.sessionUpdates
+            // Back in time: nothing happens.
+            await monitor.tell(.entered)
+            clock.advance(by: .seconds(59), wakesSleepers: false)
+            await monitor.tell(.left)
+            #expect(auth.isLoggedIn)
+            await monitor.tell(.entered)
+            clock.advance(by: .seconds(61), wakesSleepers: false)
+            await monitor.tell(.left)
+            // It was locked before the handler was called.
+            #expect(await handled.first { _ in true } == false)
+            let update = await updates.first { _ in true }
+            #expect(update?.event == (isStored ? .locked : .loggedOut))
+            #expect(update?.reason == .backgroundTimeout)
+            await auth.disableBackgroundTimeout()
+            #expect(!monitor.isHeard)
+            if isStored { try await bench.login() }
+        }
+    }
+}
