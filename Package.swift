@@ -37,7 +37,7 @@ let package = Package(
     ],
     traits: [
         .trait(name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss."),
-        .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd.")
+        .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
