@@ -5,6 +5,7 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
@@ -31,12 +32,14 @@ let package = Package(
         .library(name: "VaultLogind", targets: ["VaultLogind"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
         .library(name: "VaultTPM2", targets: ["VaultTPM2"]),
+        .library(name: "VaultFIDO2", targets: ["VaultFIDO2"]),
         .executable(name: "vault", targets: ["vault"]),
         .executable(name: "vault-key-service", targets: ["vault-key-service"]),
         .executable(name: "vault-dev", targets: ["vault-dev"]),
     ],
     traits: [
         .trait(name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss."),
+        .trait(name: "FIDO2", description: "A FIDO2 security key can protect an account. Needs libfido2."),
         .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd."),
     ],
     dependencies: [
@@ -65,6 +68,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // Found only by a build that asks for the trait.
         .systemLibrary(name: "CTPM2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
+        .systemLibrary(name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // The libraries, lowest first. A target imports only what stands above it here.
@@ -79,6 +83,12 @@ let package = Package(
             dependencies: [
                 "VaultBiometric", "VaultCrypto", crypto,
                 .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
+            ]),
+        .target(
+            name: "VaultFIDO2",
+            dependencies: [
+                "VaultBiometric", "VaultCrypto",
+                .target(name: "CFIDO2", condition: .when(traits: ["FIDO2"])),
             ]),
         .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "KeyService", grdb]),
         .target(
@@ -159,6 +169,10 @@ let package = Package(
                 httpTypes,
             ]),
         .testTarget(name: "VaultTPM2Tests", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"]),
+        .testTarget(
+            name: "VaultFIDO2Tests",
+            dependencies: ["VaultFIDO2", "VaultBiometric", "VaultCrypto", crypto, cryptoExtras],
+            exclude: ["Recordings"]),
         .testTarget(
             name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultTesting"],
             exclude: ["mock_logind.py"]),
