@@ -5,6 +5,7 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
@@ -30,12 +31,16 @@ let package = Package(
         .library(name: "VaultBiometric", targets: ["VaultBiometric"]),
         .library(name: "VaultLogind", targets: ["VaultLogind"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
+        .library(name: "VaultTPM2", targets: ["VaultTPM2"]),
+        .library(name: "VaultFIDO2", targets: ["VaultFIDO2"]),
         .executable(name: "vault", targets: ["vault"]),
         .executable(name: "vault-key-service", targets: ["vault-key-service"]),
         .executable(name: "vault-dev", targets: ["vault-dev"]),
     ],
     traits: [
-        .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd.")
+        .trait(name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss."),
+        .trait(name: "FIDO2", description: "A FIDO2 security key can protect an account. Needs libfido2."),
+        .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -62,6 +67,8 @@ let package = Package(
         // A call of SQLite's that Swift does not see; GRDB links it.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // Found only by a build that asks for the trait.
+        .systemLibrary(name: "CTPM2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
+        .systemLibrary(name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // The libraries, lowest first. A target imports only what stands above it here.
@@ -71,6 +78,18 @@ let package = Package(
         .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
         .target(name: "VaultBiometric", dependencies: ["VaultCrypto"]),
+        .target(
+            name: "VaultTPM2",
+            dependencies: [
+                "VaultBiometric", "VaultCrypto", crypto,
+                .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
+            ]),
+        .target(
+            name: "VaultFIDO2",
+            dependencies: [
+                "VaultBiometric", "VaultCrypto",
+                .target(name: "CFIDO2", condition: .when(traits: ["FIDO2"])),
+            ]),
         .target(
             name: "VaultStorage",
             dependencies: ["CLinux", "CSQLite", "VaultBiometric", "VaultCrypto", "KeyService", grdb]),
@@ -118,6 +137,11 @@ let package = Package(
                 "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
             ]),
 
+        // What Tests/Benchmarks/tpm2.py measures.
+        .executableTarget(
+            name: "vault-tpm2-benchmark", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"],
+            path: "Tests/Benchmarks/vault-tpm2-benchmark"),
+
         // What Tests/Benchmarks/run.sh measures from inside.
         .executableTarget(
             name: "vault-benchmarks", dependencies: ["CredentialVault", "VaultTesting"],
@@ -153,6 +177,11 @@ let package = Package(
                 httpTypes,
             ]),
         .testTarget(name: "VaultBiometricTests", dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting"]),
+        .testTarget(name: "VaultTPM2Tests", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"]),
+        .testTarget(
+            name: "VaultFIDO2Tests",
+            dependencies: ["VaultFIDO2", "VaultBiometric", "VaultCrypto", crypto, cryptoExtras],
+            exclude: ["Recordings"]),
         .testTarget(
             name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultTesting"],
             exclude: ["mock_logind.py"]),

@@ -1,0 +1,69 @@
+#if FIDO2
+    internal import CFIDO2
+    internal import VaultBiometric
+
+    /// A key pair that a security key made for this vault. The private key, and what the secrets are computed from, never
+    /// leave it.
+    struct Credential: Sendable {
+        /// By which the key knows it again; it stores nothing.
+        let id: [UInt8]
+        /// Of the curve P-256, x and y.
+        let publicKey: [UInt8]
+
+        /// What the credentials are for ("relying party"). It is no address on purpose: no web page can ask for them.
+        static let party = "credential-vault"
+        /// How many bytes an id has, as WebAuthn bounds it.
+        static let idSize = 1...1023
+    }
+
+    extension KeyConnection {
+        /// Has the key make a credential from which it computes secrets (CTAP 2.1 section 6.1,
+        /// "authenticatorMakeCredential"). Waits for a touch.
+        ///
+        /// - Parameter pin: nil for a key that has none.
+        func makeCredential(pin: KeyPIN?) throws -> Credential {
+            var pointer = fido_cred_new()
+            defer { fido_cred_free(&pointer) }
+            guard let credential = pointer else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .preparing) }
+            // A key keeps one credential for each user: another id than any before.
+            let (user, challenge) = (Self.randomBytes(), Self.randomBytes())
+            try KeyFailure.check(fido_cred_set_type(credential, COSE_ES256), .preparing)
+            try KeyFailure.check(fido_cred_set_clientdata_hash(credential, challenge, challenge.count), .preparing)
+            try KeyFailure.check(fido_cred_set_rp(credential, Credential.party, "Credential Vault"), .preparing)
+            try KeyFailure.check(
+                fido_cred_set_user(credential, user, user.count, "vault", "Credential Vault", nil), .preparing)
+            try KeyFailure.check(fido_cred_set_extensions(credential, FIDO_EXT_HMAC_SECRET), .preparing)
+            try KeyPIN.withCString(pin) { pin in
+                try send(.enrolling) { fido_dev_make_cred($0, credential, pin) }
+            }
+            let made = Credential(
+                id: Self.bytes(fido_cred_id_ptr(credential), fido_cred_id_len(credential)),
+                publicKey: Self.bytes(fido_cred_pubkey_ptr(credential), fido_cred_pubkey_len(credential)))
+            guard Credential.idSize.contains(made.id.count), !made.publicKey.isEmpty else {
+                throw KeyFailure(code: FIDO_ERR_INVALID_CBOR, during: .enrolling)
+            }
+            return made
+        }
+
+        /// Whether the credential is of this key. Asks for no touch.
+        func knows(_ id: [UInt8]) throws -> Bool {
+            let question = try Question.about(id)
+            try KeyFailure.check(fido_assert_set_up(question.pointer, FIDO_OPT_FALSE), .preparing)
+            do {
+                try send(.looking) { fido_dev_get_assert($0, question.pointer, nil) }
+                return true
+            } catch let failure as KeyFailure where failure.isAboutCredential {
+                return false
+            }
+        }
+
+        static func bytes(_ start: UnsafePointer<UInt8>?, _ count: Int) -> [UInt8] {
+            start.map { Array(UnsafeBufferPointer(start: $0, count: count)) } ?? []
+        }
+
+        static func randomBytes() -> [UInt8] {
+            var random = SystemRandomNumberGenerator()
+            return (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        }
+    }
+#endif

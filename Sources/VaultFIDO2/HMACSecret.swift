@@ -1,0 +1,91 @@
+#if FIDO2
+    internal import CFIDO2
+    internal import VaultBiometric
+    internal import VaultCrypto
+
+    /// What a key is asked about a credential (CTAP 2.1 section 6.2, "authenticatorGetAssertion"). What it answers is
+    /// wiped at the end.
+    struct Question: ~Copyable {
+        let pointer: OpaquePointer
+
+        private init() throws(KeyFailure) {
+            guard let pointer = fido_assert_new() else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .preparing) }
+            self.pointer = pointer
+        }
+
+        static func about(_ id: [UInt8]) throws(KeyFailure) -> Question {
+            let question = try Question()
+            let challenge = KeyConnection.randomBytes()
+            let status = [
+                fido_assert_set_clientdata_hash(question.pointer, challenge, challenge.count),
+                fido_assert_set_rp(question.pointer, Credential.party),
+                fido_assert_allow_cred(question.pointer, id, id.count),
+            ]
+            for code in status { try KeyFailure.check(code, .preparing) }
+            return question
+        }
+
+        deinit {
+            var pointer: OpaquePointer? = pointer
+            fido_assert_free(&pointer)
+        }
+    }
+
+    extension KeyConnection {
+        /// Has the key compute HMAC-SHA-256 over a salt, under what belongs to the credential and only the key knows (CTAP
+        /// 2.1 section 12.5, "HMAC Secret Extension"). Waits for a touch.
+        ///
+        /// - Parameters:
+        ///   - salt: 32 bytes.
+        ///   - pin: without one, the key computes something else.
+        ///   - publicKey: nil to leave unproven that the answer came from the key as it is.
+        /// - Returns: 32 bytes.
+        func secret(
+            of id: [UInt8], salt: [UInt8], pin: KeyPIN?, provenBy publicKey: [UInt8]? = nil
+        ) throws -> SecretBytes {
+            let question = try Question.about(id)
+            try KeyFailure.check(fido_assert_set_extensions(question.pointer, FIDO_EXT_HMAC_SECRET), .preparing)
+            try KeyFailure.check(fido_assert_set_hmac_salt(question.pointer, salt, salt.count), .preparing)
+            try KeyPIN.withCString(pin) { pin in
+                try send(.answering) { fido_dev_get_assert($0, question.pointer, pin) }
+            }
+            guard fido_assert_count(question.pointer) == 1,
+                let start = fido_assert_hmac_secret_ptr(question.pointer, 0),
+                fido_assert_hmac_secret_len(question.pointer, 0) == 32
+            else { throw KeyFailure(code: FIDO_ERR_INVALID_CBOR, during: .answering) }
+            if let publicKey {
+                if pin != nil {
+                    try KeyFailure.check(fido_assert_set_uv(question.pointer, FIDO_OPT_TRUE), .preparing)
+                }
+                try verify(question, publicKey)
+            }
+            return try SecretBytes(copying: UnsafeRawBufferPointer(start: start, count: 32))
+        }
+
+        /// Makes sure that the key computes something else without a PIN, or nothing (CTAP 2.1 section 12.5 has it keep two
+        /// random values, CredRandomWithUV and CredRandomWithoutUV).
+        func requireAnother(
+            than answer: borrowing SecretBytes, of id: [UInt8], salt: [UInt8]
+        ) throws {
+            do {
+                let other = try secret(of: id, salt: salt, pin: nil)
+                guard answer.isEqual(to: other) else { return }
+            } catch let failure as KeyFailure where failure.isDemandForPIN {
+                return
+            }
+            throw BiometricError(
+                .unavailable,
+                "The security key gives its secrets to whoever touches it, also without the PIN. Use another one.")
+        }
+
+        /// The answer travels encrypted without a checksum of its own. The signature covers it: what came damaged must
+        /// not become what a secret is sealed with.
+        private func verify(_ question: borrowing Question, _ publicKey: [UInt8]) throws(KeyFailure) {
+            var pointer = es256_pk_new()
+            defer { es256_pk_free(&pointer) }
+            guard let key = pointer else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .verifying) }
+            try KeyFailure.check(es256_pk_from_ptr(key, publicKey, publicKey.count), .verifying)
+            try KeyFailure.check(fido_assert_verify(question.pointer, 0, COSE_ES256, UnsafeRawPointer(key)), .verifying)
+        }
+    }
+#endif

@@ -1,0 +1,108 @@
+#if FIDO2
+    internal import CFIDO2
+    internal import VaultBiometric
+
+    /// A conversation with a security key, for one thread.
+    ///
+    /// It does not outlive the operation that it was made for: another program may want the key, and nobody is hurt when
+    /// it is unplugged and plugged in again while a person types a PIN.
+    final class KeyConnection {
+        let device: OpaquePointer
+        private let interruption: Interruption
+
+        /// Opens the key, which tells what it can do.
+        ///
+        /// - Parameter limit: how long each command may take. The library counts it; ``KeyThread`` counts its own.
+        init(
+            to key: FIDO2Device, of devices: (any FIDO2Devices)?, within limit: Duration, _ interruption: Interruption
+        ) throws {
+            try interruption.check()
+            guard let device = fido_dev_new() else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .opening) }
+            self.device = device
+            self.interruption = interruption
+            try KeyFailure.check(fido_dev_set_timeout(device, limit.wholeMilliseconds), .preparing)
+            if let devices {
+                let bridge = DeviceBridge(devices, key)
+                var functions = DeviceBridge.functions
+                try KeyFailure.check(fido_dev_set_io_functions(device, &functions), .preparing)
+                try withExtendedLifetime(bridge) { try KeyFailure.check(fido_dev_open(device, bridge.path), .opening) }
+            } else {
+                try KeyFailure.check(fido_dev_open(device, key.path), .opening)
+            }
+            interruption.attach(device)
+        }
+
+        deinit {
+            interruption.detach()
+            // It fails for a key that was never opened.
+            _ = fido_dev_close(device)
+            var device: OpaquePointer? = device
+            fido_dev_free(&device)
+        }
+
+        /// Has the key do something.
+        ///
+        /// - Throws: ``KeyFailure``; `CancellationError` when nobody waits any more.
+        func send(_ command: KeyCommand, _ body: (OpaquePointer) -> CInt) throws {
+            try interruption.check()
+            try KeyFailure.check(body(device), command)
+        }
+
+        /// How many wrong PINs are left (CTAP 2.1 section 6.5, "getPINRetries").
+        func pinTriesLeft() throws -> Int {
+            var count: CInt = 0
+            try send(.countingTries) { fido_dev_get_retry_count($0, &count) }
+            return max(0, Int(count))
+        }
+
+        /// What the key tells about itself (CTAP 2.1 section 6.4, "authenticatorGetInfo").
+        func abilities() throws -> KeyAbilities {
+            guard fido_dev_is_fido2(device) else { return KeyAbilities() }
+            var pointer = fido_cbor_info_new()
+            defer { fido_cbor_info_free(&pointer) }
+            guard let info = pointer else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .describing) }
+            try send(.describing) { fido_dev_get_cbor_info($0, info) }
+            func strings(_ start: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ count: Int) -> [String] {
+                UnsafeBufferPointer(start: start, count: start == nil ? 0 : count).compactMap { item in
+                    item.map { String(cString: $0) }
+                }
+            }
+            return KeyAbilities(
+                extensions: strings(fido_cbor_info_extensions_ptr(info), fido_cbor_info_extensions_len(info)),
+                hasPIN: fido_dev_has_pin(device),
+                shortestPIN: Int(clamping: fido_cbor_info_minpinlen(info)))
+        }
+    }
+
+    /// What a security key can do.
+    struct KeyAbilities: Sendable {
+        /// None where the key knows only the older U2F.
+        var extensions: [String] = []
+        /// Whether a PIN is set.
+        var hasPIN = false
+        /// In Unicode characters, where the key tells.
+        var shortestPIN = 0
+
+        /// CTAP 2.1 section 12.5, "HMAC Secret Extension".
+        var hasSecrets: Bool { extensions.contains("hmac-secret") }
+
+        /// What a PIN has, in bytes (CTAP 2.1 section 6.5.1, "PIN Composition Requirements").
+        var pinLength: ClosedRange<Int> { min(max(KeyPIN.length.lowerBound, shortestPIN), 63)...63 }
+    }
+
+    extension Duration {
+        /// As C has it, at least one.
+        fileprivate var wholeMilliseconds: CInt {
+            let (seconds, attoseconds) = components
+            let milliseconds = Double(seconds) * 1000 + Double(attoseconds) / 1e15
+            return CInt(min(max(1, milliseconds), Double(CInt.max)))
+        }
+
+        /// For a person: "15 seconds", "2 minutes".
+        var inWords: String {
+            let seconds = max(1, components.seconds)
+            let (count, unit) = seconds < 120 ? (seconds, "second") : ((seconds + 59) / 60, "minute")
+            return "\(count) \(unit)\(count == 1 ? "" : "s")"
+        }
+    }
+#endif

@@ -1,0 +1,77 @@
+#if TPM2
+    internal import VaultBiometric
+    internal import VaultCrypto
+
+    /// The bytes of a ``ProtectedSecret``: what the TPM needs to find its key and open the secret.
+    ///
+    /// ```
+    /// "CVTPM2" ‖ version 1 ‖ key name ‖ public area ‖ private area ‖ PCR list ‖ checksum (32 bytes)
+    /// ```
+    /// Each of the four stands behind its length in two bytes, the greater first. The list has 33 bytes for a PCR: its
+    /// number and its value.
+    struct SealedForm: Sendable {
+        /// The name of the storage key.
+        let keyName: [UInt8]
+        let object: SealedObject
+        /// nil when the PIN is enough.
+        let policy: PCRPolicy?
+
+        private static let start = Array("CVTPM2".utf8) + [1]
+        private static let checksumSize = 32
+
+        static let damaged = BiometricError(
+            .failed,
+            "What was stored for the TPM is damaged, or a newer version wrote it. Sign in another way, then enrol the "
+                + "TPM anew.")
+
+        init(keyName: [UInt8], object: SealedObject, policy: PCRPolicy?) {
+            self.keyName = keyName
+            self.object = object
+            self.policy = policy
+        }
+
+        var bytes: [UInt8] {
+            let list = policy?.values.flatMap { [UInt8($0.register)] + $0.value } ?? []
+            var bytes = Self.start
+            for field in [keyName, object.publicArea, object.privateArea, list] {
+                withUnsafeBytes(of: UInt16(field.count).bigEndian) { bytes += $0 }
+                bytes += field
+            }
+            return bytes + Checksum.of([bytes])
+        }
+
+        /// - Throws: ``damaged``.
+        init(_ bytes: [UInt8]) throws(BiometricError) {
+            let end = bytes.count - Self.checksumSize
+            guard bytes.starts(with: Self.start), end >= Self.start.count,
+                Checksum.of([Array(bytes[..<end])]).elementsEqual(bytes[end...])
+            else { throw Self.damaged }
+            var rest = bytes[Self.start.count..<end]
+            keyName = try Self.field(&rest)
+            object = SealedObject(publicArea: try Self.field(&rest), privateArea: try Self.field(&rest))
+            let list = try Self.field(&rest)
+            guard rest.isEmpty, keyName.count == TPMName.size else { throw Self.damaged }
+            policy = list.isEmpty ? nil : try Self.policy(list)
+        }
+
+        private static func field(_ rest: inout ArraySlice<UInt8>) throws(BiometricError) -> [UInt8] {
+            guard rest.count >= 2 else { throw damaged }
+            let count = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
+            guard rest.count >= count else { throw damaged }
+            defer { rest.removeFirst(count) }
+            return Array(rest.prefix(count))
+        }
+
+        private static func policy(_ list: [UInt8]) throws(BiometricError) -> PCRPolicy {
+            guard list.count.isMultiple(of: 33) else { throw damaged }
+            let values = stride(from: 0, to: list.count, by: 33).map {
+                (register: Int(list[$0]), value: Array(list[$0 + 1..<$0 + 33]))
+            }
+            let registers = values.map(\.register)
+            guard registers.allSatisfy(PCRPolicy.registers.contains), registers == Set(registers).sorted() else {
+                throw damaged
+            }
+            return PCRPolicy(values: values)
+        }
+    }
+#endif

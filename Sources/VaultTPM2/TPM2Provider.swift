@@ -1,0 +1,168 @@
+#if TPM2
+    internal import Foundation
+    public import VaultBiometric
+    public import VaultCrypto
+
+    /// Protects a secret with the machine's TPM 2.0 and a PIN. The TPM counts wrong PINs itself.
+    ///
+    /// The secret is sealed under the TPM's storage root key: the key that the owner put at 0x81000001, or else the one
+    /// that the TPM derives from the TCG's template, which needs an owner without a password. It can be opened only by
+    /// this TPM, until it is cleared, with the PIN, and, if asked for, only while the machine has started as it did. The
+    /// secret, the PIN and what is made of it cross the bus encrypted to a key of the TPM that was remembered when it was
+    /// enrolled. At enrolment itself, whoever could replace the TPM on the bus could replace that key, too.
+    ///
+    /// The libraries of tpm2-tss write to stderr what they think of a wrong PIN or a TPM that is missing. A program that
+    /// wants it quiet calls ``silenceLibraries()`` when it starts, or is started with `TSS2_LOG=all+none`.
+    public struct TPM2Provider: BiometricProvider {
+        public let kind = "tpm2"
+        public let limitsGuesses = true
+
+        private let tcti: String
+        private let pcrs: [Int]
+        private let thread: TPMThread
+
+        /// Makes a provider. Nothing is opened yet.
+        ///
+        /// - Parameters:
+        ///   - tcti: how to reach the TPM, as the tools of tpm2-tss take it: `device:/dev/tpmrm0`,
+        ///     `swtpm:host=127.0.0.1,port=2321`. The library for it has to be installed.
+        ///   - pcrs: the platform configuration registers, 0 to 23 of the SHA-256 bank, that must have the values which
+        ///     they have when a secret is protected. 7, for example, changes when Secure Boot is turned off. Empty for no
+        ///     condition. What was protected before keeps its own.
+        ///   - timeLimit: how long the TPM may take before the PIN is asked for, and again after it.
+        ///   - clock: what the time limit is counted on.
+        public init(
+            tcti: String = "device:/dev/tpmrm0", pcrs: [Int] = [], timeLimit: Duration = .seconds(15),
+            clock: any Clock<Duration> = ContinuousClock()
+        ) {
+            self.tcti = tcti
+            self.pcrs = Set(pcrs).sorted()
+            thread = TPMThread(limit: timeLimit, clock: clock)
+        }
+
+        /// Stops the libraries from writing to stderr, unless the variable `TSS2_LOG` is set already, which this sets. Call
+        /// it before the program has a second thread: changing the environment is not safe later.
+        public static func silenceLibraries() {
+            setenv("TSS2_LOG", "all+none", 0)
+        }
+
+        public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
+            do {
+                _ = try await inspect(protected.map { try SealedForm($0.bytes) })
+                return .available
+            } catch let error as BiometricError {
+                switch error.code {
+                case .tokenMissing, .tokenReplaced: return .missing
+                case .lockedOut: return .lockedOut(for: error.endsAfter)
+                default: return .unusable(error.description)
+                }
+            } catch {
+                return .unusable("The TPM was not asked to the end.")
+            }
+        }
+
+        /// Seals a secret with a PIN that is chosen now: the prompt is asked once, so it has to make sure that the person
+        /// typed what they meant.
+        public func protect(
+            _ secret: borrowing SecretBytes, prompt: any BiometricPrompt
+        ) async throws -> ProtectedSecret {
+            guard secret.count == 32 else { throw BiometricError(.failed, "Only keys of 32 bytes are sealed.") }
+            let secret = try SecretBox(secret.copy())
+            let state = try await inspect(nil)
+            let pin = SecretBox(try await prompt.pin(PINRequest(label: state.model)))
+            let form = try await connected { [pcrs] tpm in
+                let auth = try AuthValue.of(pin: pin.take())
+                let policy = pcrs.isEmpty ? nil : try tpm.pcrPolicy(of: pcrs)
+                let key = try tpm.storageKey()
+                let object = try tpm.seal(secret.take(), auth: auth, under: key, policy: policy)
+                return SealedForm(keyName: key.name, object: object, policy: policy)
+            }
+            return ProtectedSecret(bytes: form.bytes, label: state.model)
+        }
+
+        public func unprotect(
+            _ protected: ProtectedSecret, prompt: any BiometricPrompt
+        ) async throws -> SecretBytes {
+            let form = try SealedForm(protected.bytes)
+            let guesses = try await inspect(form).guesses
+            let request = PINRequest(
+                label: protected.label, triesLeft: guesses.triesLeft, isLow: guesses.failures > 0,
+                isFinal: guesses.triesLeft == 1)
+            let pin = SecretBox(try await prompt.pin(request))
+            let secret = try await connected { tpm in
+                let auth = try AuthValue.of(pin: pin.take())
+                let key = try tpm.storageKey(named: form.keyName)
+                do {
+                    return SecretBox(try tpm.unseal(form.object, auth: auth, under: key, policy: form.policy))
+                } catch let failure as TPMFailure {
+                    throw try tpm.reason(for: failure, to: form)
+                }
+            }
+            return try secret.take()
+        }
+
+        /// What can be known without a PIN.
+        private struct State: Sendable {
+            let guesses: GuessLimit
+            let model: String
+        }
+
+        /// Finds out whether the TPM would take a PIN for this now.
+        ///
+        /// - Parameter form: nil for something new.
+        private func inspect(_ form: SealedForm?) async throws -> State {
+            guard form != nil || pcrs.allSatisfy(PCRPolicy.registers.contains) else {
+                throw BiometricError(.failed, "A TPM has PCRs 0 to 23, and \(pcrs) is not all among them.")
+            }
+            return try await connected { [pcrs] tpm in
+                let guesses = try tpm.guessLimit()
+                guard guesses.isEffective else {
+                    throw BiometricError(
+                        .unavailable,
+                        "The TPM is set up not to limit guessing, so a PIN would protect nothing. Its owner can change "
+                            + "that (tpm2_dictionarylockout --setup-parameters).")
+                }
+                _ = try tpm.storageKey(named: form?.keyName)
+                if guesses.isLocked { throw guesses.lockedOut() }
+                if let form {
+                    if let change = try tpm.change(since: form.policy) { throw change }
+                } else {
+                    _ = try tpm.pcrPolicy(of: pcrs)
+                }
+                return State(guesses: guesses, model: form == nil ? try tpm.model() : "")
+            }
+        }
+
+        private func connected<Answer: Sendable>(
+            _ body: @escaping @Sendable (TPMConnection) throws -> Answer
+        ) async throws -> Answer {
+            try await thread.run { [tcti] isGivenUp in
+                do {
+                    return try body(TPMConnection(tcti, isGivenUp: isGivenUp))
+                } catch let failure as TPMFailure {
+                    throw BiometricError(failure)
+                }
+            }
+        }
+    }
+
+    extension TPMConnection {
+        /// Why the TPM did not unseal.
+        fileprivate func reason(for failure: TPMFailure, to form: SealedForm) throws -> any Error {
+            switch (failure.command, failure.response) {
+            case (.unsealing, .wrongAuthorization), (.unsealing, .wrongAuthorizationUncounted):
+                let guesses = try guessLimit()
+                if guesses.isLocked { return guesses.lockedOut("The PIN is wrong. ") }
+                return BiometricError(.wrongPIN, "The PIN is wrong.", triesLeft: guesses.triesLeft)
+            case (_, .lockedOut):
+                return try guessLimit().lockedOut()
+            case (.unsealing, .policyNotMet), (.unsealing, .pcrChanged):
+                return try change(since: form.policy) ?? SealedForm.damaged
+            case (.loading, _) where failure.isAboutParameter:
+                return SealedForm.damaged
+            default:
+                return failure
+            }
+        }
+    }
+#endif

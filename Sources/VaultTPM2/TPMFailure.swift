@@ -1,0 +1,120 @@
+#if TPM2
+    internal import CTPM2
+    internal import VaultBiometric
+
+    /// What the TPM was asked for, in words that complete "The TPM failed while …".
+    enum TPMCommand: String {
+        case connecting = "connecting to it"
+        case preparing = "preparing a command"
+        case readingProperties = "telling its properties"
+        case findingStorageKey = "looking for its storage root key"
+        case makingStorageKey = "deriving its storage root key"
+        case startingSession = "starting an encrypted session"
+        case readingPCRs = "reading its PCRs"
+        case sealing = "sealing"
+        case loading = "loading what it sealed"
+        case checkingPCRs = "checking its PCRs"
+        case unsealing = "unsealing"
+    }
+
+    /// A return code of the TPM or of the libraries on the way to it.
+    struct TPMFailure: Error {
+        let code: TSS2_RC
+        let command: TPMCommand
+
+        init(code: TSS2_RC, during command: TPMCommand) {
+            self.code = code
+            self.command = command
+        }
+
+        static func check(_ code: TSS2_RC, _ command: TPMCommand) throws(TPMFailure) {
+            if code != TSS2_RC_SUCCESS { throw TPMFailure(code: code, during: command) }
+        }
+
+        /// The libraries' own word for it.
+        static let noMemory: TSS2_RC = 7 << 16 | 0x17
+
+        /// Whether a return code says that there is no such transmission interface (TSS2_TCTI_RC_NOT_SUPPORTED).
+        static func isUnknownInterface(_ code: TSS2_RC) -> Bool { code == 10 << 16 | 0x15 }
+
+        /// What the TPM itself said: TPM 2.0 Library, part 2, section "TPM_RC". nil for the libraries' errors.
+        var response: TPMResponse? {
+            // 11 is the resource manager's layer, in the kernel or the daemon, which answers for the TPM.
+            guard [0, 11].contains(code >> 16 & 0xFF) else { return nil }
+            let bits = code & 0xFFFF
+            // A code of format 1 tells also which handle, parameter or session it is about.
+            return TPMResponse(rawValue: bits & 0x80 == 0 ? bits : bits & 0xBF)
+        }
+
+        /// Whether the TPM says that something which was sent to it makes no sense or does not belong together.
+        var isAboutParameter: Bool { code >> 16 == 0 && code & 0xC0 == 0xC0 }
+
+        /// Whether the way to the TPM is cut.
+        var isDisconnection: Bool {
+            // The transmission interface's layer is 10; its errors: no connection, input and output, none there.
+            code >> 16 & 0xFF == 10 && [0x8, 0xA].contains(code & 0xFFFF)
+        }
+    }
+
+    /// The TPM's answers that lead to different next steps.
+    enum TPMResponse: UInt32 {
+        case hierarchy = 0x085
+        case handle = 0x08B
+        case wrongAuthorization = 0x08E
+        case policyNotMet = 0x09D
+        case wrongAuthorizationUncounted = 0x0A2
+        case notStarted = 0x100
+        case failureMode = 0x101
+        case pcrChanged = 0x128
+        case rebootNeeded = 0x130
+        case noPlaceForObject = 0x902
+        case noPlaceForSession = 0x903
+        case noHandleForSession = 0x905
+        case handle1Gone = 0x910
+        case handle2Gone = 0x911
+        case session1Gone = 0x918
+        case session2Gone = 0x919
+        case writesTooFast = 0x920
+        case lockedOut = 0x921
+        case writesNotNow = 0x923
+    }
+
+    extension BiometricError {
+        /// What a return code means to a person, where the command gives it no other meaning.
+        init(_ failure: TPMFailure) {
+            let (code, text) = Self.meaning(of: failure)
+            self.init(code, text + " (\(failure.words), code \(String(failure.code, radix: 16)))")
+        }
+
+        private static func meaning(of failure: TPMFailure) -> (Code, String) {
+            if failure.isDisconnection {
+                return (.tokenMissing, "The TPM does not answer: it is not there, or its connection broke.")
+            }
+            switch failure.response {
+            case .notStarted, .handle, .handle1Gone, .handle2Gone, .session1Gone, .session2Gone:
+                return (.failed, "The TPM was reset in between. Try again.")
+            case .failureMode, .rebootNeeded:
+                return (.failed, "The TPM has stopped working. Restart the machine.")
+            case .noPlaceForObject, .noPlaceForSession, .noHandleForSession:
+                return (.failed, "The TPM is full of other programs' objects. Try again, and go through /dev/tpmrm0.")
+            case .writesTooFast, .writesNotNow:
+                return (.failed, "The TPM cannot write just now. Try again in a moment.")
+            case .wrongAuthorization, .wrongAuthorizationUncounted:
+                return (
+                    .unavailable,
+                    "The TPM's owner has set a password, and there is no storage root key at 0x81000001 that could be "
+                        + "used without it. The owner can put one there."
+                )
+            case .hierarchy:
+                return (.unavailable, "The TPM's storage is turned off in the firmware settings.")
+            default:
+                return (.failed, "The TPM failed while \(failure.command.rawValue).")
+            }
+        }
+    }
+
+    extension TPMFailure {
+        /// The library's words for the code.
+        var words: String { String(cString: Tss2_RC_Decode(code)) }
+    }
+#endif

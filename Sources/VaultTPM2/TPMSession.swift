@@ -1,0 +1,50 @@
+#if TPM2
+    internal import CTPM2
+
+    /// What a session authorizes with.
+    enum SessionKind {
+        /// The authorization value.
+        case authorized
+        /// The policy of the object.
+        case policy
+
+        fileprivate var type: TPM2_SE { self == .policy ? TPM2_SE_POLICY : TPM2_SE_HMAC }
+    }
+
+    extension TPMConnection {
+        /// Starts a session in which secrets travel encrypted (AES-128-CFB), both ways.
+        ///
+        /// Its key comes from a salt that only the holder of the storage key's private part, the TPM, can read. Whoever
+        /// listens on the bus learns nothing, and whoever changes something is noticed (TPM 2.0 Library, part 1, section
+        /// "Session-Based Authorizations"). It is not bound to an object, which would add nothing: the authorization value
+        /// of the sealed object goes into the keys of the command that opens it anyway.
+        func startSession(_ kind: SessionKind, encryptedTo key: borrowing StorageKey) throws -> TPMObject {
+            var symmetric = TPMT_SYM_DEF()
+            symmetric.algorithm = TPM2_ALG_AES
+            symmetric.keyBits.aes = 128
+            symmetric.mode.aes = TPM2_ALG_CFB
+            var handle: ESYS_TR = ESYS_TR_NONE
+            try send(.startingSession) {
+                Esys_StartAuthSession(
+                    $0, key.object.handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil, kind.type,
+                    &symmetric, TPM2_ALG_SHA256, &handle)
+            }
+            let session = TPMObject(handle, of: self)
+            let attributes = TPMA_SESSION_CONTINUESESSION | TPMA_SESSION_DECRYPT | TPMA_SESSION_ENCRYPT
+            try prepare { Esys_TRSess_SetAttributes($0, session.handle, attributes, 0xFF) }
+            return session
+        }
+
+        /// Shows the TPM that its registers have the values of the policy, and has it ask for the PIN as well.
+        func fulfil(_ policy: PCRPolicy, in session: borrowing TPMObject) throws {
+            var selection = policy.selection
+            var current = TPM2B_DIGEST()
+            try send(.checkingPCRs) {
+                Esys_PolicyPCR($0, session.handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &current, &selection)
+            }
+            try send(.checkingPCRs) {
+                Esys_PolicyAuthValue($0, session.handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE)
+            }
+        }
+    }
+#endif

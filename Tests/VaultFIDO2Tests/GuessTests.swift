@@ -1,0 +1,136 @@
+#if FIDO2
+    import Testing
+    import VaultBiometric
+
+    @testable import VaultFIDO2
+
+    @Suite("A security key counts wrong PINs")
+    struct GuessTests {
+        let port = SoftwarePort(SoftwareKey(pin: "4711"))
+        let secret = TestSecret()
+        var provider: FIDO2Provider { FIDO2Provider(port) }
+
+        @Test("tells how many are left, and takes none after three until it was unplugged")
+        func threeInARow() async throws {
+            let protected = try await provider.protected(secret, pin: "4711")
+            let person = Person("0815")
+            let first = try await provider.failure(protected, by: person)
+            #expect(first.code == .wrongPIN)
+            #expect(first.triesLeft == 7)
+            #expect(try await provider.failure(protected, by: person).triesLeft == 6)
+            let third = try await provider.failure(protected, by: person)
+            #expect(third.code == .lockedOut)
+            #expect(third.description.contains("plugged in again"))
+            #expect(person.requests.map(\.triesLeft) == [8, 7, 6])
+            #expect(person.requests.map(\.isLow) == [false, true, true])
+            // The right one is not even looked at.
+            #expect(try await provider.failure(protected, pin: "4711").code == .lockedOut)
+            #expect(port.key.triesLeft == 5)
+
+            port.unplug()
+            port.plug()
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+            #expect(port.key.triesLeft == 8)
+        }
+
+        @Test("and takes none for ever after eight")
+        func eight() async throws {
+            let protected = try await provider.protected(secret, pin: "4711")
+            let person = Person("0815")
+            for number in 1...7 {
+                if number.isMultiple(of: 2) {
+                    port.unplug()
+                    port.plug()
+                }
+                _ = try await provider.failure(protected, by: person)
+            }
+            port.unplug()
+            port.plug()
+            let last = try await provider.failure(protected, by: person)
+            #expect(person.requests.last?.isFinal == true)
+            #expect(last.code == .lockedOut)
+            #expect(last.description.contains("reset"))
+            #expect(await provider.availability(of: protected) == .lockedOut(for: nil))
+            #expect(await provider.availability(of: nil) == .lockedOut(for: nil))
+
+            let right = Person("4711")
+            #expect(try await provider.failure(protected, by: right).code == .lockedOut)
+            #expect(try await provider.refusal(secret, by: right).code == .lockedOut)
+            #expect(right.requests.isEmpty)
+            #expect(right.instructions.isEmpty)
+        }
+
+        @Test("also when it is enrolled")
+        func enrolling() async throws {
+            let error = try await provider.refusal(secret, by: Person("0815"))
+            #expect(error.code == .wrongPIN)
+            #expect(error.triesLeft == 7)
+            #expect(port.count(of: .blinks) == 0)
+        }
+
+        @Test("where it has one at all; else it serves only if that is allowed")
+        func noPIN() async throws {
+            let bare = SoftwarePort(SoftwareKey(pin: nil))
+            let person = Person("4711")
+            let error = try await FIDO2Provider(bare).refusal(secret, by: person)
+            #expect(error.code == .unavailable)
+            #expect(error.description.contains("no PIN"))
+            #expect(await FIDO2Provider(bare).availability(of: nil) == .unusable(error.description))
+            #expect(bare.key.commands.allSatisfy { $0 == [4] })
+
+            let lenient = FIDO2Provider(bare, allowsTouchOnly: true)
+            #expect(!lenient.limitsGuesses)
+            let protected = try await lenient.protect(secret.guarded(), prompt: person)
+            #expect(try await lenient.opened(protected, by: person) == secret.bytes)
+            #expect(person.requests.isEmpty)
+            #expect(person.instructions.count == 3)
+            // A PIN that is set later changes nothing about what was enrolled without one.
+            bare.key.set(pin: "4711")
+            #expect(try await lenient.opened(protected, by: person) == secret.bytes)
+            #expect(person.requests.isEmpty)
+        }
+
+        @Test("and one that heeds its PIN is told from one that does not")
+        func heedlessKey() async throws {
+            for (separatesSecrets, demandsPIN) in [(true, false), (true, true), (false, true), (false, false)] {
+                var model = SoftwareKey.Model()
+                model.separatesSecrets = separatesSecrets
+                model.demandsPIN = demandsPIN
+                let port = SoftwarePort(SoftwareKey(model, pin: "4711"))
+                let person = Person("4711")
+                if separatesSecrets || demandsPIN {
+                    let protected = try await FIDO2Provider(port).protect(secret.guarded(), prompt: person)
+                    #expect(try await FIDO2Provider(port).opened(protected, pin: "4711") == secret.bytes)
+                } else {
+                    let error = try await FIDO2Provider(port).refusal(secret, by: person)
+                    #expect(error.code == .unavailable)
+                    #expect(error.description.contains("also without the PIN"))
+                }
+                #expect(person.instructions.count == 3)
+            }
+        }
+
+        @Test("and whoever allows a touch alone is not asked for a proof that the PIN counts")
+        func heedlessKeyAllowed() async throws {
+            var model = SoftwareKey.Model()
+            model.separatesSecrets = false
+            let provider = FIDO2Provider(SoftwarePort(SoftwareKey(model, pin: "4711")), allowsTouchOnly: true)
+            let person = Person("4711")
+            let protected = try await provider.protect(secret.guarded(), prompt: person)
+            #expect(person.instructions.count == 2)
+            #expect(try await provider.opened(protected, by: person) == secret.bytes)
+            #expect(person.requests.count == 2)
+        }
+
+        @Test("and what was enrolled with a PIN does not open without")
+        func withoutPIN() async throws {
+            let form = try StoredForm(try await provider.protected(secret, pin: "4711").bytes)
+            let bare = StoredForm(
+                needsPIN: false, salt: form.salt, credentialID: form.credentialID, sealed: form.sealed)
+            let person = Person("4711")
+            let error = try await provider.failure(ProtectedSecret(bytes: bare.bytes, label: ""), by: person)
+            #expect(error.code == .failed)
+            #expect(person.requests.isEmpty)
+        }
+    }
+#endif

@@ -1,0 +1,162 @@
+#if FIDO2
+    import Foundation
+    import Testing
+    import VaultBiometric
+
+    @testable import VaultFIDO2
+
+    @Suite("A security key that stops in the middle stops nobody")
+    struct InterruptionTests {
+        let port = SoftwarePort(SoftwareKey(pin: "4711"))
+        let secret = TestSecret()
+
+        @Test("It may never be touched")
+        func noTouch() async throws {
+            let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
+            port.key.set(.never)
+            let clock = HandClock()
+            let provider = FIDO2Provider(port, clock: clock)
+            let blinks = port.count(of: .blinks)
+            let task = Task { try await provider.failure(protected, pin: "4711") }
+            await port.reaches(.blinks, times: blinks + 1)
+            clock.ring()
+            let error = try await task.value
+            #expect(error.code == .timedOut)
+            #expect(error.description.contains("not touched"))
+            // It is told, and so blinks no longer than somebody waits; and the thread ends.
+            await port.reaches(.stoppedBlinking)
+            await port.isQuiet()
+            port.key.set(.atOnce)
+            #expect(try await FIDO2Provider(port).opened(protected, pin: "4711") == secret.bytes)
+        }
+
+        @Test("It may give up waiting for the touch, or be refused")
+        func ownLimit() async throws {
+            let provider = FIDO2Provider(port)
+            let protected = try await provider.protected(secret, pin: "4711")
+            port.key.set(.late)
+            #expect(try await provider.failure(protected, pin: "4711").code == .timedOut)
+            #expect(try await provider.refusal(secret, by: Person("4711")).code == .timedOut)
+            port.key.set(.refused)
+            #expect(try await provider.failure(protected, pin: "4711").code == .cancelled)
+            port.key.set(.atOnce)
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+        }
+
+        @Test("Whoever stops waiting for the touch does not wait, and the key stops blinking")
+        func cancellation() async throws {
+            let provider = FIDO2Provider(port)
+            let protected = try await provider.protected(secret, pin: "4711")
+            port.key.set(.never)
+            let blinks = port.count(of: .blinks)
+            let task = Task { _ = try await provider.opened(protected, pin: "4711") }
+            await port.reaches(.blinks, times: blinks + 1)
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            await port.reaches(.stoppedBlinking)
+            await port.isQuiet()
+        }
+
+        @Test("also when that was just before it began to blink")
+        func earlyCancellation() async throws {
+            let provider = FIDO2Provider(port)
+            let protected = try await provider.protected(secret, pin: "4711")
+            port.key.set(.never)
+            // The key hears of the cancellation, and then of the command that makes it blink.
+            let (told, gate) = (ThreadGate(), ThreadGate())
+            let person = Person(
+                { _ in "4711" },
+                action: { [port] _ in
+                    port.before { [port] _, step in
+                        guard step == .write, port.key.commands.last == [6, 9] else { return }
+                        told.open()
+                        gate.pass()
+                    }
+                })
+            let task = Task { _ = try await provider.opened(protected, by: person) }
+            await told.opened()
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            await port.reaches(.toldToCancel)
+            #expect(port.count(of: .blinks) == 3)
+            gate.open()
+            await port.reaches(.stoppedBlinking)
+            await port.isQuiet()
+        }
+
+        @Test("It may hang, at whatever moment")
+        func hang() async throws {
+            let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
+            port.before { _, _ in }
+            #expect(try await FIDO2Provider(port).opened(protected, pin: "4711") == secret.bytes)
+            let count = port.steps
+            try #require(count > 20)
+            for moment in 0..<count {
+                let clock = HandClock()
+                let gate = ThreadGate()
+                port.before { number, _ in
+                    if number == moment {
+                        clock.ring()
+                        gate.pass()
+                    }
+                }
+                do {
+                    let slow = FIDO2Provider(port, clock: clock)
+                    #expect(try await slow.opened(protected, pin: "4711") == secret.bytes)
+                    // Not every signature is as long as the other, so it may take a report less.
+                    #expect(moment == count - 1)
+                } catch let error as BiometricError {
+                    #expect(error.code == .timedOut, "\(moment) of \(count): \(error)")
+                }
+                // Nothing of it stays open.
+                gate.open()
+                await port.isQuiet()
+                port.before { _, _ in }
+                #expect(try await FIDO2Provider(port).opened(protected, pin: "4711") == secret.bytes)
+            }
+        }
+
+        @Test("and one that hangs is no reason to call it usable")
+        func hangingAvailability() async throws {
+            let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
+            let clock = HandClock()
+            let gate = ThreadGate()
+            port.before { _, _ in
+                clock.ring()
+                gate.pass()
+            }
+            defer { gate.open() }
+            guard case .unusable(let text) = await FIDO2Provider(port, clock: clock).availability(of: protected) else {
+                Issue.record("A key that hangs cannot be used.")
+                return
+            }
+            #expect(text.contains("did not answer"))
+        }
+    }
+
+    /// Threads wait here until it opens.
+    final class ThreadGate: @unchecked Sendable {
+        private let condition = NSCondition()
+        private var isOpen = false
+        private let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+
+        func pass() {
+            condition.withLock {
+                while !isOpen { condition.wait() }
+            }
+        }
+
+        func open() {
+            condition.withLock {
+                isOpen = true
+                condition.broadcast()
+            }
+            continuation.finish()
+        }
+
+        /// Waits without holding a thread.
+        func opened() async {
+            for await _ in stream {}
+        }
+    }
+#endif

@@ -1,0 +1,215 @@
+#if FIDO2
+    import Testing
+    import VaultBiometric
+
+    @testable import VaultFIDO2
+
+    @Suite("Without the security key that was enrolled nothing opens")
+    struct PresenceTests {
+        let port = SoftwarePort(SoftwareKey(pin: "4711"))
+        let other = SoftwarePort(SoftwareKey(pin: "4711"), path: "/dev/software1", name: "Other Key")
+        let secret = TestSecret()
+
+        @Test("with another one, and no PIN is asked for")
+        func another() async throws {
+            let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
+            let elsewhere = FIDO2Provider(other)
+            let person = Person("4711")
+            #expect(try await elsewhere.failure(protected, by: person).code == .tokenReplaced)
+            #expect(person.requests.isEmpty)
+            #expect(await elsewhere.availability(of: protected) == .missing)
+            #expect(await elsewhere.availability(of: nil) == .available)
+            #expect(other.count(of: .blinks) == 0)
+        }
+
+        @Test("with the same one after it was reset")
+        func reset() async throws {
+            let provider = FIDO2Provider(port)
+            let protected = try await provider.protected(secret, pin: "4711")
+            port.key.reset(pin: "4711")
+            #expect(try await provider.failure(protected, pin: "4711").code == .tokenReplaced)
+            #expect(await provider.availability(of: protected) == .missing)
+        }
+
+        @Test("with none")
+        func gone() async throws {
+            let provider = FIDO2Provider(port)
+            let protected = try await provider.protected(secret, pin: "4711")
+            port.unplug()
+            #expect(try await provider.failure(protected, pin: "4711").code == .tokenMissing)
+            #expect(try await provider.refusal(secret, by: Person("4711")).code == .tokenMissing)
+            #expect(await provider.availability(of: protected) == .missing)
+            #expect(await provider.availability(of: nil) == .missing)
+            port.plug()
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+        }
+
+        @Test("and the right one of two is found, and the other one not asked for more")
+        func two() async throws {
+            let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
+            for provider in [FIDO2Provider(port, other), FIDO2Provider(other, port)] {
+                #expect(await provider.availability(of: protected) == .available)
+                #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+            }
+            #expect(other.count(of: .blinks) == 0)
+            #expect(other.key.commands.allSatisfy { [[2], [4]].contains($0) })
+        }
+
+        @Test("also beside one that is broken")
+        func besideBroken() async throws {
+            let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
+            other.before { _, _ in throw HIDLink.Unplugged() }
+            #expect(try await FIDO2Provider(other, port).opened(protected, pin: "4711") == secret.bytes)
+            #expect(try await FIDO2Provider(other, port).protected(secret, pin: "4711").label == "Software Key")
+            #expect(try await FIDO2Provider(other).failure(protected, pin: "4711").code == .failed)
+        }
+
+        @Test("and of two that could be enrolled the person has to choose")
+        func twoCandidates() async throws {
+            let both = FIDO2Provider(port, other)
+            let person = Person("4711")
+            let error = try await both.refusal(secret, by: person)
+            #expect(error.code == .failed)
+            #expect(error.description.contains("Leave only the one"))
+            #expect(person.requests.isEmpty)
+            other.key.set(pin: nil)
+            #expect(try await both.protected(secret, pin: "4711").label == "Software Key")
+        }
+
+        @Test("and one that is too old, or cannot do it, is told so", arguments: [true, false])
+        func unfit(_ hasCBOR: Bool) async throws {
+            var model = SoftwareKey.Model()
+            model.hasCBOR = hasCBOR
+            model.extensions = ["credProtect"]
+            let provider = FIDO2Provider(SoftwarePort(SoftwareKey(model, pin: "4711"), name: "Old Key"))
+            let error = try await provider.refusal(secret, by: Person("4711"))
+            #expect(error.code == .unavailable)
+            #expect(error.description.contains("Old Key"))
+            let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
+            #expect(try await provider.failure(protected, pin: "4711").code == .tokenReplaced)
+        }
+
+        @Test("and another one that takes its place while the PIN is typed gets no PIN")
+        func exchanged() async throws {
+            let ports = [port, SoftwarePort(SoftwareKey(pin: "4711"))]
+            let provider = FIDO2Provider(ports[0], ports[1])
+            ports[1].unplug()
+            let protected = try await provider.protected(secret, pin: "4711")
+            let person = Person { _ in
+                ports[0].unplug()
+                ports[1].plug()
+                return "0815"
+            }
+            #expect(try await provider.failure(protected, by: person).code == .tokenReplaced)
+            #expect(ports[1].key.triesLeft == 8)
+        }
+
+        @Test("nor does another one show for it that its PIN counts")
+        func exchangedWhileEnrolling() async throws {
+            var model = SoftwareKey.Model()
+            model.separatesSecrets = false
+            let ports = [SoftwarePort(SoftwareKey(model, pin: "4711")), SoftwarePort(SoftwareKey(pin: "4711"))]
+            ports[1].unplug()
+            let person = Person(
+                { _ in "4711" },
+                action: { instruction in
+                    guard instruction.contains("once more") else { return }
+                    ports[0].unplug()
+                    ports[1].plug()
+                })
+            let error = try await FIDO2Provider(ports[0], ports[1]).refusal(secret, by: person)
+            #expect(error.code == .tokenReplaced)
+        }
+
+        @Test("with keys of which there is no list")
+        func noList() async throws {
+            struct Unlisted: FIDO2Devices {
+                struct Failure: Error {}
+                func list() throws -> [FIDO2Device] { throw Failure() }
+                func open(_ device: FIDO2Device) throws -> any FIDO2Connection { throw Failure() }
+            }
+            let error = try await FIDO2Provider(devices: Unlisted()).refusal(secret, by: Person("4711"))
+            #expect(error.code == .failed)
+            #expect(error.underlying is Unlisted.Failure)
+        }
+
+        @Test("at whatever moment it goes, and the next try finds it again")
+        func goneMeanwhile() async throws {
+            let provider = FIDO2Provider(port)
+            let protected = try await provider.protected(secret, pin: "4711")
+            port.before { _, _ in }
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+            let count = port.steps
+            try #require(count > 20)
+            for moment in 0..<count {
+                port.before { [port] number, _ in
+                    if number == moment { port.unplug() }
+                }
+                do {
+                    #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+                    // Not every signature is as long as the other, so it may take a report less.
+                    #expect(moment == count - 1)
+                } catch let error as BiometricError {
+                    #expect(error.code == .tokenMissing, "\(moment) of \(count): \(error)")
+                }
+                port.before { _, _ in }
+                port.plug()
+                #expect(try await provider.opened(protected, pin: "4711") == secret.bytes, "\(moment) of \(count)")
+            }
+        }
+
+        @Test("nor when it goes and another one stays")
+        func oneOfTwoGoes() async throws {
+            let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
+            port.before { [port] _, step in
+                if step == .write, port.key.commands.last == [6, 2] { port.unplug() }
+            }
+            let both = FIDO2Provider(other, port)
+            #expect(try await both.failure(protected, pin: "4711").code == .tokenMissing)
+            #expect(other.count(of: .blinks) == 0)
+            #expect(other.key.triesLeft == 8)
+        }
+
+        @Test("at whatever moment it goes while it is enrolled")
+        func goneWhileEnrolling() async throws {
+            let provider = FIDO2Provider(port)
+            port.before { _, _ in }
+            _ = try await provider.protected(secret, pin: "4711")
+            let count = port.steps
+            for moment in 0..<count {
+                port.before { [port] number, _ in
+                    if number == moment { port.unplug() }
+                }
+                do {
+                    _ = try await provider.protected(secret, pin: "4711")
+                    #expect(moment >= count - 3)
+                } catch let error as BiometricError {
+                    #expect(error.code == .tokenMissing, "\(moment) of \(count): \(error)")
+                }
+                port.before { _, _ in }
+                port.plug()
+            }
+            #expect(try await provider.protected(secret, pin: "4711").label == "Software Key")
+        }
+
+        @Test("and its name cannot command a terminal")
+        func name() async throws {
+            let name = "Evil\u{1B}[2J\nKey\u{202E}" + String(repeating: "!", count: 200)
+            let provider = FIDO2Provider(SoftwarePort(SoftwareKey(pin: "4711"), name: name))
+            let person = Person("4711")
+            let protected = try await provider.protect(secret.guarded(), prompt: person)
+            #expect(protected.label.hasPrefix("Evil[2JKey!"))
+            #expect(protected.label.count == 64)
+            #expect(person.requests.map(\.label) == [protected.label])
+            let nameless = FIDO2Provider(SoftwarePort(SoftwareKey(pin: "4711"), name: " "))
+            #expect(try await nameless.protected(secret, pin: "4711").label == "security key")
+        }
+
+        @Test("nor with what is plugged into this machine")
+        func thisMachine() async throws {
+            // The keys of this machine, if there are any, are asked whether they know what none of them can know.
+            let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
+            #expect(await FIDO2Provider().availability(of: protected) == .missing)
+        }
+    }
+#endif

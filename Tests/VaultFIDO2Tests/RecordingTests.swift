@@ -1,0 +1,49 @@
+#if FIDO2
+    import Testing
+    import VaultBiometric
+
+    @testable import VaultFIDO2
+
+    @Suite("What a key once said is understood")
+    struct RecordingTests {
+        @Test("when it knows what is asked for")
+        func known() async throws {
+            let recording = try Recording("known")
+            #expect(await FIDO2Provider(devices: recording).availability(of: recording.stored) == .available)
+            #expect(await FIDO2Provider(devices: recording).availability(of: nil) == .available)
+            let person = Person { _ in throw BiometricError(.cancelled, "No.") }
+            #expect(
+                try await FIDO2Provider(devices: recording).failure(recording.stored, by: person).code == .cancelled)
+            #expect(person.requests == [PINRequest(label: "Solo", triesLeft: 8, length: 4...63)])
+            #expect(person.instructions.isEmpty)
+        }
+
+        @Test("when it does not know it")
+        func unknown() async throws {
+            let recording = try Recording("unknown")
+            #expect(await FIDO2Provider(devices: recording).availability(of: recording.stored) == .missing)
+            let error = try await FIDO2Provider(devices: recording).failure(recording.stored, pin: "4711")
+            #expect(error.code == .tokenReplaced)
+        }
+
+        @Test("when the PIN is wrong")
+        func wrongPIN() async throws {
+            let recording = try Recording("wrong-pin")
+            let error = try await FIDO2Provider(devices: recording).failure(recording.stored, pin: "4712")
+            #expect(error.code == .wrongPIN)
+            #expect(error.triesLeft == 7)
+        }
+
+        @Test("when it takes no PIN until it was unplugged")
+        func blocked() async throws {
+            let recording = try Recording("blocked")
+            let provider = FIDO2Provider(devices: recording)
+            let person = Person("4711")
+            let error = try await provider.failure(recording.stored, by: person)
+            #expect(error.code == .lockedOut)
+            #expect(error.description.contains("plugged in again"))
+            #expect(person.requests.isEmpty)
+            #expect(await provider.availability(of: recording.stored) == .lockedOut(for: nil))
+        }
+    }
+#endif

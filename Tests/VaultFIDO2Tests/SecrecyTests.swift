@@ -1,0 +1,108 @@
+#if FIDO2
+    import Foundation
+    import Synchronization
+    import Testing
+    import VaultBiometric
+    import VaultCrypto
+
+    @testable import VaultFIDO2
+
+    @Suite("Nothing secret gets out")
+    struct SecrecyTests {
+        @Test("in an error, whatever goes wrong")
+        func errors() async throws {
+            let pin = "geheime PIN 4711"
+            let secret = TestSecret()
+            let key = SoftwareKey(pin: pin)
+            let port = SoftwarePort(key)
+            let provider = FIDO2Provider(port)
+            let protected = try await provider.protected(secret, pin: pin)
+            var errors: [any Error] = []
+            func fails(_ typed: String) async throws {
+                errors.append(try await provider.failure(protected, pin: typed))
+                errors.append(try await provider.refusal(secret, by: Person(typed)))
+            }
+            try await fails(pin + "!")
+            key.set(.late)
+            try await fails(pin)
+            key.set(.atOnce)
+            port.changeAnswers { $0.count > 100 ? Array($0.dropLast(40)) : $0 }
+            try await fails(pin)
+            port.changeAnswers { $0 }
+            try await fails(pin + String(repeating: "!", count: 60))
+            port.unplug()
+            try await fails(pin)
+            var texts = errors.map { String(reflecting: $0) + "\($0)" }
+            for error in errors {
+                var text = ""
+                dump(error, to: &text)
+                texts.append(text)
+            }
+            var text = ""
+            dump(provider, to: &text)
+            dump(try KeyPIN(SecretBytes(utf8: pin)), to: &text)
+            texts.append(text)
+            for text in texts {
+                #expect(!text.contains(pin))
+                #expect(!text.contains(Data(secret.bytes).base64EncodedString()))
+                #expect(!text.contains(secret.bytes.description.dropFirst().dropLast()))
+            }
+        }
+
+        @Test("or stays in memory after it was protected, opened, or refused")
+        func memory() async throws {
+            let (pin, wrongPIN) = (try HiddenBytes.digits(), try HiddenBytes.digits())
+            let key = SoftwareKey(pin: nil)
+            key.set(pinHash: try await pin.pinHash())
+            let provider = FIDO2Provider(SoftwarePort(key))
+            // What the test itself has left of them.
+            let before = (pin: try pin.occurrences(), wrongPIN: try wrongPIN.occurrences())
+
+            let (protected, secret) = try await protected(provider, pin)
+            #expect(try secret.occurrences() == 0)
+            #expect(try pin.occurrences() <= before.pin)
+            try await open(provider, protected, secret, pin)
+            #expect(try secret.occurrences() == 0)
+            #expect(try pin.occurrences() <= before.pin)
+            #expect(try await provider.failure(protected, by: wrongPIN) == .wrongPIN)
+            #expect(try wrongPIN.occurrences() <= before.wrongPIN)
+        }
+
+        private func protected(
+            _ provider: FIDO2Provider, _ pin: HiddenBytes
+        ) async throws -> (ProtectedSecret, HiddenBytes) {
+            let secret = try SecretBytes.random(count: 32)
+            let hidden = HiddenBytes(secret)
+            let protected = try await provider.protect(secret, prompt: QuietPerson(pin: pin))
+            // Here, and nowhere else.
+            #expect(try hidden.occurrences() == 1)
+            return (protected, hidden)
+        }
+
+        private func open(
+            _ provider: FIDO2Provider, _ protected: ProtectedSecret, _ hidden: HiddenBytes, _ pin: HiddenBytes
+        ) async throws {
+            let secret = try await provider.unprotect(protected, prompt: QuietPerson(pin: pin))
+            #expect(try hidden.occurrences() == 1)
+            #expect(secret.count == 32)
+        }
+    }
+
+    /// Somebody whose PIN is never in a `String`.
+    private struct QuietPerson: BiometricPrompt {
+        let pin: HiddenBytes
+
+        func pin(_ request: PINRequest) async throws -> SecretBytes { try pin.guarded() }
+
+        func act(_ instruction: String) async {}
+    }
+
+    extension FIDO2Provider {
+        fileprivate func failure(_ protected: ProtectedSecret, by pin: HiddenBytes) async throws -> BiometricError.Code?
+        {
+            await #expect(throws: BiometricError.self) {
+                _ = try await unprotect(protected, prompt: QuietPerson(pin: pin))
+            }?.code
+        }
+    }
+#endif

@@ -1,0 +1,127 @@
+#if FIDO2
+    import Testing
+    import VaultBiometric
+    import VaultCrypto
+
+    @testable import VaultFIDO2
+
+    @Suite("A security key gives back what it protects")
+    struct SecretTests {
+        let port = SoftwarePort(SoftwareKey(pin: "4711"))
+        let secret = TestSecret()
+        var provider: FIDO2Provider { FIDO2Provider(port) }
+
+        @Test("for its PIN and a touch, also after it was unplugged")
+        func roundTrip() async throws {
+            let enrolling = Person("4711")
+            let protected = try await provider.protect(secret.guarded(), prompt: enrolling)
+            #expect(protected.label == "Software Key")
+            #expect(protected.bytes.count < 1024)
+            #expect(enrolling.requests.map(\.label) == ["Software Key"])
+            #expect(enrolling.requests.map(\.length) == [4...63])
+            #expect(
+                enrolling.instructions == [
+                    "Touch the security key (Software Key).", "Touch the security key (Software Key) again.",
+                    "Touch the security key (Software Key) once more: it has to show that its PIN counts.",
+                ])
+            #expect(await provider.availability(of: protected) == .available)
+            #expect(await provider.availability(of: nil) == .available)
+            #expect(port.count(of: .blinks) == 3)
+
+            let opening = Person("4711")
+            #expect(try await provider.opened(protected, by: opening) == secret.bytes)
+            #expect(opening.requests.map(\.triesLeft) == [8])
+            #expect(opening.instructions == ["Touch the security key (Software Key)."])
+            #expect(port.count(of: .blinks) == 4)
+            port.unplug()
+            port.plug()
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+            #expect(provider.kind == "fido2")
+            #expect(provider.limitsGuesses)
+        }
+
+        @Test(
+            "whichever PIN protocol it speaks",
+            arguments: [([1], false), ([1], true), ([2], true), ([2, 1], false), ([1, 2], true)])
+        func protocols(_ numbers: [Int], _ hasPermissions: Bool) async throws {
+            var model = SoftwareKey.Model()
+            model.protocols = numbers
+            model.hasPermissions = hasPermissions
+            let provider = FIDO2Provider(SoftwarePort(SoftwareKey(model, pin: "4711")))
+            let protected = try await provider.protected(secret, pin: "4711")
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+            #expect(try await provider.failure(protected, pin: "4712").code == .wrongPIN)
+        }
+
+        @Test("for a PIN that is long, or not ASCII and typed decomposed")
+        func anyPIN() async throws {
+            let long = String(repeating: "0123456789", count: 6) + "abc"
+            for (chosen, typed) in [(long, long), ("p\u{E2}t\u{E9} 🔑", "pa\u{302}te\u{301} 🔑")] {
+                let provider = FIDO2Provider(SoftwarePort(SoftwareKey(pin: chosen)))
+                let protected = try await provider.protected(secret, pin: typed)
+                #expect(try await provider.opened(protected, pin: typed) == secret.bytes)
+            }
+        }
+
+        @Test(
+            "and a PIN that no key can have costs no try",
+            arguments: ["", "123", "12\u{0}45", String(repeating: "1", count: 64)])
+        func impossiblePIN(_ pin: String) async throws {
+            let protected = try await provider.protected(secret, pin: "4711")
+            #expect(try await provider.refusal(secret, by: Person(pin)).code == .failed)
+            #expect(try await provider.failure(protected, pin: pin).code == .failed)
+            #expect(port.key.triesLeft == 8)
+            #expect(port.count(of: .blinks) == 3)
+        }
+
+        @Test("and asks for a PIN as long as it wants it")
+        func shortestPIN() async throws {
+            var model = SoftwareKey.Model()
+            model.shortestPIN = 6
+            let provider = FIDO2Provider(SoftwarePort(SoftwareKey(model, pin: "471100")))
+            let person = Person("471100")
+            let protected = try await provider.protect(secret.guarded(), prompt: person)
+            #expect(try await provider.opened(protected, by: person) == secret.bytes)
+            #expect(person.requests.map(\.length) == [6...63, 6...63])
+        }
+
+        @Test("and another one each time, though the secret is the same")
+        func fresh() async throws {
+            let first = try StoredForm(try await provider.protected(secret, pin: "4711").bytes)
+            let second = try StoredForm(try await provider.protected(secret, pin: "4711").bytes)
+            #expect(first.salt != second.salt)
+            #expect(first.credentialID != second.credentialID)
+            #expect(first.sealed != second.sealed)
+            // What one credential computes does not open what another one sealed.
+            let mixed = StoredForm(
+                needsPIN: true, salt: first.salt, credentialID: first.credentialID, sealed: second.sealed)
+            let error = try await provider.failure(ProtectedSecret(bytes: mixed.bytes, label: ""), pin: "4711")
+            #expect(error.code == .failed)
+            #expect(error.description.contains("something else"))
+        }
+
+        @Test("only of 32 bytes")
+        func otherSizes() async throws {
+            let error = await #expect(throws: BiometricError.self) {
+                _ = try await provider.protect(SecretBytes(copying: [1, 2, 3]), prompt: Person("4711"))
+            }
+            #expect(error?.code == .failed)
+        }
+
+        @Test("to several at the same time")
+        func atOnce() async throws {
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { [secret] in
+                        let provider = FIDO2Provider(SoftwarePort(SoftwareKey(pin: "4711")))
+                        let protected = try await provider.protected(secret, pin: "4711")
+                        for _ in 0..<5 {
+                            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+#endif

@@ -1,0 +1,89 @@
+#if TPM2
+    import Testing
+    import VaultBiometric
+
+    @testable import VaultTPM2
+
+    @Suite("A TPM counts wrong PINs")
+    struct GuessTests {
+        let tpm: SoftwareTPM
+        let provider: TPM2Provider
+        let secret = TestSecret()
+
+        init() throws {
+            tpm = try SoftwareTPM()
+            provider = TPM2Provider(tpm.tcti)
+        }
+
+        private func setUp(tries: Int = 3, recovery: Int) throws {
+            try tpm.tool(
+                "tpm2_dictionarylockout", "--setup-parameters", "--max-tries=\(tries)", "--recovery-time=\(recovery)",
+                "--lockout-recovery-time=1000")
+        }
+
+        @Test("tells how many are left, then that it takes none and until when")
+        func lockout() async throws {
+            try setUp(recovery: 7200)
+            let protected = try await provider.protected(secret, pin: "4711")
+            let person = Person("0815")
+            #expect(try await provider.failure(protected, by: person).triesLeft == 2)
+            #expect(try await provider.failure(protected, by: person).triesLeft == 1)
+            #expect(person.requests.map(\.triesLeft) == [3, 2])
+            #expect(person.requests.map(\.isLow) == [false, true])
+            let last = try await provider.failure(protected, by: person)
+            #expect(person.requests.last?.isFinal == true)
+            #expect(last.code == .lockedOut)
+            #expect(last.endsAfter == .seconds(7200))
+            #expect(last.description.contains("is wrong"))
+            #expect(last.description.contains("2 hours"))
+
+            #expect(await provider.availability(of: protected) == .lockedOut(for: .seconds(7200)))
+            #expect(await provider.availability(of: nil) == .lockedOut(for: .seconds(7200)))
+            let rightOne = Person("4711")
+            let refused = try await provider.failure(protected, by: rightOne)
+            #expect(refused.code == .lockedOut)
+            #expect(!refused.description.contains("is wrong"))
+            #expect(rightOne.requests.isEmpty)
+            #expect(try tpm.used() == 0)
+
+            try tpm.tool("tpm2_dictionarylockout", "--clear-lockout")
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+        }
+
+        @Test("takes one more after the time that it told")
+        func recovery() async throws {
+            try setUp(recovery: 7200)
+            let protected = try await provider.protected(secret, pin: "4711")
+            for _ in 1...3 { _ = try await provider.failure(protected, pin: "0815") }
+            // From here on it counts a second, which has begun anew.
+            try setUp(recovery: 1)
+            while case .lockedOut = await provider.availability(of: protected) {}
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+        }
+
+        @Test("says so when the last try was used up while the PIN was typed")
+        func lockoutMeanwhile() async throws {
+            try setUp(recovery: 7200)
+            let protected = try await provider.protected(secret, pin: "4711")
+            let person = Person { [provider] _ in
+                for _ in 1...3 { _ = try await provider.failure(protected, pin: "0815") }
+                return "4711"
+            }
+            let error = try await provider.failure(protected, by: person)
+            #expect(error.code == .lockedOut)
+            #expect(error.endsAfter == .seconds(7200))
+            #expect(try tpm.used() == 0)
+        }
+
+        @Test("or else protects nothing", arguments: [(tries: 3, recovery: 0), (tries: 1_000_000, recovery: 10)])
+        func noLimit(_ setting: (tries: Int, recovery: Int)) async throws {
+            try setUp(tries: setting.tries, recovery: setting.recovery)
+            let person = Person("4711")
+            let error = await #expect(throws: BiometricError.self) {
+                _ = try await provider.protect(secret.guarded(), prompt: person)
+            }
+            #expect(error?.code == .unavailable)
+            #expect(person.requests.isEmpty)
+        }
+    }
+#endif

@@ -1,0 +1,115 @@
+#if TPM2
+    import Foundation
+    import Testing
+    import VaultBiometric
+
+    @testable import VaultTPM2
+
+    @Suite("Without the TPM that was enrolled nothing opens")
+    struct PresenceTests {
+        let tpm: SoftwareTPM
+        let provider: TPM2Provider
+        let secret = TestSecret()
+
+        init() throws {
+            tpm = try SoftwareTPM()
+            provider = TPM2Provider(tpm.tcti)
+        }
+
+        @Test("with another one, and no PIN is asked for")
+        func another() async throws {
+            let protected = try await provider.protected(secret, pin: "4711")
+            let second = try SoftwareTPM()
+            let elsewhere = TPM2Provider(second.tcti)
+            let person = Person("4711")
+            #expect(try await elsewhere.failure(protected, by: person).code == .tokenReplaced)
+            #expect(person.requests.isEmpty)
+            #expect(await elsewhere.availability(of: protected) == .missing)
+            #expect(await elsewhere.availability(of: nil) == .available)
+            // Put in its place while the PIN is typed, it gets no try.
+            let proxy = try BusProxy(to: tpm) { [port = second.port] number, command, forward in
+                guard number >= 3 else { return try forward(command) }
+                let socket = try Socket.connected(to: port)
+                try socket.write(command)
+                return try socket.readMessage()
+            }
+            defer { proxy.stop() }
+            #expect(try await TPM2Provider(proxy.tcti).failure(protected, pin: "4711").code == .tokenReplaced)
+        }
+
+        @Test("with the same one after it was cleared", arguments: [false, true])
+        func cleared(_ hasOtherKey: Bool) async throws {
+            if hasOtherKey { try tpm.provision("-G", "ecc") }
+            let protected = try await provider.protected(secret, pin: "4711")
+            try tpm.tool("tpm2_clear")
+            if hasOtherKey {
+                try tpm.provision("-G", "ecc")
+                try tpm.tool("tpm2_changeauth", "-c", "owner", "geheim")
+            }
+            #expect(try await provider.failure(protected, pin: "4711").code == .tokenReplaced)
+            #expect(await provider.availability(of: protected) == .missing)
+        }
+
+        @Test("with none")
+        func gone() async throws {
+            let protected = try await provider.protected(secret, pin: "4711")
+            try tpm.powerOff()
+            #expect(try await provider.failure(protected, pin: "4711").code == .tokenMissing)
+            #expect(await provider.availability(of: protected) == .missing)
+            #expect(await provider.availability(of: nil) == .missing)
+            let error = await #expect(throws: BiometricError.self) {
+                _ = try await provider.protected(secret, pin: "4711")
+            }
+            #expect(error?.code == .tokenMissing)
+            try tpm.powerOn()
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+        }
+
+        @Test("at whatever moment it goes, and the next try finds it again")
+        func goneMeanwhile() async throws {
+            let protected = try await provider.protected(secret, pin: "4711")
+            let count = try await tpm.commandsToOpen(protected, pin: "4711")
+            for last in 0..<count {
+                let proxy = try BusProxy(to: tpm) { number, command, forward in
+                    if number >= last { throw Socket.Broken(call: "cut") }
+                    return try forward(command)
+                }
+                defer { proxy.stop() }
+                // The last commands only tidy up.
+                do {
+                    #expect(try await TPM2Provider(proxy.tcti).opened(protected, pin: "4711") == secret.bytes)
+                    #expect(last >= count - 3, "\(last) of \(count)")
+                } catch let error as BiometricError {
+                    #expect(error.code == .tokenMissing, "\(last) of \(count): \(error)")
+                }
+                // There is no resource manager before this TPM that would do it.
+                try tpm.reset()
+                try tpm.tool("tpm2_dictionarylockout", "--clear-lockout")
+            }
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+        }
+
+        @Test("and what there is to do about it is told")
+        func advice() async throws {
+            let none = TPM2Provider(tcti: "device:/nowhere/tpmrm0")
+            #expect(await none.availability(of: nil) == .missing)
+            let missing = await #expect(throws: BiometricError.self) {
+                _ = try await none.protected(secret, pin: "4711")
+            }
+            #expect(missing?.code == .tokenMissing)
+            #expect(missing?.description.contains("/nowhere/tpmrm0") == true)
+            #expect(missing?.description.contains("firmware settings") == true)
+            #expect(await TPM2Provider(tcti: "device:/dev/null").availability(of: nil) == .missing)
+
+            let denied = TPMDevice(path: "/dev/tpmrm0").problem(EACCES)
+            #expect(denied.code == .unavailable)
+            #expect(denied.description.contains("usermod --append --groups tss"))
+
+            guard case .unusable(let text) = await TPM2Provider(tcti: "nonsense").availability(of: nil) else {
+                Issue.record("There is no such interface.")
+                return
+            }
+            #expect(text.contains("nonsense"))
+        }
+    }
+#endif
