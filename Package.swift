@@ -104,7 +104,8 @@ let package = Package(
         .target(
             name: "CredentialVault",
             dependencies: [
-                "VaultAuth", "VaultStorage", "VaultBiometric", "OpenIDConnect", "KeyService", "VaultCrypto", "VaultHTTP",
+                "VaultAuth", "VaultStorage", "VaultBiometric", "OpenIDConnect", "KeyService", "VaultCrypto",
+                "VaultHTTP",
             ]),
         .target(
             name: "KeyServiceServer",
