@@ -25,8 +25,8 @@ def rows_of(person, user):
     return (
         person.sql("SELECT issuer, subject, alias, email, device_secret, checksum FROM account"
                    " WHERE preferred_username = ?", user),
-        person.sql("SELECT keyslot.* FROM keyslot JOIN account ON account.id = account_id"
-                   " WHERE preferred_username = ?", user),
+        person.sql("SELECT keyslot.id, kind, salt, key_id, wrapped, keyslot.checksum FROM keyslot"
+                   " JOIN account ON account.id = account_id WHERE preferred_username = ?", user),
         person.sql("SELECT name FROM item JOIN account ON account.id = account_id WHERE preferred_username = ?", user))
 
 
