@@ -124,7 +124,11 @@ let package = Package(
         // The programs.
         .target(
             name: "VaultCommands",
-            dependencies: ["CLinux", "CQRCode", "CredentialVault", argumentParser, configuration, systemPackage]),
+            dependencies: [
+                "CLinux", "CQRCode", "CredentialVault", argumentParser, configuration, systemPackage,
+                .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),
+                .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
+            ]),
         .executableTarget(name: "vault", dependencies: ["VaultCommands"]),
         .executableTarget(
             name: "vault-key-service",

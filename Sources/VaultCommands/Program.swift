@@ -9,6 +9,7 @@ public enum VaultProgram {
     public static func run() async -> Never {
         // What this process knows must not leave it by a core dump. Where the system forbids that, so be it.
         _ = linux_forbid_dumps()
+        Hardware.silenceLibraries()
         // A reader that went away is noticed by the failing write.
         signal(SIGPIPE, SIG_IGN)
         Interruption.install()

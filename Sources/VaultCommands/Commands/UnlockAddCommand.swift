@@ -36,6 +36,9 @@ extension UnlockCommand {
                 valueName: "address"))
         var which: String?
 
+        @Flag(name: .customLong("make-key"), help: "Make a key on a PKCS#11 token that has none to use.")
+        var makeKey = false
+
         @Option(help: ArgumentHelp("What to call the hardware.", valueName: "name"))
         var label: String?
 
@@ -94,7 +97,7 @@ extension UnlockCommand {
 
         private func hardware() throws -> (any BiometricProvider)? {
             guard Hardware.kinds.contains(kind.rawValue) else { return nil }
-            return try Hardware.provider(kind.rawValue, which)
+            return try Hardware.provider(kind.rawValue, which, mayMakeKey: makeKey)
         }
 
         private func confirmOffline(_ name: String, _ terminal: any Terminal) async throws {

@@ -1,18 +1,48 @@
 internal import CredentialVault
 
+#if FIDO2
+    internal import VaultFIDO2
+#endif
+#if PKCS11
+    internal import VaultPKCS11
+#endif
+#if TPM2
+    internal import VaultTPM2
+#endif
+
 /// The hardware that this build can use.
 enum Hardware {
     static let kinds = ["pkcs11", "tpm2", "fido2"]
 
-    /// - Parameter detail: the token's URI, or how to reach the TPM; nil for the usual one.
+    /// - Parameters:
+    ///   - detail: the token's URI, or how to reach the TPM; nil for the usual one.
+    ///   - mayMakeKey: whether a token that has no key to use may be given one.
     /// - Throws: `VaultError` with code `configurationInvalid` when this program was built without it.
-    static func provider(_ kind: String, _ detail: String? = nil) throws -> any BiometricProvider {
+    static func provider(
+        _ kind: String, _ detail: String? = nil, mayMakeKey: Bool = false
+    ) throws -> any BiometricProvider {
         switch kind {
+        #if PKCS11
+            case "pkcs11": return PKCS11Provider(uri: detail ?? "pkcs11:", newKey: mayMakeKey ? .elliptic : nil)
+        #endif
+        #if TPM2
+            case "tpm2": return detail.map { TPM2Provider(tcti: $0) } ?? TPM2Provider()
+        #endif
+        #if FIDO2
+            case "fido2": return FIDO2Provider()
+        #endif
         default:
             throw VaultError(
                 .configurationInvalid,
                 "This vault was built without \(kind). Build it with: swift build --traits \(kind.uppercased())")
         }
+    }
+
+    /// Keeps libraries from writing to standard error. To be called before there is a second thread.
+    static func silenceLibraries() {
+        #if TPM2
+            TPM2Provider.silenceLibraries()
+        #endif
     }
 
     /// What is there right now and opens the account.
