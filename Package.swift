@@ -5,6 +5,7 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
@@ -31,12 +32,14 @@ let package = Package(
         .library(name: "VaultLogind", targets: ["VaultLogind"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
         .library(name: "VaultTPM2", targets: ["VaultTPM2"]),
+        .library(name: "VaultPKCS11", targets: ["VaultPKCS11"]),
         .executable(name: "vault", targets: ["vault"]),
         .executable(name: "vault-key-service", targets: ["vault-key-service"]),
         .executable(name: "vault-dev", targets: ["vault-dev"]),
     ],
     traits: [
         .trait(name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss."),
+        .trait(name: "PKCS11", description: "A PKCS#11 token can protect an account. Needs p11-kit."),
         .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd."),
     ],
     dependencies: [
@@ -65,6 +68,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // Found only by a build that asks for the trait.
         .systemLibrary(name: "CTPM2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
+        .systemLibrary(name: "CPKCS11", pkgConfig: "p11-kit-1", providers: [.apt(["libp11-kit-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // The libraries, lowest first. A target imports only what stands above it here.
@@ -79,6 +83,12 @@ let package = Package(
             dependencies: [
                 "VaultBiometric", "VaultCrypto", crypto,
                 .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
+            ]),
+        .target(
+            name: "VaultPKCS11",
+            dependencies: [
+                "VaultBiometric", "VaultCrypto", crypto, cryptoExtras,
+                .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .target(name: "VaultStorage", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "KeyService", grdb]),
         .target(
@@ -126,6 +136,15 @@ let package = Package(
             name: "vault-tpm2-benchmark", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"],
             path: "Tests/Benchmarks/vault-tpm2-benchmark"),
 
+        // What Tests/Benchmarks/pkcs11.py measures.
+        .executableTarget(
+            name: "vault-pkcs11-benchmark",
+            dependencies: [
+                "VaultPKCS11", "VaultBiometric", "VaultCrypto",
+                .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
+            ],
+            path: "Tests/Benchmarks/vault-pkcs11-benchmark"),
+
         // What Tests/Benchmarks/run.sh measures from inside.
         .executableTarget(
             name: "vault-benchmarks", dependencies: ["CredentialVault", "VaultTesting"],
@@ -159,6 +178,12 @@ let package = Package(
                 httpTypes,
             ]),
         .testTarget(name: "VaultTPM2Tests", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"]),
+        .testTarget(
+            name: "VaultPKCS11Tests",
+            dependencies: [
+                "VaultPKCS11", "VaultBiometric", "VaultCrypto",
+                .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
+            ]),
         .testTarget(
             name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultTesting"],
             exclude: ["mock_logind.py"]),

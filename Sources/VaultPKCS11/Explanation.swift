@@ -1,0 +1,62 @@
+#if PKCS11
+    internal import CPKCS11
+    internal import VaultBiometric
+
+    extension TokenConnection {
+        /// Looks for a token, and once more with the modules started anew: what was pulled out while the PIN was typed
+        /// may be back, and a module may not notice.
+        func find(_ search: () throws -> Token) throws -> Token {
+            do {
+                return try search()
+            } catch let error as BiometricError where [.tokenMissing, .tokenReplaced].contains(error.code) {
+            } catch is TokenFailure {
+            }
+            try reopen()
+            return try search()
+        }
+
+        /// Runs what needs the PIN, and makes what a person should know of its failure.
+        ///
+        /// - Parameter form: what is opened, if it is not something new.
+        func explaining<Answer>(_ token: Token, _ form: SealedForm? = nil, _ body: () throws -> Answer) throws -> Answer {
+            do {
+                return try body()
+            } catch let failure as TokenFailure {
+                try checkPresence(of: token, form)
+                throw Self.reason(for: failure, token)
+            } catch let error as BiometricError where error.code == .failed {
+                try checkPresence(of: token, form)
+                throw error
+            }
+        }
+
+        /// Modules have many words for a token that was pulled out, and so this looks for it.
+        private func checkPresence(of token: Token, _ form: SealedForm?) throws {
+            if let now = try? token.now(), now.identity == token.identity { return }
+            if let form { _ = try self.token(of: form) }
+            throw BiometricError(.tokenMissing, "\"\(token.identity.name)\" was pulled out. Plug it in and try again.")
+        }
+
+        private static func reason(for failure: TokenFailure, _ before: Token) -> BiometricError {
+            guard failure.call == .loggingIn else { return BiometricError(failure) }
+            let token = (try? before.now()) ?? before
+            switch failure.code {
+            case CKR_PIN_INCORRECT where token.isLocked: return token.lockedOut("The PIN is wrong. ")
+            case CKR_PIN_INCORRECT:
+                return BiometricError(.wrongPIN, "The PIN is wrong.", triesLeft: token.triesLeft)
+            case CKR_PIN_LEN_RANGE, CKR_PIN_INVALID:
+                return BiometricError(
+                    .wrongPIN, "The PIN is wrong: it is too short or too long, or has characters that cannot be in it.",
+                    triesLeft: token.triesLeft)
+            case CKR_PIN_LOCKED: return token.lockedOut()
+            case CKR_PIN_EXPIRED:
+                return BiometricError(
+                    .failed, "The PIN of \"\(token.identity.name)\" has to be changed first, with the token's own tools.")
+            case CKR_USER_PIN_NOT_INITIALIZED:
+                return BiometricError(
+                    .unavailable, "\"\(token.identity.name)\" has no PIN yet. Set one with the token's own tools.")
+            default: return BiometricError(failure)
+            }
+        }
+    }
+#endif

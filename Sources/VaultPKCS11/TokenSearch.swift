@@ -1,0 +1,91 @@
+#if PKCS11
+    internal import VaultBiometric
+
+    extension TokenConnection {
+        /// The token on which something new is to be protected.
+        func tokenToEnrol() throws -> Token {
+            let tokens = try tokens()
+            guard let token = tokens.first else {
+                throw BiometricError(.tokenMissing, "There is no token. Plug it in.")
+            }
+            guard tokens.count == 1 else {
+                let names = try tokens.map { "\"\($0.identity.name)\" (\(try TokenURI(naming: $0.info).text))" }
+                throw BiometricError(
+                    .failed, "There is more than one token. Say which by its URI: \(names.joined(separator: ", ")).")
+            }
+            try token.checkReady()
+            return token
+        }
+
+        /// The token on which this was protected.
+        ///
+        /// - Throws: `tokenMissing`; `tokenReplaced` when another one is in its place, or the key is gone from it.
+        func token(of form: SealedForm) throws -> Token {
+            let tokens = try tokens()
+            let same = tokens.filter { $0.identity.isSameHardware(as: form.token) }
+            guard !same.isEmpty else { throw Self.absence(of: form, tokens) }
+            // Some makers give all tokens one serial number; their labels differ.
+            let byLabel =
+                same.filter { $0.identity.label == form.token.label }
+                + same.filter { $0.identity.label != form.token.label }
+            var hidden: Token?
+            for token in byLabel {
+                switch try token.withSession({ try $0.visibleKey(of: form) }) {
+                case .same:
+                    try token.checkReady()
+                    return token
+                case .hidden: hidden = hidden ?? token
+                case .other: break
+                }
+            }
+            guard let hidden else { throw BiometricError.keyGone(byLabel[0].identity) }
+            try hidden.checkReady()
+            return hidden
+        }
+
+        private static func absence(of form: SealedForm, _ others: [Token]) -> BiometricError {
+            let inItsPlace = others.first {
+                $0.identity.isSameModel(as: form.token) || $0.slotDescription == form.slotDescription
+            }
+            guard let inItsPlace else {
+                return BiometricError(.tokenMissing, "The token \"\(form.token.name)\" is not there. Plug it in.")
+            }
+            return BiometricError(
+                .tokenReplaced,
+                "The token \"\(inItsPlace.identity.name)\", serial number \(inItsPlace.identity.serial), is not the one "
+                    + "that was enrolled. Plug in \"\(form.token.name)\", serial number \(form.token.serial).")
+        }
+    }
+
+    extension BiometricError {
+        static func keyGone(_ token: TokenIdentity) -> BiometricError {
+            BiometricError(
+                .tokenReplaced,
+                "\"\(token.name)\" does not have the key any more that was used: it was erased, or got another one. Sign "
+                    + "in another way, then enrol it anew.")
+        }
+    }
+
+    extension Token {
+        /// - Throws: `lockedOut`; `unavailable` when it has no PIN.
+        fileprivate func checkReady() throws {
+            if isLocked { throw lockedOut() }
+            guard hasPIN else {
+                throw BiometricError(
+                    .unavailable, "\"\(identity.name)\" has no PIN yet. Set one with the token's own tools.")
+            }
+        }
+    }
+
+    extension TokenSession {
+        fileprivate enum VisibleKey { case same, other, hidden }
+
+        /// Whether the token shows, without a PIN, that it has the key.
+        fileprivate func visibleKey(of form: SealedForm) throws -> VisibleKey {
+            let visible = try publicKeys(id: form.keyID)
+            if try visible.contains(where: { try $0.fingerprint() == form.fingerprint }) { return .same }
+            // A token that shows others would show this one.
+            return try publicKeys(id: nil).isEmpty ? .hidden : .other
+        }
+    }
+#endif

@@ -1,0 +1,3 @@
+@main struct PKCS11Benchmark {
+    static func main() { print("Build it with --traits PKCS11.") }
+}
