@@ -18,7 +18,8 @@
         /// Runs what needs the PIN, and makes what a person should know of its failure.
         ///
         /// - Parameter form: what is opened, if it is not something new.
-        func explaining<Answer>(_ token: Token, _ form: SealedForm? = nil, _ body: () throws -> Answer) throws -> Answer {
+        func explaining<Answer>(_ token: Token, _ form: SealedForm? = nil, _ body: () throws -> Answer) throws -> Answer
+        {
             do {
                 return try body()
             } catch let failure as TokenFailure {
@@ -51,7 +52,8 @@
             case CKR_PIN_LOCKED: return token.lockedOut()
             case CKR_PIN_EXPIRED:
                 return BiometricError(
-                    .failed, "The PIN of \"\(token.identity.name)\" has to be changed first, with the token's own tools.")
+                    .failed,
+                    "The PIN of \"\(token.identity.name)\" has to be changed first, with the token's own tools.")
             case CKR_USER_PIN_NOT_INITIALIZED:
                 return BiometricError(
                     .unavailable, "\"\(token.identity.name)\" has no PIN yet. Set one with the token's own tools.")

@@ -74,7 +74,8 @@
                 let token = try connection.find { try connection.tokenToEnrol() }
                 guard token.identity == ready.identity else {
                     throw BiometricError(
-                        .tokenReplaced, "\"\(token.identity.name)\" was put in the place of \"\(ready.identity.name)\".")
+                        .tokenReplaced, "\"\(token.identity.name)\" was put in the place of \"\(ready.identity.name)\"."
+                    )
                 }
                 return try connection.explaining(token) {
                     try token.withLogin(pin, canWrite: newKey != nil) {

@@ -69,7 +69,8 @@
         func lockedOut(_ start: String = "") -> BiometricError {
             BiometricError(
                 .lockedOut,
-                start + "\"\(identity.name)\" takes no PIN after too many wrong ones. Unlock it with its own tools, with "
+                start
+                    + "\"\(identity.name)\" takes no PIN after too many wrong ones. Unlock it with its own tools, with "
                     + "its PUK or administrator's PIN.")
         }
     }

@@ -54,7 +54,8 @@
         /// Those that p11-kit knows: the packages of most modules tell it (pkcs11.conf(5)).
         private func openConfigured(named name: String?) throws {
             guard let list = p11_kit_modules_load(nil, 0) else {
-                throw BiometricError(.unavailable, "p11-kit cannot load the PKCS#11 modules: its configuration is wrong.")
+                throw BiometricError(
+                    .unavailable, "p11-kit cannot load the PKCS#11 modules: its configuration is wrong.")
             }
             self.list = list
             var next = list

@@ -64,7 +64,9 @@
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size * types.count, alignment: 16)
             defer { buffer.deallocate() }
             buffer.initializeMemory(as: UInt8.self, repeating: 0)
-            let places = types.indices.map { UnsafeMutableRawBufferPointer(rebasing: buffer[$0 * size..<($0 + 1) * size]) }
+            let places = types.indices.map {
+                UnsafeMutableRawBufferPointer(rebasing: buffer[$0 * size..<($0 + 1) * size])
+            }
             var template = zip(types, places).map {
                 CK_ATTRIBUTE(type: $0, pValue: $1.baseAddress, ulValueLen: CK_ULONG(size))
             }
