@@ -1,4 +1,5 @@
 #if PKCS11
+    internal import CPKCS11
     internal import VaultBiometric
     internal import VaultCrypto
 
@@ -63,6 +64,8 @@
         }
 
         /// - Throws: ``TokenFailure`` when the token is not there any more.
-        private func checkPresence() throws { _ = try token.now() }
+        private func checkPresence() throws {
+            if try !token.isThere() { throw TokenFailure(code: CKR_TOKEN_NOT_PRESENT, during: .decrypting) }
+        }
     }
 #endif

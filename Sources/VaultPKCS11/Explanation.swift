@@ -9,10 +9,13 @@
             do {
                 return try search()
             } catch let error as BiometricError where [.tokenMissing, .tokenReplaced].contains(error.code) {
-            } catch is TokenFailure {
+                do {
+                    try reopen()
+                } catch let second where second is TokenFailure || second is BiometricError {
+                    throw error
+                }
+                return try search()
             }
-            try reopen()
-            return try search()
         }
 
         /// Runs what needs the PIN, and makes what a person should know of its failure.
@@ -33,9 +36,9 @@
 
         /// Modules have many words for a token that was pulled out, and so this looks for it.
         private func checkPresence(of token: Token, _ form: SealedForm?) throws {
-            if let now = try? token.now(), now.identity == token.identity { return }
+            if try token.isThere() { return }
             if let form { _ = try self.token(of: form) }
-            throw BiometricError(.tokenMissing, "\"\(token.identity.name)\" was pulled out. Plug it in and try again.")
+            throw BiometricError.notThere(token.identity)
         }
 
         private static func reason(for failure: TokenFailure, _ before: Token) -> BiometricError {

@@ -55,6 +55,17 @@
         /// - Throws: ``TokenFailure`` when nothing is in it.
         func now() throws -> Token { try Token.inSlot(slot, of: module) }
 
+        /// Whether it is still in its slot.
+        ///
+        /// - Throws: `CancellationError` when nobody waits any more.
+        func isThere() throws -> Bool {
+            do {
+                return try now().identity == identity
+            } catch is TokenFailure {
+                return false
+            }
+        }
+
         static func inSlot(_ slot: CK_SLOT_ID, of module: TokenModule) throws -> Token {
             var slotInfo = CK_SLOT_INFO()
             try module.ask(.listing) { $0.C_GetSlotInfo?(slot, &slotInfo) }

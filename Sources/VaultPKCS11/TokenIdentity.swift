@@ -42,8 +42,8 @@
     /// A field of a structure of PKCS#11: UTF-8, filled up with spaces. What would move a terminal's cursor is left out.
     func text<Field>(_ field: inout Field) -> String {
         withUnsafeBytes(of: &field) { bytes in
-            let end = bytes.lastIndex { $0 != 0x20 && $0 != 0 } ?? -1
-            let decoded = String(decoding: bytes[...end], as: UTF8.self)
+            let count = (bytes.lastIndex { $0 != 0x20 && $0 != 0 } ?? -1) + 1
+            let decoded = String(decoding: bytes[..<count], as: UTF8.self)
             return String(String.UnicodeScalarView(decoded.unicodeScalars.filter { !isControl($0) }))
         }
     }

@@ -19,13 +19,16 @@
     }
 
     extension TokenSession {
-        /// The private keys that can decrypt or agree on a key, and not without a PIN; first those that want it once.
+        /// The private keys that can decrypt or agree on a key, and not without a PIN; first those that want it once,
+        /// then in the order of their ids.
         ///
         /// - Parameters:
         ///   - id: the CKA_ID, unless any will do.
         ///   - label: the CKA_LABEL, unless any will do.
         func keys(id: [UInt8]?, label: [UInt8]? = nil) throws -> [TokenKey] {
+            // Tokens give them in any order.
             let keys = try objects(Self.template(CKO_PRIVATE_KEY, id, label)).compactMap(key)
+                .sorted { $0.id.lexicographicallyPrecedes($1.id) }
             return keys.filter { !$0.wantsPIN } + keys.filter(\.wantsPIN)
         }
 

@@ -30,12 +30,13 @@
                 + same.filter { $0.identity.label != form.token.label }
             var hidden: Token?
             for token in byLabel {
-                switch try token.withSession({ try $0.visibleKey(of: form) }) {
+                switch try visibleKey(of: form, on: token) {
                 case .same:
                     try token.checkReady()
                     return token
                 case .hidden: hidden = hidden ?? token
                 case .other: break
+                case .gone: throw BiometricError.notThere(form.token)
                 }
             }
             guard let hidden else { throw BiometricError.keyGone(byLabel[0].identity) }
@@ -43,13 +44,21 @@
             return hidden
         }
 
+        private func visibleKey(of form: SealedForm, on token: Token) throws -> VisibleKey {
+            do {
+                return try token.withSession { try $0.visibleKey(of: form) }
+            } catch let failure as TokenFailure {
+                // It may be pulled out at any moment, for which modules have many words.
+                if try token.isThere() { throw failure }
+                return .gone
+            }
+        }
+
         private static func absence(of form: SealedForm, _ others: [Token]) -> BiometricError {
             let inItsPlace = others.first {
                 $0.identity.isSameModel(as: form.token) || $0.slotDescription == form.slotDescription
             }
-            guard let inItsPlace else {
-                return BiometricError(.tokenMissing, "The token \"\(form.token.name)\" is not there. Plug it in.")
-            }
+            guard let inItsPlace else { return .notThere(form.token) }
             return BiometricError(
                 .tokenReplaced,
                 "The token \"\(inItsPlace.identity.name)\", serial number \(inItsPlace.identity.serial), is not the one "
@@ -57,7 +66,14 @@
         }
     }
 
+    /// Whether a token shows, without a PIN, that it has the key.
+    private enum VisibleKey { case same, other, hidden, gone }
+
     extension BiometricError {
+        static func notThere(_ token: TokenIdentity) -> BiometricError {
+            BiometricError(.tokenMissing, "The token \"\(token.name)\" is not there. Plug it in and try again.")
+        }
+
         static func keyGone(_ token: TokenIdentity) -> BiometricError {
             BiometricError(
                 .tokenReplaced,
@@ -78,9 +94,6 @@
     }
 
     extension TokenSession {
-        fileprivate enum VisibleKey { case same, other, hidden }
-
-        /// Whether the token shows, without a PIN, that it has the key.
         fileprivate func visibleKey(of form: SealedForm) throws -> VisibleKey {
             let visible = try publicKeys(id: form.keyID)
             if try visible.contains(where: { try $0.fingerprint() == form.fingerprint }) { return .same }

@@ -34,7 +34,7 @@
                     .failure(
                         BiometricError(
                             .timedOut,
-                            "The token did not answer within \(limit.components.seconds) seconds. Unplug it, plug it in "
+                            "The token did not answer within \(max(1, limit.components.seconds)) s. Unplug it, plug it in "
                                 + "again, and try again.")))
             }
             defer { timer.cancel() }

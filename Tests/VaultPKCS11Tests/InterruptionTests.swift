@@ -59,9 +59,8 @@
                     while proxy.count(.finalize) < 1 { await Task.yield() }
                     let after = proxy.messages[before...].map(\.call)
                     let tidying: [RPCMessage.Call?] = [
-                        .logOut, .closeSession, .finalize, RPCMessage.Call(rawValue: 28), RPCMessage.Call(rawValue: 22),
+                        .logOut, .closeSession, .finalize, .findObjectsFinal, .destroyObject,
                     ]
-                    // Starting a module takes one call to ask who it is.
                     #expect(after.allSatisfy(tidying.contains), "\(moment) of \(count): \(after)")
                     #expect(proxy.count(.openSession) == proxy.count(.closeSession), "\(moment) of \(count)")
                 }

@@ -1,4 +1,5 @@
 #if PKCS11
+    import CPKCS11
     import Foundation
     import Testing
     import VaultBiometric
@@ -65,17 +66,16 @@
             @Test("with the key that the URI names, or the first that serves")
             func choice() async throws {
                 let token = try SoftToken(keys: ["rsa:1024", "rsa:2048"])
-                try token.makeKey("rsa:2048", id: "03", "--usage-sign")
-                try token.makeKey("rsa:2048", id: "04")
+                try token.makeKey("rsa:2048", id: "03")
                 #expect(try SealedForm(await token.provider.protected(secret).bytes).keyID == [2])
-                for (query, id) in [("object=key%2004", UInt8(4)), ("id=%04", 4), ("id=%02;token=vault", 2)] {
+                for (query, id) in [("object=key%2003", UInt8(3)), ("id=%03", 3), ("id=%02;token=vault", 2)] {
                     let provider = PKCS11Provider("pkcs11:\(query)?module-name=\(token.server.module)")
                     let protected = try await provider.protected(secret)
                     #expect(try SealedForm(protected.bytes).keyID == [id])
                     #expect(try await token.provider.opened(protected) == secret.bytes)
                 }
-                // Too short, and not for this.
-                for id in ["%01", "%03"] {
+                // Too short, and not there.
+                for id in ["%01", "%09"] {
                     let provider = PKCS11Provider("pkcs11:id=\(id)?module-name=\(token.server.module)")
                     #expect(try await provider.refusal(secret).code == .unavailable)
                 }
@@ -120,13 +120,36 @@
                 // The next one uses it.
                 let second = try await maker.protected(secret)
                 #expect(try SealedForm(second.bytes).keyID == SealedForm(protected.bytes).keyID)
-                #expect(proxy.messages.count { $0.number == 60 } == 1)
-                // The token keeps it.
-                #expect(throws: (any Error).self) {
-                    try token.server.tool(
-                        "--login", "--pin", SoftToken.pin, "--read-object", "--type", "privkey", "--label",
-                        "Credential Vault", "--output-file", "/dev/null")
+                #expect(proxy.count(.generateKeyPair) == 1)
+                // It does not leave the token, and nobody finds it without the PIN.
+                let (uri, id) = try (token.server.uri, SealedForm(protected.bytes).keyID)
+                let values = try await TokenThread(limit: .seconds(120), clock: ContinuousClock()).run { isGivenUp in
+                    let connection = TokenConnection(uri)
+                    defer { connection.close() }
+                    try connection.open(isGivenUp: isGivenUp)
+                    let pin = SharedSecret(try SecretBytes(utf8: SoftToken.pin))
+                    return try connection.tokenToEnrol().withLogin(pin) { session in
+                        let kind = TokenAttribute(CKA_CLASS, CKO_PRIVATE_KEY)
+                        let key = try #require(session.objects([kind, TokenAttribute(CKA_ID, id)]).first)
+                        return try session.attributes(
+                            [CKA_EXTRACTABLE, CKA_SENSITIVE, CKA_PRIVATE, CKA_SIGN, CKA_PRIVATE_EXPONENT], of: key)
+                    }
                 }
+                #expect(values == [CKA_EXTRACTABLE: [0], CKA_SENSITIVE: [1], CKA_PRIVATE: [1], CKA_SIGN: [0]])
+            }
+
+            @Test("but not with a key that is made and does not serve, which is taken away again")
+            func uselessNewKey() async throws {
+                let token = try SoftToken(keys: [])
+                let proxy = try TokenProxy(to: token.server) { _, message, forward in
+                    message.call == .decrypt ? message.failing(CKR_FUNCTION_FAILED) : try forward(message)
+                }
+                defer { proxy.stop() }
+                let error = try await PKCS11Provider(proxy.uri, newKey: .rsa).refusal(secret)
+                #expect(error.code == .unavailable)
+                #expect(proxy.count(.generateKeyPair) == 1)
+                #expect(proxy.count(.destroyObject) == 2)
+                #expect(try await PKCS11Tokens.list(uri: token.server.uri).map(\.showsUsableKey) == [false])
             }
 
             @Test("to several at the same time, each by their own PIN")

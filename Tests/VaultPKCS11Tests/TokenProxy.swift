@@ -17,10 +17,13 @@
             case closeSession = 11
             case logIn = 18
             case logOut = 19
+            case destroyObject = 22
             case getAttributeValue = 24
             case findObjects = 27
+            case findObjectsFinal = 28
             case decryptInit = 33
             case decrypt = 34
+            case generateKeyPair = 59
         }
 
         let code: [UInt8]
