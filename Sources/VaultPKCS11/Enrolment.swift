@@ -57,7 +57,7 @@
         /// Opens a secret with the key that it was sealed for.
         func open(_ form: SealedForm, _ pin: SharedSecret?) throws -> SecretBytes {
             let keys = try keys(id: form.keyID)
-            guard let key = try keys.first(where: { try $0.publicKey.fingerprint() == form.fingerprint }) else {
+            guard let key = keys.first(where: { $0.fingerprint == form.fingerprint }) else {
                 throw BiometricError.keyGone(token.identity)
             }
             return try form.open(secret(form.message, form.scheme, with: key, pin: pin))

@@ -3,19 +3,23 @@
     internal import VaultBiometric
 
     extension TokenConnection {
-        /// Looks for a token, and once more with the modules started anew: what was pulled out while the PIN was typed
-        /// may be back, and a module may not notice.
+        /// Looks for a token, and remembers it for ``findAgain(_:)``.
         func find(_ search: () throws -> Token) throws -> Token {
+            let token = try search()
+            found = token
+            return token
+        }
+
+        /// Looks for a token after the PIN was typed. If it was pulled out meanwhile, it may be back, and some modules
+        /// notice only when they are started anew.
+        func findAgain(_ search: () throws -> Token) throws -> Token {
+            if let found, try found.isThere() { return found }
             do {
-                return try search()
-            } catch let error as BiometricError where [.tokenMissing, .tokenReplaced].contains(error.code) {
-                do {
-                    try reopen()
-                } catch let second where second is TokenFailure || second is BiometricError {
-                    throw error
-                }
-                return try search()
+                try reopen()
+            } catch is TokenFailure {
+            } catch let error as BiometricError where error.code == .unavailable {
             }
+            return try search()
         }
 
         /// Runs what needs the PIN, and makes what a person should know of its failure.

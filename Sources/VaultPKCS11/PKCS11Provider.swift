@@ -67,11 +67,11 @@
             guard secret.count == 32 else { throw BiometricError(.failed, "Only keys of 32 bytes are protected.") }
             let secret = SharedSecret(try secret.copy())
             let connection = TokenConnection(uri)
-            let ready = try await run(on: connection) { try TokenState($0.tokenToEnrol()) }
+            let ready = try await run(on: connection) { try TokenState($0.find($0.tokenToEnrol)) }
             let pin = try await pin(for: ready, from: prompt)
             let form = try await run(on: connection) { [newKey] connection in
                 defer { connection.close() }
-                let token = try connection.find { try connection.tokenToEnrol() }
+                let token = try connection.findAgain(connection.tokenToEnrol)
                 guard token.identity == ready.identity else {
                     throw BiometricError(
                         .tokenReplaced, "\"\(token.identity.name)\" was put in the place of \"\(ready.identity.name)\"."
@@ -91,11 +91,13 @@
         ) async throws -> SecretBytes {
             let form = try SealedForm(protected.bytes)
             let connection = TokenConnection(uri)
-            let ready = try await run(on: connection) { try TokenState($0.token(of: form)) }
+            let ready = try await run(on: connection) { connection in
+                try TokenState(connection.find { try connection.token(of: form) })
+            }
             let pin = try await pin(for: ready, from: prompt)
             let secret = try await run(on: connection) { connection in
                 defer { connection.close() }
-                let token = try connection.find { try connection.token(of: form) }
+                let token = try connection.findAgain { try connection.token(of: form) }
                 return try connection.explaining(token, form) {
                     try token.withLogin(pin) { SharedSecret(try $0.open(form, pin)) }
                 }

@@ -38,7 +38,7 @@
             self.token = token.identity
             slotDescription = token.slotDescription
             keyID = key.id
-            fingerprint = try key.publicKey.fingerprint()
+            fingerprint = key.fingerprint
             self.scheme = scheme
             message = shared.message
             let sealingKey = try sealingKey(from: shared.secret)

@@ -15,6 +15,8 @@
         private var list: UnsafeMutablePointer<UnsafeMutablePointer<CK_FUNCTION_LIST>?>?
         private var single: UnsafeMutablePointer<CK_FUNCTION_LIST>?
         private(set) var modules: [TokenModule] = []
+        /// The token that was found before the PIN was asked for.
+        var found: Token?
         /// Whether nobody waits any more.
         private var isGivenUp: @Sendable () -> Bool = { false }
 
@@ -83,7 +85,7 @@
         /// Stops the modules, as far as nobody else in this process uses them.
         func close() {
             Remains(list: list, single: single, modules: modules).release()
-            (list, single, modules, uri) = (nil, nil, [], nil)
+            (list, single, modules, uri, found) = (nil, nil, [], nil, nil)
         }
 
         /// Starts the modules anew. One that is at the other end of a connection does not come back otherwise.

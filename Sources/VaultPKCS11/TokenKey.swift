@@ -8,14 +8,24 @@
         let handle: CK_OBJECT_HANDLE
         let id: [UInt8]
         let publicKey: PublicKey
+        /// See ``PublicKey/fingerprint()``.
+        let fingerprint: [UInt8]
         /// Whether it wants the PIN each time it is used.
         let wantsPIN: Bool
 
-        /// What tells about it.
-        fileprivate static let attributes = [
-            CKA_KEY_TYPE, CKA_ID, CKA_PRIVATE, CKA_DECRYPT, CKA_DERIVE, CKA_ALWAYS_AUTHENTICATE, CKA_MODULUS,
-            CKA_PUBLIC_EXPONENT, CKA_EC_PARAMS, CKA_EC_POINT,
+        /// What tells about the public part.
+        fileprivate static let publicAttributes = [
+            CKA_KEY_TYPE, CKA_MODULUS, CKA_PUBLIC_EXPONENT, CKA_EC_PARAMS, CKA_EC_POINT,
         ]
+        /// What tells about the private part, of which not all tokens show what is public.
+        fileprivate static let attributes =
+            publicAttributes + [CKA_ID, CKA_PRIVATE, CKA_DECRYPT, CKA_DERIVE, CKA_ALWAYS_AUTHENTICATE]
+    }
+
+    /// A public key that can be used.
+    struct VisibleKey {
+        let key: PublicKey
+        let fingerprint: [UInt8]
     }
 
     extension TokenSession {
@@ -45,21 +55,22 @@
             let values = try attributes(TokenKey.attributes, of: handle)
             let use = values[CKA_KEY_TYPE]?.number == CKK_RSA ? CKA_DECRYPT : CKA_DERIVE
             guard values[CKA_PRIVATE]?.isTrue == true, values[use]?.isTrue == true, let id = values[CKA_ID],
-                let publicKey = try publicKey(values) ?? publicKeys(id: id).first
+                let visible = try publicKey(values) ?? publicKeys(id: id).first
             else { return nil }
             return TokenKey(
-                handle: handle, id: id, publicKey: publicKey, wantsPIN: values[CKA_ALWAYS_AUTHENTICATE]?.isTrue == true)
+                handle: handle, id: id, publicKey: visible.key, fingerprint: visible.fingerprint,
+                wantsPIN: values[CKA_ALWAYS_AUTHENTICATE]?.isTrue == true)
         }
 
         /// The public keys that can be seen now. Most tokens show them without a PIN.
-        func publicKeys(id: [UInt8]?) throws -> [PublicKey] {
+        func publicKeys(id: [UInt8]?) throws -> [VisibleKey] {
             try objects(Self.template(CKO_PUBLIC_KEY, id)).compactMap {
-                try publicKey(attributes(TokenKey.attributes, of: $0))
+                try publicKey(attributes(TokenKey.publicAttributes, of: $0))
             }
         }
 
         /// - Returns: nil for one that cannot be used, and where the object does not show it.
-        private func publicKey(_ values: [CK_ATTRIBUTE_TYPE: [UInt8]]) -> PublicKey? {
+        private func publicKey(_ values: [CK_ATTRIBUTE_TYPE: [UInt8]]) -> VisibleKey? {
             let key: PublicKey
             switch values[CKA_KEY_TYPE]?.number {
             case CKK_RSA:
@@ -74,7 +85,7 @@
                 key = .elliptic(curve, point: point)
             default: return nil
             }
-            return (try? key.fingerprint()) == nil ? nil : key
+            return (try? key.fingerprint()).map { VisibleKey(key: key, fingerprint: $0) }
         }
     }
 #endif

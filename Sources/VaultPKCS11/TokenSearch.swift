@@ -44,7 +44,7 @@
             return hidden
         }
 
-        private func visibleKey(of form: SealedForm, on token: Token) throws -> VisibleKey {
+        private func visibleKey(of form: SealedForm, on token: Token) throws -> Sighting {
             do {
                 return try token.withSession { try $0.visibleKey(of: form) }
             } catch let failure as TokenFailure {
@@ -67,7 +67,7 @@
     }
 
     /// Whether a token shows, without a PIN, that it has the key.
-    private enum VisibleKey { case same, other, hidden, gone }
+    private enum Sighting { case same, other, hidden, gone }
 
     extension BiometricError {
         static func notThere(_ token: TokenIdentity) -> BiometricError {
@@ -94,9 +94,9 @@
     }
 
     extension TokenSession {
-        fileprivate func visibleKey(of form: SealedForm) throws -> VisibleKey {
+        fileprivate func visibleKey(of form: SealedForm) throws -> Sighting {
             let visible = try publicKeys(id: form.keyID)
-            if try visible.contains(where: { try $0.fingerprint() == form.fingerprint }) { return .same }
+            if visible.contains(where: { $0.fingerprint == form.fingerprint }) { return .same }
             // A token that shows others would show this one.
             return try publicKeys(id: nil).isEmpty ? .hidden : .other
         }
