@@ -46,7 +46,7 @@
             }
         }
 
-        private func generate(
+        func generate(
             _ id: [UInt8], _ type: CK_MECHANISM_TYPE, _ publicPart: [TokenAttribute], _ privatePart: [TokenAttribute]
         ) throws -> MadeKey {
             var mechanism = CK_MECHANISM(mechanism: type, pParameter: nil, ulParameterLen: 0)

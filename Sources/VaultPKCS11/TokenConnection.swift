@@ -20,6 +20,10 @@
         /// Whether nobody waits any more.
         private var isGivenUp: @Sendable () -> Bool = { false }
 
+        /// p11-kit counts who uses a module, but does not keep the last one from stopping it while the next one finds it
+        /// started.
+        fileprivate static let startOrStop = NSLock()
+
         init(_ text: String) { self.text = text }
 
         deinit {
@@ -39,6 +43,9 @@
         }
 
         private func start() throws {
+            Self.startOrStop.lock()
+            defer { Self.startOrStop.unlock() }
+            if isGivenUp() { throw CancellationError() }
             let uri = try TokenURI(text)
             if let path = uri.modulePath {
                 guard let functions = p11_kit_module_load(path, 0) else {
@@ -63,7 +70,11 @@
             var next = list
             while let functions = next.pointee {
                 next += 1
-                if let name, moduleName(functions) != name { continue }
+                // Those with the certificates of the system are no tokens, and take a while to start.
+                let isMeant =
+                    name.map { $0 == moduleName(functions) }
+                    ?? (p11_kit_module_get_flags(functions) & Int32(P11_KIT_MODULE_TRUSTED) == 0)
+                if !isMeant { continue }
                 // One that does not work must not keep the others from working.
                 if p11_kit_module_initialize(functions) == CKR_OK { modules.append(TokenModule(functions, isGivenUp)) }
             }
@@ -102,6 +113,8 @@
         let modules: [TokenModule]
 
         func release() {
+            TokenConnection.startOrStop.lock()
+            defer { TokenConnection.startOrStop.unlock() }
             for module in modules { p11_kit_module_finalize(module.functions) }
             if let list { p11_kit_modules_release(list) }
             if let single { p11_kit_module_release(single) }

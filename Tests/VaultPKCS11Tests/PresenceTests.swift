@@ -76,6 +76,35 @@
                 #expect(proxy.count(.logIn) == 0)
             }
 
+            @Test("with one that another name is told of: by its serial number it is another, by its label the same")
+            func renamed() async throws {
+                let token = try SoftToken()
+                let protected = try await token.provider.protected(secret)
+                let relabelled = try TokenProxy(to: token.server) { _, message, forward in
+                    let answer = try forward(message)
+                    return message.call == .getTokenInfo ? answer.renamed(label: "new \u{1B}[2J") : answer
+                }
+                defer { relabelled.stop() }
+                let person = Person()
+                #expect(try await relabelled.provider.opened(protected, by: person) == secret.bytes)
+                // Nothing that a terminal would obey.
+                #expect(person.requests.map(\.label) == ["new [2J"])
+                // It changes while the PIN is typed, and the module did not notice.
+                let isOther = ThreadFlag()
+                let exchanged = try TokenProxy(to: token.server) { _, message, forward in
+                    let answer = try forward(message)
+                    guard message.call == .getTokenInfo, isOther.level > 0 else { return answer }
+                    return answer.renamed(serial: "4711")
+                }
+                defer { exchanged.stop() }
+                let slow = Person { _ in
+                    isOther.raise(1)
+                    return SoftToken.pin
+                }
+                #expect(try await exchanged.provider.failure(protected, by: slow).code == .tokenReplaced)
+                #expect(exchanged.count(.logIn) == 0)
+            }
+
             @Test("with one that was erased, or has another key by now")
             func keyGone() async throws {
                 let token = try SoftToken()

@@ -122,20 +122,27 @@
                 #expect(try SealedForm(second.bytes).keyID == SealedForm(protected.bytes).keyID)
                 #expect(proxy.count(.generateKeyPair) == 1)
                 // It does not leave the token, and nobody finds it without the PIN.
-                let (uri, id) = try (token.server.uri, SealedForm(protected.bytes).keyID)
-                let values = try await TokenThread(limit: .seconds(120), clock: ContinuousClock()).run { isGivenUp in
-                    let connection = TokenConnection(uri)
-                    defer { connection.close() }
-                    try connection.open(isGivenUp: isGivenUp)
-                    let pin = SharedSecret(try SecretBytes(utf8: SoftToken.pin))
-                    return try connection.tokenToEnrol().withLogin(pin) { session in
-                        let kind = TokenAttribute(CKA_CLASS, CKO_PRIVATE_KEY)
-                        let key = try #require(session.objects([kind, TokenAttribute(CKA_ID, id)]).first)
-                        return try session.attributes(
-                            [CKA_EXTRACTABLE, CKA_SENSITIVE, CKA_PRIVATE, CKA_SIGN, CKA_PRIVATE_EXPONENT], of: key)
-                    }
+                let id = try SealedForm(protected.bytes).keyID
+                let values = try await token.loggedIn { session in
+                    let kind = TokenAttribute(CKA_CLASS, CKO_PRIVATE_KEY)
+                    let key = try #require(session.objects([kind, TokenAttribute(CKA_ID, id)]).first)
+                    return try session.attributes(
+                        [CKA_EXTRACTABLE, CKA_SENSITIVE, CKA_PRIVATE, CKA_SIGN, CKA_PRIVATE_EXPONENT], of: key)
                 }
                 #expect(values == [CKA_EXTRACTABLE: [0], CKA_SENSITIVE: [1], CKA_PRIVATE: [1], CKA_SIGN: [0]])
+            }
+
+            @Test("but not with a key that anybody could use without the PIN")
+            func unprotectedKey() async throws {
+                let token = try SoftToken(keys: [])
+                _ = try await token.loggedIn { session in
+                    let both = [TokenAttribute(CKA_TOKEN, true), TokenAttribute(CKA_ID, [7])]
+                    let size = TokenAttribute(CKA_MODULUS_BITS, CK_ULONG(2048))
+                    _ = try session.generate(
+                        [7], CKM_RSA_PKCS_KEY_PAIR_GEN, both + [size],
+                        both + [TokenAttribute(CKA_PRIVATE, false), TokenAttribute(CKA_DECRYPT, true)])
+                }
+                #expect(try await token.provider.refusal(secret).code == .unavailable)
             }
 
             @Test("but not with a key that is made and does not serve, which is taken away again")

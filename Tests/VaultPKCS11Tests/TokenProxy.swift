@@ -56,13 +56,27 @@
             return answer
         }
 
+        /// Where the label begins in an answer about a token: after the number and the signature, behind its length. Three
+        /// more names follow, and the flags.
+        private static let label = 4 + 4 + "ssssuuuuuuuuuuuvvs".utf8.count + 4
+
         /// An answer about a token, with other flags.
         func withFlags(_ change: (UInt64) -> UInt64) -> RPCMessage {
             var answer = self
-            // After the number, the signature, and four names, each behind a length.
-            let start = 4 + 4 + "ssssuuuuuuuuuuuvvs".utf8.count + 4 + 32 + 4 + 32 + 4 + 16 + 4 + 16
+            let start = Self.label + 32 + 4 + 32 + 4 + 16 + 4 + 16
             let flags = body[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             withUnsafeBytes(of: change(flags).bigEndian) { answer.body.replaceSubrange(start..<start + 8, with: $0) }
+            return answer
+        }
+
+        /// An answer about a token, with another label and serial number.
+        func renamed(label: String? = nil, serial: String? = nil) -> RPCMessage {
+            var answer = self
+            for (name, start, size) in [(label, Self.label, 32), (serial, Self.label + 32 + 4 + 32 + 4 + 16 + 4, 16)] {
+                guard let name else { continue }
+                let padded = Array(name.utf8) + [UInt8](repeating: 0x20, count: size - name.utf8.count)
+                answer.body.replaceSubrange(start..<start + size, with: padded)
+            }
             return answer
         }
     }

@@ -1,6 +1,7 @@
 #if PKCS11
     import Foundation
     import Testing
+    import VaultCrypto
 
     @testable import VaultPKCS11
 
@@ -108,6 +109,20 @@
                     "pkcs11-tool", "--module", Program.library("libsofthsm2.so"), "--login", "--pin", Self.pin,
                     "--keypairgen", "--key-type", kind, "--id", id, "--label", "key \(id)",
                 ] + (more.isEmpty ? [usage] : more), environment: ["SOFTHSM2_CONF": configuration])
+        }
+
+        /// Runs `body` in a session of the test's own.
+        func loggedIn<Answer: Sendable>(
+            _ body: @escaping @Sendable (TokenSession) throws -> Answer
+        ) async throws -> Answer {
+            let uri = server.uri
+            return try await TokenThread(limit: .seconds(120), clock: ContinuousClock()).run { isGivenUp in
+                let connection = TokenConnection(uri)
+                defer { connection.close() }
+                try connection.open(isGivenUp: isGivenUp)
+                let pin = SharedSecret(try SecretBytes(utf8: Self.pin))
+                return try connection.tokenToEnrol().withLogin(pin, canWrite: true, body)
+            }
         }
 
         func removeKey(id: String) throws {
