@@ -3,38 +3,53 @@
     internal import VaultBiometric
 
     extension TokenConnection {
-        /// Looks for a token, and remembers it for ``findAgain(_:)``.
+        /// Looks for a token, and remembers it for ``useAgain(for:_:_:)``.
         func find(_ search: () throws -> Token) throws -> Token {
             let token = try search()
             found = token
             return token
         }
 
-        /// Looks for a token after the PIN was typed. If it was pulled out meanwhile, it may be back, and some modules
-        /// notice only when they are started anew.
-        func findAgain(_ search: () throws -> Token) throws -> Token {
-            if let found, try found.isThere() { return found }
+        /// Does what needs the PIN with the token that was found before the PIN was typed. If that was pulled out
+        /// meanwhile, it may be back, and some modules notice only when they are started anew.
+        ///
+        /// - Parameters:
+        ///   - form: what is opened, if it is not something new.
+        ///   - search: finds the token again.
+        /// - Throws: what a person should know of the failure.
+        func useAgain<Answer>(
+            for form: SealedForm? = nil, _ search: () throws -> Token, _ body: (Token) throws -> Answer
+        ) throws -> Answer {
+            if let found {
+                do {
+                    return try body(found)
+                } catch let failure as TokenFailure where failure.isBeforeLogin {
+                } catch {
+                    throw try explanation(of: error, found, form)
+                }
+            }
             do {
                 try reopen()
             } catch is TokenFailure {
             } catch let error as BiometricError where error.code == .unavailable {
             }
-            return try search()
+            let token = try search()
+            do {
+                return try body(token)
+            } catch {
+                throw try explanation(of: error, token, form)
+            }
         }
 
-        /// Runs what needs the PIN, and makes what a person should know of its failure.
-        ///
-        /// - Parameter form: what is opened, if it is not something new.
-        func explaining<Answer>(_ token: Token, _ form: SealedForm? = nil, _ body: () throws -> Answer) throws -> Answer
-        {
-            do {
-                return try body()
-            } catch let failure as TokenFailure {
+        private func explanation(of error: any Error, _ token: Token, _ form: SealedForm?) throws -> any Error {
+            switch error {
+            case let failure as TokenFailure:
                 try checkPresence(of: token, form)
-                throw Self.reason(for: failure, token)
-            } catch let error as BiometricError where error.code == .failed {
+                return Self.reason(for: failure, token)
+            case let error as BiometricError where error.code == .failed:
                 try checkPresence(of: token, form)
-                throw error
+                return error
+            default: return error
             }
         }
 

@@ -71,14 +71,13 @@
             let pin = try await pin(for: ready, from: prompt)
             let form = try await run(on: connection) { [newKey] connection in
                 defer { connection.close() }
-                let token = try connection.findAgain(connection.tokenToEnrol)
-                guard token.identity == ready.identity else {
-                    throw BiometricError(
-                        .tokenReplaced, "\"\(token.identity.name)\" was put in the place of \"\(ready.identity.name)\"."
-                    )
-                }
-                return try connection.explaining(token) {
-                    try token.withLogin(pin, canWrite: newKey != nil) {
+                return try connection.useAgain(connection.tokenToEnrol) { token in
+                    guard token.identity == ready.identity else {
+                        throw BiometricError(
+                            .tokenReplaced,
+                            "\"\(token.identity.name)\" was put in the place of \"\(ready.identity.name)\".")
+                    }
+                    return try token.withLogin(pin, canWrite: newKey != nil) {
                         try $0.enrol(secret, id: connection.uri?.keyID, label: connection.uri?.keyLabel, newKey, pin)
                     }
                 }
@@ -97,8 +96,9 @@
             let pin = try await pin(for: ready, from: prompt)
             let secret = try await run(on: connection) { connection in
                 defer { connection.close() }
-                let token = try connection.findAgain { try connection.token(of: form) }
-                return try connection.explaining(token, form) {
+                return try connection.useAgain(for: form) {
+                    try connection.token(of: form)
+                } _: { token in
                     try token.withLogin(pin) { SharedSecret(try $0.open(form, pin)) }
                 }
             }

@@ -41,6 +41,9 @@
             ].contains(code)
         }
 
+        /// Whether no PIN was sent yet.
+        var isBeforeLogin: Bool { [.listing, .opening].contains(call) }
+
         /// Whether it was the person, at the token, who called it off.
         var isCancellation: Bool { [CKR_CANCEL, CKR_FUNCTION_CANCELED, CKR_FUNCTION_REJECTED].contains(code) }
     }

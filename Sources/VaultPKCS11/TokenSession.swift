@@ -103,14 +103,14 @@
         ///
         /// The PIN goes to this token only: it is looked at once more in the session, which ends when it is pulled out.
         ///
-        /// - Throws: ``TokenFailure`` with `CKR_TOKEN_NOT_PRESENT` when another one is in the slot by now.
+        /// - Throws: ``TokenFailure``, with `isBeforeLogin` when another one is in the slot by now.
         func withLogin<Answer>(
             _ pin: SharedSecret?, canWrite: Bool = false, _ body: (TokenSession) throws -> Answer
         ) throws -> Answer {
             try TokenGate.shared.pass(identity, isGivenUp: module.isGivenUp) {
                 try withSession(canWrite: canWrite) { session in
                     guard try now().identity == identity else {
-                        throw TokenFailure(code: CKR_TOKEN_NOT_PRESENT, during: .loggingIn)
+                        throw TokenFailure(code: CKR_TOKEN_NOT_PRESENT, during: .opening)
                     }
                     try session.logIn(pin)
                     defer { module.tidy { $0.C_Logout?(session.handle) } }
