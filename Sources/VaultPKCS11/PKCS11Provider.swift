@@ -11,7 +11,8 @@
     ///
     /// The modules are those that p11-kit knows, or the one that the URI names. They are code that runs in this process,
     /// so the URI has to come from somebody who may choose that. A program that uses the same token through the same
-    /// module at the same time is logged out of it, as a module knows one login for a whole process.
+    /// module at the same time is logged out of it, as a module knows one login for a whole process. Some modules write to
+    /// stderr: that of tpm2-pkcs11 is quiet with `TPM2_PKCS11_LOG_LEVEL=0` and `TSS2_LOG=all+none` in the environment.
     public struct PKCS11Provider: BiometricProvider {
         public let kind = "pkcs11"
         /// What plays a token in software, as SoftHSM does, does not: see ``PKCS11Token/isHardware``.

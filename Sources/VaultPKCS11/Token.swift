@@ -82,7 +82,7 @@
                 .lockedOut,
                 start
                     + "\"\(identity.name)\" takes no PIN after too many wrong ones. Unlock it with its own tools, with "
-                    + "its PUK or administrator's PIN.")
+                    + "its PUK or administrator's PIN. If it is a TPM, that ends by itself in a while.")
         }
     }
 

@@ -24,22 +24,19 @@
             let tokens = try tokens()
             let same = tokens.filter { $0.identity.isSameHardware(as: form.token) }
             guard !same.isEmpty else { throw Self.absence(of: form, tokens) }
-            // Some makers give all tokens one serial number; their labels differ.
-            let byLabel =
-                same.filter { $0.identity.label == form.token.label }
-                + same.filter { $0.identity.label != form.token.label }
             var hidden: Token?
-            for token in byLabel {
+            for token in same {
                 switch try visibleKey(of: form, on: token) {
                 case .same:
                     try token.checkReady()
                     return token
-                case .hidden: hidden = hidden ?? token
-                case .other: break
+                // Some makers give all tokens one serial number. No PIN goes to one that may be another.
+                case .hidden where token.identity == form.token: hidden = token
+                case .hidden, .other: break
                 case .gone: throw BiometricError.notThere(form.token)
                 }
             }
-            guard let hidden else { throw BiometricError.keyGone(byLabel[0].identity) }
+            guard let hidden else { throw BiometricError.keyGone(same[0].identity) }
             try hidden.checkReady()
             return hidden
         }

@@ -76,6 +76,27 @@
                 #expect(proxy.count(.logIn) == 0)
             }
 
+            @Test("with one of the same serial number, which is told by its key")
+            func sameSerialNumber() async throws {
+                let token = try TPMToken()
+                let protected = try await token.provider.protected(secret, by: Person(TPMToken.pin))
+                token.server.unplug()
+                try token.initialize("second", slot: 1)
+                try token.server.plugIn()
+                let tokens = try await PKCS11Tokens.list(uri: token.server.uri)
+                #expect(Set(tokens.map(\.label)) == ["tpm", "second"])
+                #expect(Set(tokens.map(\.serialNumber)).count == 1)
+                let person = Person(TPMToken.pin)
+                #expect(try await token.provider.opened(protected, by: person) == secret.bytes)
+                #expect(person.requests.map(\.label) == ["tpm"])
+                let second = PKCS11Provider("pkcs11:token=second?module-name=\(token.server.module)")
+                #expect(try await second.failure(protected, by: person).code == .tokenReplaced)
+                #expect(person.requests.count == 1)
+                let other = try await second.protected(secret, by: person)
+                #expect(try await token.provider.opened(other, by: person) == secret.bytes)
+                #expect(person.requests.map(\.label) == ["tpm", "second", "second"])
+            }
+
             @Test("with one that another name is told of: by its serial number it is another, by its label the same")
             func renamed() async throws {
                 let token = try SoftToken()

@@ -29,17 +29,22 @@
                     "TPM2_PKCS11_LOG_LEVEL": "0",
                 ], folder: folder)
             try setLimit(recovery: 7200)
-            try server.tool("--slot-index", "0", "--init-token", "--label", "tpm", "--so-pin", "owner")
-            try server.tool(
-                "--token-label", "tpm", "--login", "--login-type", "so", "--so-pin", "owner", "--init-pin", "--new-pin",
-                Self.pin)
-            try server.tool(
-                "--token-label", "tpm", "--login", "--pin", Self.pin, "--keypairgen", "--key-type", "rsa:2048", "--id",
-                "01", "--usage-decrypt")
+            try initialize("tpm", slot: 0)
             try server.plugIn()
         }
 
         deinit { kill(tpm, SIGKILL) }
+
+        /// Makes a token with a key. All of one TPM have the same serial number.
+        func initialize(_ label: String, slot: Int) throws {
+            try server.tool("--slot-index", "\(slot)", "--init-token", "--label", label, "--so-pin", "owner")
+            try server.tool(
+                "--token-label", label, "--login", "--login-type", "so", "--so-pin", "owner", "--init-pin", "--new-pin",
+                Self.pin)
+            try server.tool(
+                "--token-label", label, "--login", "--pin", Self.pin, "--keypairgen", "--key-type", "rsa:2048", "--id",
+                "01", "--usage-decrypt")
+        }
 
         /// It listens when the command returns, and goes on in the background. Somebody may take the ports first.
         private static func startTPM(_ folder: URL) throws -> (port: Int, process: pid_t) {
