@@ -21,6 +21,8 @@
         private let uri: String
         private let newKey: PKCS11KeyKind?
         private let thread: TokenThread
+        /// After how long the person is told that the token may be waiting: no module tells when it does.
+        private static let patience = Duration.seconds(2)
 
         /// Makes a provider. Nothing is loaded yet.
         ///
@@ -70,6 +72,8 @@
             let connection = TokenConnection(uri)
             let ready = try await run(on: connection) { try TokenState($0.find($0.tokenToEnrol)) }
             let pin = try await pin(for: ready, from: prompt)
+            let hint = touchHint(for: ready, by: prompt)
+            defer { hint.cancel() }
             let form = try await run(on: connection) { [newKey] connection in
                 defer { connection.close() }
                 return try connection.useAgain(connection.tokenToEnrol) { token in
@@ -95,6 +99,8 @@
                 try TokenState(connection.find { try connection.token(of: form) })
             }
             let pin = try await pin(for: ready, from: prompt)
+            let hint = touchHint(for: ready, by: prompt)
+            defer { hint.cancel() }
             let secret = try await run(on: connection) { connection in
                 defer { connection.close() }
                 return try connection.useAgain(for: form) {
@@ -130,6 +136,16 @@
             // No PIN at all means the keypad to a module.
             guard pin.bytes.count > 0 else { throw BiometricError(.failed, "The PIN is empty.") }
             return pin
+        }
+
+        /// Tells the person after a while that the token may wait to be touched.
+        private func touchHint(for token: TokenState, by prompt: any BiometricPrompt) -> Task<Void, any Error> {
+            Task { [clock = thread.clock] in
+                // Whoever was sent to the keypad looks at the token anyway.
+                if token.hasKeypad { return }
+                try await clock.sleep(for: Self.patience)
+                await prompt.act("If \"\(token.identity.name)\" blinks, touch it.")
+            }
         }
 
         private func run<Answer: Sendable>(

@@ -1,7 +1,7 @@
 #if PKCS11
     import Synchronization
 
-    /// A clock on which all time that is waited for has passed when it rings.
+    /// A clock on which the time that is waited for has passed when it rings.
     final class HandClock: Clock {
         struct Instant: InstantProtocol {
             var offset = Duration.zero
@@ -10,23 +10,32 @@
             static func < (first: Instant, second: Instant) -> Bool { first.offset < second.offset }
         }
 
-        private let waiting = Mutex<(hasRung: Bool, sleepers: [AsyncStream<Void>.Continuation])>((false, []))
+        private struct State {
+            var passed = Duration.zero
+            var sleepers: [(until: Duration, continuation: AsyncStream<Void>.Continuation)] = []
+        }
+        private let state = Mutex(State())
         var now: Instant { Instant() }
         var minimumResolution: Duration { .zero }
 
         func sleep(until deadline: Instant, tolerance: Duration?) async throws {
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-            waiting.withLock { state in
-                if state.hasRung { continuation.finish() } else { state.sleepers.append(continuation) }
+            state.withLock { state in
+                if deadline.offset <= state.passed {
+                    continuation.finish()
+                } else {
+                    state.sleepers.append((deadline.offset, continuation))
+                }
             }
             for await _ in stream {}
             try Task.checkCancellation()
         }
 
-        func ring() {
-            waiting.withLock { state in
-                state.hasRung = true
-                for sleeper in state.sleepers { sleeper.finish() }
+        /// - Parameter longest: whoever waits for more goes on waiting.
+        func ring(longest: Duration = .seconds(1_000_000)) {
+            state.withLock { state in
+                state.passed = longest
+                for sleeper in state.sleepers where sleeper.until <= longest { sleeper.continuation.finish() }
             }
         }
     }

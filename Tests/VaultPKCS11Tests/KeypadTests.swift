@@ -53,6 +53,26 @@
                 #expect(error.triesLeft == 1)
                 #expect(warned.instructions.allSatisfy { $0.contains("last try") })
             }
+
+            @Test("and one that waits to be touched is pointed out", .timeLimit(.minutes(1)))
+            func touch() async throws {
+                let token = try SoftToken()
+                let protected = try await token.provider.protected(secret)
+                let (clock, finger) = (HandClock(), ThreadGate())
+                defer { finger.open() }
+                let proxy = try TokenProxy(to: token.server) { _, message, forward in
+                    if message.call == .decrypt {
+                        clock.ring(longest: .seconds(30))
+                        finger.pass()
+                    }
+                    return try forward(message)
+                }
+                defer { proxy.stop() }
+                let provider = PKCS11Provider(uri: proxy.uri, timeLimit: .seconds(60), clock: clock)
+                let person = Person(action: { finger.open() })
+                #expect(try await provider.opened(protected, by: person) == secret.bytes)
+                #expect(person.instructions.map { $0.contains("\"vault\" blinks, touch it") } == [true])
+            }
         }
     }
 #endif

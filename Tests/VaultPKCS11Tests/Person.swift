@@ -9,6 +9,7 @@
     /// Somebody who types a PIN when asked.
     final class Person: BiometricPrompt {
         private let answer: @Sendable (PINRequest) async throws -> String
+        private let action: @Sendable () -> Void
         private let asked = Mutex<(requests: [PINRequest], instructions: [String])>(([], []))
 
         /// What was asked, in order.
@@ -16,17 +17,27 @@
         /// What was to be done at the token.
         var instructions: [String] { asked.withLock { $0.instructions } }
 
-        init(_ pin: String = SoftToken.pin) { answer = { _ in pin } }
+        /// - Parameter action: what the person does when told to do something at the token.
+        init(_ pin: String = SoftToken.pin, action: @escaping @Sendable () -> Void = {}) {
+            answer = { _ in pin }
+            self.action = action
+        }
 
         /// - Parameter answer: what the person does before the PIN is typed, and the PIN.
-        init(_ answer: @escaping @Sendable (PINRequest) async throws -> String) { self.answer = answer }
+        init(_ answer: @escaping @Sendable (PINRequest) async throws -> String) {
+            self.answer = answer
+            action = {}
+        }
 
         func pin(_ request: PINRequest) async throws -> SecretBytes {
             asked.withLock { $0.requests.append(request) }
             return try SecretBytes(utf8: try await answer(request))
         }
 
-        func act(_ instruction: String) async { asked.withLock { $0.instructions.append(instruction) } }
+        func act(_ instruction: String) async {
+            asked.withLock { $0.instructions.append(instruction) }
+            action()
+        }
     }
 
     /// A test's secret: 32 random bytes.

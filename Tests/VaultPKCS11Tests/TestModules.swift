@@ -12,6 +12,7 @@
             // p11-kit keeps the pointers.
             p11_kit_override_system_files(
                 strdup(nothing), strdup(nothing), strdup(folder.path), strdup(nothing), strdup(nothing))
+            atexit { if let folder = TestModules.folder { try? FileManager.default.removeItem(at: folder) } }
             return folder
         }()
 
