@@ -18,7 +18,8 @@
     }
 
     extension TokenSession {
-        /// Makes a key pair whose private part never leaves the token.
+        /// Makes a key pair whose private part never leaves the token. It may do more than it is used for: not every token
+        /// lets that be forbidden, and the module of tpm2-pkcs11 makes no key then.
         func makeKey(_ kind: PKCS11KeyKind) throws -> MadeKey {
             let id = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
             let both = [
@@ -34,7 +35,7 @@
                 return try generate(
                     id, CKM_EC_KEY_PAIR_GEN,
                     both + [TokenAttribute(CKA_EC_PARAMS, Curve.p256.parameters)],
-                    both + secret + [TokenAttribute(CKA_DERIVE, true), TokenAttribute(CKA_SIGN, false)])
+                    both + secret + [TokenAttribute(CKA_DERIVE, true)])
             case .rsa:
                 return try generate(
                     id, CKM_RSA_PKCS_KEY_PAIR_GEN,
@@ -42,7 +43,7 @@
                         TokenAttribute(CKA_ENCRYPT, true), TokenAttribute(CKA_MODULUS_BITS, CK_ULONG(2048)),
                         TokenAttribute(CKA_PUBLIC_EXPONENT, [1, 0, 1]),
                     ],
-                    both + secret + [TokenAttribute(CKA_DECRYPT, true), TokenAttribute(CKA_SIGN, false)])
+                    both + secret + [TokenAttribute(CKA_DECRYPT, true)])
             }
         }
 

@@ -52,18 +52,16 @@
         /// What a return code means to a person, where the call gives it no other meaning.
         init(_ failure: TokenFailure) {
             let (code, text): (Code, String) =
-                switch failure.code {
+                switch (failure.call, failure.code) {
                 case _ where failure.isRemoval: (.tokenMissing, "The token is not there any more. Plug it in.")
                 case _ where failure.isCancellation: (.cancelled, "It was called off at the token.")
-                case CKR_TOKEN_WRITE_PROTECTED, CKR_SESSION_READ_ONLY, CKR_USER_NOT_LOGGED_IN, CKR_ATTRIBUTE_READ_ONLY,
-                    CKR_FUNCTION_NOT_SUPPORTED, CKR_MECHANISM_INVALID:
+                case (.makingKey, CKR_DEVICE_MEMORY): (.failed, "The token is full.")
+                case (.makingKey, _):
                     (
-                        failure.call == .makingKey ? .unavailable : .failed,
-                        failure.call == .makingKey
-                            ? "The token lets no key be made this way. Make one with the token's own tools."
-                            : "The token failed while \(failure.call.rawValue)."
+                        .unavailable,
+                        "The token does not make such a key this way. Make one with its own tools, or ask for one of the "
+                            + "other kind."
                     )
-                case CKR_DEVICE_MEMORY where failure.call == .makingKey: (.failed, "The token is full.")
                 default: (.failed, "The token failed while \(failure.call.rawValue).")
                 }
             self.init(code, text + " (\(failure.words), code \(String(failure.code, radix: 16)))")

@@ -127,9 +127,9 @@
                     let kind = TokenAttribute(CKA_CLASS, CKO_PRIVATE_KEY)
                     let key = try #require(session.objects([kind, TokenAttribute(CKA_ID, id)]).first)
                     return try session.attributes(
-                        [CKA_EXTRACTABLE, CKA_SENSITIVE, CKA_PRIVATE, CKA_SIGN, CKA_PRIVATE_EXPONENT], of: key)
+                        [CKA_EXTRACTABLE, CKA_SENSITIVE, CKA_PRIVATE, CKA_PRIVATE_EXPONENT], of: key)
                 }
-                #expect(values == [CKA_EXTRACTABLE: [0], CKA_SENSITIVE: [1], CKA_PRIVATE: [1], CKA_SIGN: [0]])
+                #expect(values == [CKA_EXTRACTABLE: [0], CKA_SENSITIVE: [1], CKA_PRIVATE: [1]])
             }
 
             @Test("but not with a key that anybody could use without the PIN")
@@ -143,6 +143,20 @@
                         both + [TokenAttribute(CKA_PRIVATE, false), TokenAttribute(CKA_DECRYPT, true)])
                 }
                 #expect(try await token.provider.refusal(secret).code == .unavailable)
+            }
+
+            @Test("but not with a key of a kind that the token does not make")
+            func refusedNewKey() async throws {
+                let token = try TPMToken(hasKey: false)
+                let maker = PKCS11Provider(token.server.uri, newKey: .elliptic)
+                let error = try await maker.refusal(secret, by: Person(TPMToken.pin))
+                #expect(error.code == .unavailable)
+                #expect(error.description.contains("other kind"))
+                // Another TPM: the module leaves what it could not make in this one.
+                let second = try TPMToken(hasKey: false)
+                let other = PKCS11Provider(second.server.uri, newKey: .rsa)
+                let protected = try await other.protected(secret, by: Person(TPMToken.pin))
+                #expect(try await second.provider.opened(protected, by: Person(TPMToken.pin)) == secret.bytes)
             }
 
             @Test("but not with a key that is made and does not serve, which is taken away again")

@@ -13,7 +13,7 @@
 
         var provider: PKCS11Provider { PKCS11Provider(server.uri) }
 
-        init() throws {
+        init(hasKey: Bool = true) throws {
             let folder = try TokenServer.newFolder()
             for name in ["state", "store"] {
                 try FileManager.default.createDirectory(
@@ -29,18 +29,19 @@
                     "TPM2_PKCS11_LOG_LEVEL": "0",
                 ], folder: folder)
             try setLimit(recovery: 7200)
-            try initialize("tpm", slot: 0)
+            try initialize("tpm", slot: 0, hasKey: hasKey)
             try server.plugIn()
         }
 
         deinit { kill(tpm, SIGKILL) }
 
-        /// Makes a token with a key. All of one TPM have the same serial number.
-        func initialize(_ label: String, slot: Int) throws {
+        /// Makes a token. All of one TPM have the same serial number.
+        func initialize(_ label: String, slot: Int, hasKey: Bool = true) throws {
             try server.tool("--slot-index", "\(slot)", "--init-token", "--label", label, "--so-pin", "owner")
             try server.tool(
                 "--token-label", label, "--login", "--login-type", "so", "--so-pin", "owner", "--init-pin", "--new-pin",
                 Self.pin)
+            guard hasKey else { return }
             try server.tool(
                 "--token-label", label, "--login", "--pin", Self.pin, "--keypairgen", "--key-type", "rsa:2048", "--id",
                 "01", "--usage-decrypt")
