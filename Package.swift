@@ -33,6 +33,7 @@ let package = Package(
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
         .library(name: "VaultTPM2", targets: ["VaultTPM2"]),
         .library(name: "VaultFIDO2", targets: ["VaultFIDO2"]),
+        .library(name: "VaultPKCS11", targets: ["VaultPKCS11"]),
         .executable(name: "vault", targets: ["vault"]),
         .executable(name: "vault-key-service", targets: ["vault-key-service"]),
         .executable(name: "vault-dev", targets: ["vault-dev"]),
@@ -40,6 +41,7 @@ let package = Package(
     traits: [
         .trait(name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss."),
         .trait(name: "FIDO2", description: "A FIDO2 security key can protect an account. Needs libfido2."),
+        .trait(name: "PKCS11", description: "A PKCS#11 token can protect an account. Needs p11-kit."),
         .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd."),
     ],
     dependencies: [
@@ -69,6 +71,7 @@ let package = Package(
         // Found only by a build that asks for the trait.
         .systemLibrary(name: "CTPM2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .systemLibrary(name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
+        .systemLibrary(name: "CPKCS11", pkgConfig: "p11-kit-1", providers: [.apt(["libp11-kit-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // The libraries, lowest first. A target imports only what stands above it here.
@@ -89,6 +92,12 @@ let package = Package(
             dependencies: [
                 "VaultBiometric", "VaultCrypto",
                 .target(name: "CFIDO2", condition: .when(traits: ["FIDO2"])),
+            ]),
+        .target(
+            name: "VaultPKCS11",
+            dependencies: [
+                "VaultBiometric", "VaultCrypto", crypto, cryptoExtras,
+                .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .target(
             name: "VaultStorage",
@@ -128,6 +137,7 @@ let package = Package(
                 "CLinux", "CQRCode", "CredentialVault", argumentParser, configuration, systemPackage,
                 .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),
                 .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
+                .target(name: "VaultPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .executableTarget(name: "vault", dependencies: ["VaultCommands"]),
         .executableTarget(
@@ -146,6 +156,15 @@ let package = Package(
         .executableTarget(
             name: "vault-tpm2-benchmark", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"],
             path: "Tests/Benchmarks/vault-tpm2-benchmark"),
+
+        // What Tests/Benchmarks/pkcs11.py measures.
+        .executableTarget(
+            name: "vault-pkcs11-benchmark",
+            dependencies: [
+                "VaultPKCS11", "VaultBiometric", "VaultCrypto",
+                .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
+            ],
+            path: "Tests/Benchmarks/vault-pkcs11-benchmark"),
 
         // What Tests/Benchmarks/run.sh measures from inside.
         .executableTarget(
@@ -187,6 +206,12 @@ let package = Package(
             name: "VaultFIDO2Tests",
             dependencies: ["VaultFIDO2", "VaultBiometric", "VaultCrypto", crypto, cryptoExtras],
             exclude: ["Recordings"]),
+        .testTarget(
+            name: "VaultPKCS11Tests",
+            dependencies: [
+                "VaultPKCS11", "VaultBiometric", "VaultCrypto",
+                .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
+            ]),
         .testTarget(
             name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultTesting"],
             exclude: ["mock_logind.py"]),

@@ -1,0 +1,135 @@
+#if PKCS11
+    internal import CPKCS11
+    internal import VaultBiometric
+    internal import VaultCrypto
+
+    extension TokenSession {
+        /// Has the token find out the secret that ``PublicKey/share(by:)`` made.
+        ///
+        /// - Parameter pin: for a key that wants it each time; nil when it is entered at the token.
+        /// - Throws: `BiometricError.notOpened` whenever it does not, whatever is wrong with the message.
+        func secret(
+            _ message: [UInt8], _ scheme: KeyScheme, with key: TokenKey, pin: SharedSecret?
+        ) throws -> SharedSecret {
+            switch (key.publicKey, scheme) {
+            case (.rsa(let modulus, _), .oaepSHA256):
+                let mechanism = CK_RSA_PKCS_OAEP_PARAMS.of(CKM_SHA256, CKG_MGF1_SHA256)
+                return try decrypt(message, mechanism, key, pin, size: modulus.count)
+            case (.rsa(let modulus, _), .oaepSHA1):
+                let mechanism = CK_RSA_PKCS_OAEP_PARAMS.of(CKM_SHA_1, CKG_MGF1_SHA1)
+                return try decrypt(message, mechanism, key, pin, size: modulus.count)
+            case (.elliptic(let curve, _), _) where curve.scheme == scheme:
+                return try agree(message, curve, key, pin)
+            default: throw BiometricError.notOpened
+            }
+        }
+
+        private func decrypt(
+            _ message: [UInt8], _ parameters: CK_RSA_PKCS_OAEP_PARAMS, _ key: TokenKey, _ pin: SharedSecret?, size: Int
+        ) throws -> SharedSecret {
+            var (message, parameters) = (message, parameters)
+            try withMechanism(CKM_RSA_PKCS_OAEP, &parameters) { mechanism in
+                try ask(.decrypting) { $0.C_DecryptInit?(handle, mechanism, key.handle) }
+            }
+            if key.wantsPIN { try logIn(pin, as: CKU_CONTEXT_SPECIFIC) }
+            var count = CK_ULONG(size)
+            // As large as the token may ask for. A secret of 32 bytes is at its start after that.
+            let room = try SecretBytes(count: size) { target in
+                let start = target.assumingMemoryBound(to: UInt8.self).baseAddress
+                do {
+                    try ask(.decrypting) {
+                        $0.C_Decrypt?(handle, &message, CK_ULONG(message.count), start, &count)
+                    }
+                } catch is TokenFailure {
+                    throw BiometricError.notOpened
+                }
+            }
+            guard count == 32 else { throw BiometricError.notOpened }
+            return SharedSecret(
+                try SecretBytes(count: 32) { target in
+                    room.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<32])) }
+                })
+        }
+
+        private func agree(
+            _ point: [UInt8], _ curve: Curve, _ key: TokenKey, _ pin: SharedSecret?
+        ) throws -> SharedSecret {
+            let derived = try deriveAnyhow(point, curve, key, pin)
+            defer { destroy(derived) }
+            return SharedSecret(
+                try SecretBytes(count: curve.size) { target in
+                    var value = CK_ATTRIBUTE(
+                        type: CKA_VALUE, pValue: target.baseAddress, ulValueLen: CK_ULONG(target.count))
+                    try ask(.deriving) { $0.C_GetAttributeValue?(handle, derived, &value, 1) }
+                    guard value.ulValueLen == CK_ULONG(target.count) else { throw BiometricError.notOpened }
+                })
+        }
+
+        /// The point travels as it is, and with some older modules in an OCTET STRING.
+        private func deriveAnyhow(
+            _ point: [UInt8], _ curve: Curve, _ key: TokenKey, _ pin: SharedSecret?
+        ) throws -> CK_OBJECT_HANDLE {
+            do {
+                return try derive(point, curve, key)
+            } catch let failure as TokenFailure {
+                do {
+                    guard failure.code == CKR_USER_NOT_LOGGED_IN else {
+                        return try derive(Curve.octetString(point), curve, key)
+                    }
+                    try logIn(pin, as: CKU_CONTEXT_SPECIFIC)
+                    return try derive(point, curve, key)
+                } catch is TokenFailure {
+                    throw BiometricError.notOpened
+                }
+            }
+        }
+
+        /// PKCS #11 2.40 current mechanisms, section 2.3.9.
+        private func derive(_ point: [UInt8], _ curve: Curve, _ key: TokenKey) throws -> CK_OBJECT_HANDLE {
+            let template = [
+                TokenAttribute(CKA_CLASS, CKO_SECRET_KEY), TokenAttribute(CKA_KEY_TYPE, CKK_GENERIC_SECRET),
+                TokenAttribute(CKA_TOKEN, false), TokenAttribute(CKA_SENSITIVE, false),
+                TokenAttribute(CKA_EXTRACTABLE, true), TokenAttribute(CKA_VALUE_LEN, CK_ULONG(curve.size)),
+            ]
+            var point = point
+            var derived: CK_OBJECT_HANDLE = 0
+            try point.withUnsafeMutableBufferPointer { point in
+                var parameters = CK_ECDH1_DERIVE_PARAMS()
+                parameters.kdf = CKD_NULL
+                parameters.ulPublicDataLen = CK_ULONG(point.count)
+                parameters.pPublicData = point.baseAddress
+                try withMechanism(CKM_ECDH1_DERIVE, &parameters) { mechanism in
+                    try template.withTemplate { template, count in
+                        try ask(.deriving) {
+                            $0.C_DeriveKey?(handle, mechanism, key.handle, template, count, &derived)
+                        }
+                    }
+                }
+            }
+            return derived
+        }
+
+        func withMechanism<Parameters, Answer>(
+            _ type: CK_MECHANISM_TYPE, _ parameters: inout Parameters,
+            _ body: (UnsafeMutablePointer<CK_MECHANISM>) throws -> Answer
+        ) rethrows -> Answer {
+            try withUnsafeMutableBytes(of: &parameters) { bytes in
+                var mechanism = CK_MECHANISM(
+                    mechanism: type, pParameter: bytes.baseAddress, ulParameterLen: CK_ULONG(bytes.count))
+                return try withUnsafeMutablePointer(to: &mechanism) { try body($0) }
+            }
+        }
+    }
+
+    extension CK_RSA_PKCS_OAEP_PARAMS {
+        /// With this hash and mask generation function, and no label.
+        fileprivate static func of(_ hash: CK_MECHANISM_TYPE, _ mask: CK_RSA_PKCS_MGF_TYPE) -> Self {
+            var parameters = CK_RSA_PKCS_OAEP_PARAMS()
+            parameters.hashAlg = hash
+            parameters.mgf = mask
+            // CKZ_DATA_SPECIFIED: the label, if there is one, is given here.
+            parameters.source = 1
+            return parameters
+        }
+    }
+#endif

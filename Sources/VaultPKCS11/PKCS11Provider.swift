@@ -1,0 +1,165 @@
+#if PKCS11
+    public import VaultBiometric
+    public import VaultCrypto
+
+    /// Protects a secret with a key on a PKCS#11 token and its PIN: a YubiKey, a Nitrokey, a smart card, a TPM behind
+    /// tpm2-pkcs11. The token counts wrong PINs itself.
+    ///
+    /// A key that is on the token already is used: RSA of at least 2048 bits that may decrypt, or one on P-256, P-384 or
+    /// P-521 that may derive, if it cannot be used without the PIN. The token is found again by its serial number and by
+    /// the key, so that no PIN goes to another one. What is enrolled has been opened once before it is handed out.
+    ///
+    /// The modules are those that p11-kit knows, or the one that the URI names. They are code that runs in this process,
+    /// so the URI has to come from somebody who may choose that. A program that uses the same token through the same
+    /// module at the same time is logged out of it, as a module knows one login for a whole process. Some modules write to
+    /// stderr: that of tpm2-pkcs11 is quiet with `TPM2_PKCS11_LOG_LEVEL=0` and `TSS2_LOG=all+none` in the environment.
+    public struct PKCS11Provider: BiometricProvider {
+        public let kind = "pkcs11"
+        /// What plays a token in software, as SoftHSM does, does not: see ``PKCS11Token/isHardware``.
+        public let limitsGuesses = true
+
+        private let uri: String
+        private let newKey: PKCS11KeyKind?
+        private let thread: TokenThread
+        /// After how long the person is told that the token may be waiting: no module tells when it does.
+        private static let patience = Duration.seconds(2)
+
+        /// Makes a provider. Nothing is loaded yet.
+        ///
+        /// - Parameters:
+        ///   - uri: which tokens are meant (RFC 7512), `pkcs11:token=label` for example, and which key on them, if that
+        ///     matters (`object` or `id`). `module-path` names a module's file, `module-name` one of p11-kit's modules.
+        ///     When a secret is opened, the token is found by what was remembered, among those that the URI means.
+        ///   - newKey: the kind of key to make when a secret is to be protected and the token has none for it.
+        ///   - timeLimit: how long the token may take before the PIN is asked for, and again after it. It includes
+        ///     the time in which a person types at the token's keypad or touches it.
+        ///   - clock: what the time limit is counted on.
+        public init(
+            uri: String = "pkcs11:", newKey: PKCS11KeyKind? = nil, timeLimit: Duration = .seconds(60),
+            clock: any Clock<Duration> = ContinuousClock()
+        ) {
+            self.uri = uri
+            self.newKey = newKey
+            thread = TokenThread(limit: timeLimit, clock: clock)
+        }
+
+        public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
+            do {
+                let form = try protected.map { try SealedForm($0.bytes) }
+                let connection = TokenConnection(uri)
+                try await run(on: connection) { connection in
+                    defer { connection.close() }
+                    _ = try form.map(connection.token) ?? connection.tokenToEnrol()
+                }
+                return .available
+            } catch let error as BiometricError {
+                switch error.code {
+                case .tokenMissing, .tokenReplaced: return .missing
+                case .lockedOut: return .lockedOut(for: error.endsAfter)
+                default: return .unusable(error.description)
+                }
+            } catch {
+                return .unusable("The token was not asked to the end.")
+            }
+        }
+
+        /// Protects a secret with the PIN that the token has.
+        public func protect(
+            _ secret: borrowing SecretBytes, prompt: any BiometricPrompt
+        ) async throws -> ProtectedSecret {
+            guard secret.count == 32 else { throw BiometricError(.failed, "Only keys of 32 bytes are protected.") }
+            let secret = SharedSecret(try secret.copy())
+            let connection = TokenConnection(uri)
+            let ready = try await run(on: connection) { try TokenState($0.find($0.tokenToEnrol)) }
+            let pin = try await pin(for: ready, from: prompt)
+            let hint = touchHint(for: ready, by: prompt)
+            defer { hint.cancel() }
+            let form = try await run(on: connection) { [newKey] connection in
+                defer { connection.close() }
+                return try connection.useAgain(connection.tokenToEnrol) { token in
+                    guard token.identity == ready.identity else {
+                        throw BiometricError(
+                            .tokenReplaced,
+                            "\"\(token.identity.name)\" was put in the place of \"\(ready.identity.name)\".")
+                    }
+                    return try token.withLogin(pin, canWrite: newKey != nil) {
+                        try $0.enrol(secret, id: connection.uri?.keyID, label: connection.uri?.keyLabel, newKey, pin)
+                    }
+                }
+            }
+            return ProtectedSecret(bytes: form.bytes, label: ready.identity.name)
+        }
+
+        public func unprotect(
+            _ protected: ProtectedSecret, prompt: any BiometricPrompt
+        ) async throws -> SecretBytes {
+            let form = try SealedForm(protected.bytes)
+            let connection = TokenConnection(uri)
+            let ready = try await run(on: connection) { connection in
+                try TokenState(connection.find { try connection.token(of: form) })
+            }
+            let pin = try await pin(for: ready, from: prompt)
+            let hint = touchHint(for: ready, by: prompt)
+            defer { hint.cancel() }
+            let secret = try await run(on: connection) { connection in
+                defer { connection.close() }
+                return try connection.useAgain(for: form) {
+                    try connection.token(of: form)
+                } _: { token in
+                    try token.withLogin(pin) { SharedSecret(try $0.open(form, pin)) }
+                }
+            }
+            return try secret.bytes.copy()
+        }
+
+        /// What has to be known to ask for the PIN.
+        private struct TokenState: Sendable {
+            let identity: TokenIdentity
+            let request: PINRequest
+            let hasKeypad: Bool
+
+            init(_ token: Token) {
+                identity = token.identity
+                request = token.request
+                hasKeypad = token.hasKeypad
+            }
+        }
+
+        /// - Returns: nil when it is entered at the token.
+        private func pin(for token: TokenState, from prompt: any BiometricPrompt) async throws -> SharedSecret? {
+            if token.hasKeypad {
+                let tries = token.request.isFinal ? " This is the last try." : ""
+                await prompt.act("Enter the PIN of \"\(token.identity.name)\" at its keypad.\(tries)")
+                return nil
+            }
+            let pin = SharedSecret(try await prompt.pin(token.request))
+            // No PIN at all means the keypad to a module.
+            guard pin.bytes.count > 0 else { throw BiometricError(.failed, "The PIN is empty.") }
+            return pin
+        }
+
+        /// Tells the person after a while that the token may wait to be touched.
+        private func touchHint(for token: TokenState, by prompt: any BiometricPrompt) -> Task<Void, any Error> {
+            Task { [clock = thread.clock] in
+                // Whoever was sent to the keypad looks at the token anyway.
+                if token.hasKeypad { return }
+                try await clock.sleep(for: Self.patience)
+                await prompt.act("If \"\(token.identity.name)\" blinks, touch it.")
+            }
+        }
+
+        private func run<Answer: Sendable>(
+            on connection: TokenConnection, _ body: @escaping @Sendable (TokenConnection) throws -> Answer
+        ) async throws -> Answer {
+            try await thread.run { isGivenUp in
+                do {
+                    try connection.open(isGivenUp: isGivenUp)
+                    return try body(connection)
+                } catch {
+                    connection.close()
+                    throw (error as? TokenFailure).map { BiometricError($0) } ?? error
+                }
+            }
+        }
+    }
+#endif

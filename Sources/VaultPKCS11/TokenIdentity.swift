@@ -1,0 +1,54 @@
+#if PKCS11
+    internal import CPKCS11
+
+    /// What tells one token from another (PKCS #11 2.40 section 3.2, CK_TOKEN_INFO).
+    struct TokenIdentity: Hashable, Sendable {
+        let manufacturer: String
+        let model: String
+        let serial: String
+        let label: String
+
+        init(manufacturer: String, model: String, serial: String, label: String) {
+            self.manufacturer = manufacturer
+            self.model = model
+            self.serial = serial
+            self.label = label
+        }
+
+        init(_ info: CK_TOKEN_INFO) {
+            var info = info
+            manufacturer = text(&info.manufacturerID)
+            model = text(&info.model)
+            serial = text(&info.serialNumber)
+            label = text(&info.label)
+        }
+
+        /// Whether it is the same piece of hardware. The label may change, with a certificate for example.
+        func isSameHardware(as other: TokenIdentity) -> Bool {
+            manufacturer == other.manufacturer && model == other.model && serial == other.serial
+        }
+
+        /// Whether it is at least of the same make.
+        func isSameModel(as other: TokenIdentity) -> Bool {
+            manufacturer == other.manufacturer && model == other.model
+        }
+
+        /// What a person knows it by.
+        var name: String {
+            [label, model, manufacturer].first { !$0.isEmpty } ?? "PKCS#11 token"
+        }
+    }
+
+    /// A field of a structure of PKCS#11: UTF-8, filled up with spaces. What would move a terminal's cursor is left out.
+    func text<Field>(_ field: inout Field) -> String {
+        withUnsafeBytes(of: &field) { bytes in
+            let count = (bytes.lastIndex { $0 != 0x20 && $0 != 0 } ?? -1) + 1
+            let decoded = String(decoding: bytes[..<count], as: UTF8.self)
+            return String(String.UnicodeScalarView(decoded.unicodeScalars.filter { !isControl($0) }))
+        }
+    }
+
+    private func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+    }
+#endif

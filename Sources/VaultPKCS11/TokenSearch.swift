@@ -1,0 +1,101 @@
+#if PKCS11
+    internal import VaultBiometric
+
+    extension TokenConnection {
+        /// The token on which something new is to be protected.
+        func tokenToEnrol() throws -> Token {
+            let tokens = try tokens()
+            guard let token = tokens.first else {
+                throw BiometricError(.tokenMissing, "There is no token. Plug it in.")
+            }
+            guard tokens.count == 1 else {
+                let names = try tokens.map { "\"\($0.identity.name)\" (\(try TokenURI(naming: $0.info).text))" }
+                throw BiometricError(
+                    .failed, "There is more than one token. Say which by its URI: \(names.joined(separator: ", ")).")
+            }
+            try token.checkReady()
+            return token
+        }
+
+        /// The token on which this was protected.
+        ///
+        /// - Throws: `tokenMissing`; `tokenReplaced` when another one is in its place, or the key is gone from it.
+        func token(of form: SealedForm) throws -> Token {
+            let tokens = try tokens()
+            let same = tokens.filter { $0.identity.isSameHardware(as: form.token) }
+            guard !same.isEmpty else { throw Self.absence(of: form, tokens) }
+            var hidden: Token?
+            for token in same {
+                switch try visibleKey(of: form, on: token) {
+                case .same:
+                    try token.checkReady()
+                    return token
+                // Some makers give all tokens one serial number. No PIN goes to one that may be another.
+                case .hidden where token.identity == form.token: hidden = token
+                case .hidden, .other: break
+                case .gone: throw BiometricError.notThere(form.token)
+                }
+            }
+            guard let hidden else { throw BiometricError.keyGone(same[0].identity) }
+            try hidden.checkReady()
+            return hidden
+        }
+
+        private func visibleKey(of form: SealedForm, on token: Token) throws -> Sighting {
+            do {
+                return try token.withSession { try $0.visibleKey(of: form) }
+            } catch let failure as TokenFailure {
+                // It may be pulled out at any moment, for which modules have many words.
+                if try token.isThere() { throw failure }
+                return .gone
+            }
+        }
+
+        private static func absence(of form: SealedForm, _ others: [Token]) -> BiometricError {
+            let inItsPlace = others.first {
+                $0.identity.isSameModel(as: form.token) || $0.slotDescription == form.slotDescription
+            }
+            guard let inItsPlace else { return .notThere(form.token) }
+            return BiometricError(
+                .tokenReplaced,
+                "The token \"\(inItsPlace.identity.name)\", serial number \(inItsPlace.identity.serial), is not the one "
+                    + "that was enrolled. Plug in \"\(form.token.name)\", serial number \(form.token.serial).")
+        }
+    }
+
+    /// Whether a token shows, without a PIN, that it has the key.
+    private enum Sighting { case same, other, hidden, gone }
+
+    extension BiometricError {
+        static func notThere(_ token: TokenIdentity) -> BiometricError {
+            BiometricError(.tokenMissing, "The token \"\(token.name)\" is not there. Plug it in and try again.")
+        }
+
+        static func keyGone(_ token: TokenIdentity) -> BiometricError {
+            BiometricError(
+                .tokenReplaced,
+                "\"\(token.name)\" does not have the key any more that was used: it was erased, or got another one. Sign "
+                    + "in another way, then enrol it anew.")
+        }
+    }
+
+    extension Token {
+        /// - Throws: `lockedOut`; `unavailable` when it has no PIN.
+        fileprivate func checkReady() throws {
+            if isLocked { throw lockedOut() }
+            guard hasPIN else {
+                throw BiometricError(
+                    .unavailable, "\"\(identity.name)\" has no PIN yet. Set one with the token's own tools.")
+            }
+        }
+    }
+
+    extension TokenSession {
+        fileprivate func visibleKey(of form: SealedForm) throws -> Sighting {
+            let visible = try publicKeys(id: form.keyID)
+            if visible.contains(where: { $0.fingerprint == form.fingerprint }) { return .same }
+            // A token that shows others would show this one.
+            return try publicKeys(id: nil).isEmpty ? .hidden : .other
+        }
+    }
+#endif

@@ -1,0 +1,71 @@
+#if PKCS11
+    internal import CPKCS11
+    internal import Foundation
+    internal import VaultBiometric
+
+    /// A PKCS#11 URI (RFC 7512): which tokens are meant, and which key on them.
+    ///
+    /// A PIN in it is not looked at: it would have been in plain sight on the way here.
+    final class TokenURI {
+        private let uri: OpaquePointer
+
+        /// - Throws: `failed` when it is no such URI, or says something that would have to be understood.
+        init(_ text: String) throws {
+            guard let uri = p11_kit_uri_new() else { throw BiometricError(.failed, "There is not enough memory.") }
+            self.uri = uri
+            let result = p11_kit_uri_parse(text, P11_KIT_URI_FOR_ANY, uri)
+            guard result == 0 else {
+                throw BiometricError(
+                    .failed,
+                    "\"\(text)\" is no PKCS#11 URI. One looks like this: pkcs11:token=label;object=key")
+            }
+            guard p11_kit_uri_any_unrecognized(uri) == 0 else {
+                throw BiometricError(.failed, "\"\(text)\" has an attribute that RFC 7512 does not know.")
+            }
+        }
+
+        /// What names a token and nothing else.
+        init(naming info: CK_TOKEN_INFO) throws {
+            guard let uri = p11_kit_uri_new() else { throw BiometricError(.failed, "There is not enough memory.") }
+            self.uri = uri
+            p11_kit_uri_get_token_info(uri).pointee = info
+        }
+
+        deinit { p11_kit_uri_free(uri) }
+
+        var text: String {
+            var formatted: UnsafeMutablePointer<CChar>?
+            guard p11_kit_uri_format(uri, P11_KIT_URI_FOR_TOKEN, &formatted) == 0, let formatted else {
+                return "pkcs11:"
+            }
+            defer { free(formatted) }
+            return String(cString: formatted)
+        }
+
+        /// The library that is to be used in place of those that p11-kit knows (`module-path`).
+        var modulePath: String? { p11_kit_uri_get_module_path(uri).map { String(cString: $0) } }
+
+        /// The only one of p11-kit's modules that is to be used (`module-name`).
+        var moduleName: String? { p11_kit_uri_get_module_name(uri).map { String(cString: $0) } }
+
+        /// `id`: the CKA_ID of the key.
+        var keyID: [UInt8]? { attribute(CKA_ID) }
+
+        /// `object`: the CKA_LABEL of the key.
+        var keyLabel: [UInt8]? { attribute(CKA_LABEL) }
+
+        private func attribute(_ type: CK_ATTRIBUTE_TYPE) -> [UInt8]? {
+            guard let found = p11_kit_uri_get_attribute(uri, type)?.pointee else { return nil }
+            return Array(UnsafeRawBufferPointer(start: found.pValue, count: Int(found.ulValueLen)))
+        }
+
+        func matches(_ info: inout CK_INFO) -> Bool { p11_kit_uri_match_module_info(uri, &info) == 1 }
+
+        func matches(slot: CK_SLOT_ID, _ info: inout CK_SLOT_INFO) -> Bool {
+            let wanted = p11_kit_uri_get_slot_id(uri)
+            return (wanted == .max || wanted == slot) && p11_kit_uri_match_slot_info(uri, &info) == 1
+        }
+
+        func matches(_ info: inout CK_TOKEN_INFO) -> Bool { p11_kit_uri_match_token_info(uri, &info) == 1 }
+    }
+#endif

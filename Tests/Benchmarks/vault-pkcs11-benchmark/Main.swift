@@ -1,0 +1,60 @@
+#if PKCS11
+    internal import Foundation
+    internal import VaultBiometric
+    internal import VaultCrypto
+    internal import VaultPKCS11
+
+    /// What Tests/Benchmarks/pkcs11.py measures, at the module of this path and with this PIN: `MODULE PIN`. It protects a
+    /// key with the token's, and for every line of its input answers with the time that opening took, in seconds: by the
+    /// provider (`provider`), by the same calls made by hand (`raw`), or by one decryption where the module is started and
+    /// somebody logged in already (`decrypt`).
+    @main struct PKCS11Benchmark: BiometricPrompt {
+        let typed: String
+
+        func pin(_ request: PINRequest) async throws -> SecretBytes { try SecretBytes(utf8: typed) }
+        func act(_ instruction: String) async {}
+
+        static func main() async throws {
+            let arguments = CommandLine.arguments
+            guard arguments.count == 3 else {
+                throw BiometricError(.failed, "Usage: vault-pkcs11-benchmark MODULE PIN")
+            }
+            let (module, person) = (arguments[1], PKCS11Benchmark(typed: arguments[2]))
+            let provider = PKCS11Provider(uri: "pkcs11:?module-path=\(module)")
+            let protected = try await provider.protect(.random(count: 32), prompt: person)
+            let (message, usesSHA256) = try message(in: protected.bytes)
+            while let line = readLine() {
+                var start = ContinuousClock.now
+                switch line {
+                case "provider": _ = try await provider.unprotect(protected, prompt: person)
+                default:
+                    let token = try RawToken(module: module, usesSHA256: usesSHA256)
+                    try token.logIn(person.typed)
+                    if line == "decrypt" { start = .now }
+                    try token.decrypt(message)
+                    if line == "decrypt" { print((ContinuousClock.now - start) / .seconds(1)) }
+                    try token.logOut()
+                }
+                if line != "decrypt" { print((ContinuousClock.now - start) / .seconds(1)) }
+                fflush(nil)
+            }
+        }
+
+        /// What the token decrypts: the ninth of the fields behind the version, each with its length before it.
+        private static func message(in form: [UInt8]) throws -> ([UInt8], usesSHA256: Bool) {
+            var (rest, fields) = (form.dropFirst(7), [[UInt8]]())
+            while fields.count < 9, rest.count >= 2 {
+                let count = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
+                fields.append(Array(rest.prefix(count)))
+                rest = rest.dropFirst(count)
+            }
+            guard fields.count == 9 else { throw BiometricError(.failed, "That is another version.") }
+            return (fields[8], fields[7] == [1])
+        }
+    }
+#else
+    /// The package was built without PKCS#11.
+    @main struct PKCS11Benchmark {
+        static func main() { print("Build it with --traits PKCS11.") }
+    }
+#endif

@@ -1,0 +1,42 @@
+#if PKCS11
+    import Synchronization
+
+    /// A clock on which the time that is waited for has passed when it rings.
+    final class HandClock: Clock {
+        struct Instant: InstantProtocol {
+            var offset = Duration.zero
+            func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+            func duration(to other: Instant) -> Duration { other.offset - offset }
+            static func < (first: Instant, second: Instant) -> Bool { first.offset < second.offset }
+        }
+
+        private struct State {
+            var passed = Duration.zero
+            var sleepers: [(until: Duration, continuation: AsyncStream<Void>.Continuation)] = []
+        }
+        private let state = Mutex(State())
+        var now: Instant { Instant() }
+        var minimumResolution: Duration { .zero }
+
+        func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+            let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+            state.withLock { state in
+                if deadline.offset <= state.passed {
+                    continuation.finish()
+                } else {
+                    state.sleepers.append((deadline.offset, continuation))
+                }
+            }
+            for await _ in stream {}
+            try Task.checkCancellation()
+        }
+
+        /// - Parameter longest: whoever waits for more goes on waiting.
+        func ring(longest: Duration = .seconds(1_000_000)) {
+            state.withLock { state in
+                state.passed = longest
+                for sleeper in state.sleepers where sleeper.until <= longest { sleeper.continuation.finish() }
+            }
+        }
+    }
+#endif

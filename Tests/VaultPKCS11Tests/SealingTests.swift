@@ -1,0 +1,197 @@
+#if PKCS11
+    import CPKCS11
+    import Foundation
+    import Testing
+    import VaultBiometric
+    import VaultCrypto
+
+    @testable import VaultPKCS11
+
+    /// One after the other: p11-kit notices new modules only while nobody uses one.
+    @Suite(.serialized) enum PKCS11Tests {}
+
+    extension PKCS11Tests {
+        @Suite("A token gives back what was protected with it")
+        struct SealingTests {
+            let secret = TestSecret()
+
+            @Test("for its PIN, also after it was pulled out, and nobody stays logged in")
+            func roundTrip() async throws {
+                let token = try SoftToken()
+                let proxy = try TokenProxy(to: token.server)
+                defer { proxy.stop() }
+                let provider = proxy.provider
+                #expect(await provider.availability(of: nil) == .available)
+                let person = Person()
+                let protected = try await provider.protected(secret, by: person)
+                #expect(person.requests.map(\.label) == ["vault"])
+                #expect(person.requests.map(\.length) == [4...255])
+                #expect(protected.label == "vault")
+                #expect(protected.bytes.count < 1024)
+                #expect(await provider.availability(of: protected) == .available)
+                #expect(try await provider.opened(protected) == secret.bytes)
+                let wrong = try await provider.failure(protected, by: Person("654321"))
+                #expect(wrong.code == .wrongPIN)
+                #expect(wrong.triesLeft == nil)
+                #expect(proxy.count(.logIn) == 3)
+                #expect(proxy.count(.logOut) == 2)
+                #expect(proxy.count(.openSession) == proxy.count(.closeSession))
+                #expect(proxy.count(.initialize) == proxy.count(.finalize))
+
+                token.server.unplug()
+                try token.server.plugIn()
+                // Found among all modules, by what was remembered.
+                #expect(try await PKCS11Provider("pkcs11:").opened(protected) == secret.bytes)
+                #expect(provider.kind == "pkcs11")
+                #expect(provider.limitsGuesses)
+            }
+
+            @Test("only with a PIN, and only 32 bytes")
+            func noPIN() async throws {
+                let token = try SoftToken()
+                let proxy = try TokenProxy(to: token.server)
+                defer { proxy.stop() }
+                #expect(try await proxy.provider.refusal(secret, by: Person("")).code == .failed)
+                let person = Person { _ in throw BiometricError(.cancelled, "No.") }
+                #expect(try await proxy.provider.refusal(secret, by: person).code == .cancelled)
+                #expect(proxy.count(.logIn) == 0)
+                #expect(try await proxy.provider.refusal(secret, by: Person("1")).code == .wrongPIN)
+                await #expect(throws: BiometricError.self) {
+                    _ = try await proxy.provider.protect(.random(count: 31), prompt: Person())
+                }
+                // What was begun is ended, also where it ended at the prompt.
+                while proxy.count(.initialize) > proxy.count(.finalize) { await Task.yield() }
+            }
+
+            @Test("with the key that the URI names, or the first that serves")
+            func choice() async throws {
+                let token = try SoftToken(keys: ["rsa:1024", "rsa:2048"])
+                try token.makeKey("rsa:2048", id: "03")
+                #expect(try SealedForm(await token.provider.protected(secret).bytes).keyID == [2])
+                for (query, id) in [("object=key%2003", UInt8(3)), ("id=%03", 3), ("id=%02;token=vault", 2)] {
+                    let provider = PKCS11Provider("pkcs11:\(query)?module-name=\(token.server.module)")
+                    let protected = try await provider.protected(secret)
+                    #expect(try SealedForm(protected.bytes).keyID == [id])
+                    #expect(try await token.provider.opened(protected) == secret.bytes)
+                }
+                // Too short, and not there.
+                for id in ["%01", "%09"] {
+                    let provider = PKCS11Provider("pkcs11:id=\(id)?module-name=\(token.server.module)")
+                    #expect(try await provider.refusal(secret).code == .unavailable)
+                }
+            }
+
+            @Test("with a key that wants the PIN each time")
+            func alwaysAuthenticate() async throws {
+                let token = try SoftToken(keys: [])
+                try token.makeKey("rsa:2048", id: "01", "--usage-decrypt", "--always-auth")
+                let proxy = try TokenProxy(to: token.server)
+                defer { proxy.stop() }
+                let protected = try await proxy.provider.protected(secret)
+                let before = proxy.count(.logIn)
+                let person = Person()
+                #expect(try await proxy.provider.opened(protected, by: person) == secret.bytes)
+                #expect(person.requests.count == 1)
+                #expect(proxy.count(.logIn) == before + 2)
+            }
+
+            @Test("with SHA-256 in OAEP where the token can, else with SHA-1")
+            func hashes() async throws {
+                let soft = try SoftToken()
+                let weaker = try await soft.provider.protected(secret)
+                #expect(try SealedForm(weaker.bytes).scheme == .oaepSHA1)
+                let tpm = try TPMToken()
+                let stronger = try await tpm.provider.protected(secret, by: Person(TPMToken.pin))
+                #expect(try SealedForm(stronger.bytes).scheme == .oaepSHA256)
+                #expect(try await tpm.provider.opened(stronger, by: Person(TPMToken.pin)) == secret.bytes)
+            }
+
+            @Test("with a key that is made for it, if that was asked for")
+            func newKey() async throws {
+                let token = try SoftToken(keys: [])
+                let proxy = try TokenProxy(to: token.server)
+                defer { proxy.stop() }
+                let error = try await proxy.provider.refusal(secret)
+                #expect(error.code == .unavailable)
+                #expect(error.description.contains("has no key"))
+                let maker = PKCS11Provider(proxy.uri, newKey: .rsa)
+                let protected = try await maker.protected(secret)
+                #expect(try await proxy.provider.opened(protected) == secret.bytes)
+                // The next one uses it.
+                let second = try await maker.protected(secret)
+                #expect(try SealedForm(second.bytes).keyID == SealedForm(protected.bytes).keyID)
+                #expect(proxy.count(.generateKeyPair) == 1)
+                // It does not leave the token, and nobody finds it without the PIN.
+                let id = try SealedForm(protected.bytes).keyID
+                let values = try await token.loggedIn { session in
+                    let kind = TokenAttribute(CKA_CLASS, CKO_PRIVATE_KEY)
+                    let key = try #require(session.objects([kind, TokenAttribute(CKA_ID, id)]).first)
+                    return try session.attributes(
+                        [CKA_EXTRACTABLE, CKA_SENSITIVE, CKA_PRIVATE, CKA_PRIVATE_EXPONENT], of: key)
+                }
+                #expect(values == [CKA_EXTRACTABLE: [0], CKA_SENSITIVE: [1], CKA_PRIVATE: [1]])
+            }
+
+            @Test("but not with a key that anybody could use without the PIN")
+            func unprotectedKey() async throws {
+                let token = try SoftToken(keys: [])
+                _ = try await token.loggedIn { session in
+                    let both = [TokenAttribute(CKA_TOKEN, true), TokenAttribute(CKA_ID, [7])]
+                    let size = TokenAttribute(CKA_MODULUS_BITS, CK_ULONG(2048))
+                    _ = try session.generate(
+                        [7], CKM_RSA_PKCS_KEY_PAIR_GEN, both + [size],
+                        both + [TokenAttribute(CKA_PRIVATE, false), TokenAttribute(CKA_DECRYPT, true)])
+                }
+                #expect(try await token.provider.refusal(secret).code == .unavailable)
+            }
+
+            @Test("but not with a key of a kind that the token does not make")
+            func refusedNewKey() async throws {
+                let token = try TPMToken(hasKey: false)
+                let maker = PKCS11Provider(token.server.uri, newKey: .elliptic)
+                let error = try await maker.refusal(secret, by: Person(TPMToken.pin))
+                #expect(error.code == .unavailable)
+                #expect(error.description.contains("other kind"))
+                // Another TPM: the module leaves what it could not make in this one.
+                let second = try TPMToken(hasKey: false)
+                let other = PKCS11Provider(second.server.uri, newKey: .rsa)
+                let protected = try await other.protected(secret, by: Person(TPMToken.pin))
+                #expect(try await second.provider.opened(protected, by: Person(TPMToken.pin)) == secret.bytes)
+            }
+
+            @Test("but not with a key that is made and does not serve, which is taken away again")
+            func uselessNewKey() async throws {
+                let token = try SoftToken(keys: [])
+                let proxy = try TokenProxy(to: token.server) { _, message, forward in
+                    message.call == .decrypt ? message.failing(CKR_FUNCTION_FAILED) : try forward(message)
+                }
+                defer { proxy.stop() }
+                let error = try await PKCS11Provider(proxy.uri, newKey: .rsa).refusal(secret)
+                #expect(error.code == .unavailable)
+                #expect(proxy.count(.generateKeyPair) == 1)
+                #expect(proxy.count(.destroyObject) == 2)
+                #expect(try await PKCS11Tokens.list(uri: token.server.uri).map(\.showsUsableKey) == [false])
+            }
+
+            @Test("to several at the same time, each by their own PIN")
+            func atOnce() async throws {
+                let token = try SoftToken()
+                let protected = try await token.provider.protected(secret)
+                try await withThrowingTaskGroup { group in
+                    for number in 0..<12 {
+                        group.addTask { [secret, provider = token.provider] in
+                            if number.isMultiple(of: 3) {
+                                let error = try await provider.failure(protected, by: Person("654321"))
+                                #expect(error.code == .wrongPIN)
+                            } else {
+                                let opened = try await provider.opened(protected)
+                                #expect(opened == secret.bytes)
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+#endif

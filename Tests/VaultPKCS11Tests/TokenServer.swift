@@ -1,0 +1,134 @@
+#if PKCS11
+    import Foundation
+    import Testing
+    import VaultCrypto
+
+    @testable import VaultPKCS11
+
+    /// A token in a process of its own, which p11-kit reaches through a local socket. When the process ends, the token is
+    /// pulled out.
+    final class TokenServer: @unchecked Sendable {
+        // Sound because a test calls what changes it from one place at a time.
+        let folder: URL
+        let module: String
+        private let library: String
+        private let environment: [String: String]
+        private var process: Program?
+
+        var socket: String { folder.appending(path: "s").path }
+        /// What names the module and nothing else.
+        var uri: String { "pkcs11:?module-name=\(module)" }
+
+        init(library: String, environment: [String: String], folder: URL) throws {
+            self.library = try Program.library(library)
+            self.environment = environment
+            self.folder = folder
+            module = try TestModules.add(socket: folder.appending(path: "s").path)
+        }
+
+        deinit {
+            unplug()
+            TestModules.remove(module)
+            try? FileManager.default.removeItem(at: folder)
+        }
+
+        static func newFolder() throws -> URL {
+            let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            return folder
+        }
+
+        func plugIn() throws {
+            let output = folder.appending(path: "output").path
+            try Data().write(to: URL(filePath: output))
+            let process = try Program(
+                ["p11-kit", "server", "--foreground", "--name", socket, "--provider", library, "pkcs11:"],
+                environment: environment, output: output)
+            self.process = process
+            // It tells its address when it listens.
+            while try String(contentsOfFile: output, encoding: .utf8).isEmpty {
+                var status: Int32 = 0
+                try #require(waitpid(process.id, &status, WNOHANG) == 0, "p11-kit server does not start")
+                sched_yield()
+            }
+        }
+
+        func unplug() {
+            guard let process else { return }
+            process.signal(SIGKILL)
+            _ = try? process.ended()
+            self.process = nil
+            for name in ["s", "output"] { try? FileManager.default.removeItem(at: folder.appending(path: name)) }
+        }
+
+        func signal(_ number: Int32) { process?.signal(number) }
+
+        /// Runs pkcs11-tool on the token, beside the server.
+        func tool(_ arguments: String...) throws {
+            try Program.run(["pkcs11-tool", "--module", library] + arguments, environment: environment)
+        }
+    }
+
+    /// A token that SoftHSM plays.
+    struct SoftToken {
+        let server: TokenServer
+        let configuration: String
+        static let pin = "123456"
+
+        var provider: PKCS11Provider { PKCS11Provider(server.uri) }
+
+        /// - Parameter keys: the kinds of key on it, as pkcs11-tool calls them. Their ids are 01, 02 and so on.
+        init(label: String = "vault", keys: [String] = ["rsa:2048"], isPluggedIn: Bool = true) throws {
+            let folder = try TokenServer.newFolder()
+            configuration = folder.appending(path: "softhsm2.conf").path
+            let tokens = folder.appending(path: "tokens").path
+            try FileManager.default.createDirectory(atPath: tokens, withIntermediateDirectories: true)
+            try Data("directories.tokendir = \(tokens)\nobjectstore.backend = file\nslots.removable = true\n".utf8)
+                .write(to: URL(filePath: configuration))
+            let environment = ["SOFTHSM2_CONF": configuration]
+            server = try TokenServer(library: "libsofthsm2.so", environment: environment, folder: folder)
+            try initialize(label)
+            for (index, kind) in keys.enumerated() { try makeKey(kind, id: "0\(index + 1)") }
+            if isPluggedIn { try server.plugIn() }
+        }
+
+        /// Erases it, or makes another one where there is one already.
+        func initialize(_ label: String) throws {
+            try Program.run(
+                [
+                    "softhsm2-util", "--init-token", "--free", "--label", label, "--so-pin", "12345678", "--pin",
+                    Self.pin,
+                ],
+                environment: ["SOFTHSM2_CONF": configuration])
+        }
+
+        func makeKey(_ kind: String, id: String, _ more: String...) throws {
+            let usage = kind.hasPrefix("rsa") ? "--usage-decrypt" : "--usage-derive"
+            try Program.run(
+                [
+                    "pkcs11-tool", "--module", Program.library("libsofthsm2.so"), "--login", "--pin", Self.pin,
+                    "--keypairgen", "--key-type", kind, "--id", id, "--label", "key \(id)",
+                ] + (more.isEmpty ? [usage] : more), environment: ["SOFTHSM2_CONF": configuration])
+        }
+
+        /// Runs `body` in a session of the test's own.
+        func loggedIn<Answer: Sendable>(
+            _ body: @escaping @Sendable (TokenSession) throws -> Answer
+        ) async throws -> Answer {
+            let uri = server.uri
+            return try await TokenThread(limit: .seconds(120), clock: ContinuousClock()).run { isGivenUp in
+                let connection = TokenConnection(uri)
+                defer { connection.close() }
+                try connection.open(isGivenUp: isGivenUp)
+                let pin = SharedSecret(try SecretBytes(utf8: Self.pin))
+                return try connection.tokenToEnrol().withLogin(pin, canWrite: true, body)
+            }
+        }
+
+        func removeKey(id: String) throws {
+            for type in ["privkey", "pubkey"] {
+                try server.tool("--login", "--pin", Self.pin, "--delete-object", "--type", type, "--id", id)
+            }
+        }
+    }
+#endif
