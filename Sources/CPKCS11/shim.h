@@ -1,7 +1,4 @@
 /* p11-kit, with the names of the PKCS#11 standard, and what is needed to tidy up behind the modules. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <string.h>
 
 #define P11_KIT_DISABLE_DEPRECATED

@@ -1,9 +1,7 @@
 /* The TPM 2.0 software stack (tpm2-tss), and what is needed to tidy up behind it. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <malloc.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <tss2/tss2_esys.h>
@@ -15,7 +13,7 @@
 /* Copies memory of this process that may not be there: how many bytes were, or -1. */
 static inline ssize_t tpm2_read_memory(void *target, size_t address, size_t count) {
     struct iovec local = {target, count}, remote = {(void *)address, count};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
 }
 
 /* Overwrites what functions that have returned left on the stack: more than the libraries use. */
