@@ -9,11 +9,13 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 filter=${1:-}
 
-# The C libraries, a message bus with a logind on it, and what the tests of the programs drive: an identity provider, a
-# browser, a disk that fills up.
+# The C libraries, a message bus with a logind on it, a TPM and tokens made of software, and what the tests of the programs
+# drive: an identity provider, a browser, a disk that fills up.
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config
     libsystemd-dev dbus-daemon python3-dbusmock
+    libtss2-dev libfido2-dev libp11-kit-dev
+    swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc p11-kit libtpm2-pkcs11-1
     glewlwyd sqlite3 openssl curl zbar-tools xdg-utils chromium chromium-driver util-linux mount zsh fish python3 python3-venv
 )
 
@@ -54,12 +56,13 @@ export CREDENTIAL_VAULT_STRICT=1 PYTHONDONTWRITEBYTECODE=1
 # Process, up to Swift 6.3.1, reads beyond a page's end where some 1,350 files are open (swift-corelibs-foundation 5472).
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
 # With every trait. That the package builds without, Examples/quickstart.sh shows.
-swift build --build-tests --traits Logind
+traits=Logind,TPM2,PKCS11,FIDO2
+swift build --build-tests --traits "$traits"
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 swift_status=0
-swift test --skip-build --traits Logind ${filter:+--filter "$filter"} 2>&1 | tee "$logs/swift" || swift_status=$?
+swift test --skip-build --traits "$traits" ${filter:+--filter "$filter"} 2>&1 | tee "$logs/swift" || swift_status=$?
 python_status=0
 "$python" -m pytest Tests/EndToEnd ${filter:+-k "$filter"} 2>&1 | tee "$logs/python" || python_status=$?
 

@@ -51,6 +51,11 @@ struct UserOption: ParsableArguments {
             valueName: "id"))
     var id: String?
 
+    private static func advice(_ accounts: [AccountID]) -> String {
+        Set(accounts.map(\.subject)).count == accounts.count
+            ? "Use the subject, or add --issuer URL." : "Add --issuer URL."
+    }
+
     func account(in vault: Vault) async throws -> Account {
         if let id {
             do {
@@ -65,7 +70,7 @@ struct UserOption: ParsableArguments {
                     return account
                 }
                 throw VaultError(
-                    error.code, error.description + "\nUse the subject, or add --issuer URL.", accounts: error.accounts)
+                    error.code, error.description + "\n\(Self.advice(error.accounts))", accounts: error.accounts)
             }
         }
         let all = try await vault.storage.all()

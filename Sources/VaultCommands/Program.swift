@@ -38,7 +38,7 @@ public enum VaultProgram {
         guard let error = VaultError.converting(error) as? VaultError else {
             let status = VaultCommand.exitCode(for: error).rawValue
             // Help and the like are no errors, and go where they always go.
-            guard status != 0, isJSON else { VaultCommand.exit(withError: error) }
+            guard status != 0, isJSON, !(error is ExitCode) else { VaultCommand.exit(withError: error) }
             let name = status == ExitStatus.usage ? "usage" : "internal"
             Output.error(JSONError(code: name, message: VaultCommand.message(for: error)))
             exit(status)

@@ -70,9 +70,13 @@
             let maps = try #require(try FileHandle(forReadingAtPath: "/proc/self/maps")?.readToEnd())
             let size = 1 << 20
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+            let wanted = UnsafeMutableRawBufferPointer.allocate(byteCount: first.count, alignment: 16)
+            for index in first.indices { wanted[index] = first[index] ^ second[index] }
             defer {
-                buffer.initializeMemory(as: UInt8.self, repeating: 0)
-                buffer.deallocate()
+                for own in [buffer, wanted] {
+                    own.initializeMemory(as: UInt8.self, repeating: 0)
+                    own.deallocate()
+                }
             }
             var found = 0
             for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") {
@@ -84,7 +88,8 @@
                     let read = pread(
                         memory.fileDescriptor, buffer.baseAddress, min(size, bounds[1] - start), off_t(start))
                     if read > 0 {
-                        found += matches(in: UnsafeRawBufferPointer(rebasing: buffer[..<read]), at: start, buffer)
+                        let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<read])
+                        found += matches(of: wanted, in: bytes, at: start, except: [buffer, wanted])
                     }
                 }
             }
@@ -92,19 +97,18 @@
         }
 
         private func matches(
-            in bytes: UnsafeRawBufferPointer, at address: Int, _ own: UnsafeMutableRawBufferPointer
+            of wanted: UnsafeMutableRawBufferPointer, in bytes: UnsafeRawBufferPointer, at address: Int,
+            except own: [UnsafeMutableRawBufferPointer]
         ) -> Int {
-            guard let base = bytes.baseAddress, let ownBase = own.baseAddress else { return 0 }
-            let ownRange = Int(bitPattern: ownBase)..<Int(bitPattern: ownBase) + own.count
+            guard let base = bytes.baseAddress, let wantedBase = wanted.baseAddress else { return 0 }
             var (found, offset) = (0, 0)
-            while offset < bytes.count,
-                let hit = memchr(base + offset, CInt(first[0] ^ second[0]), bytes.count - offset)
-            {
+            while let hit = memmem(base + offset, bytes.count - offset, wantedBase, wanted.count) {
                 let start = UnsafeRawPointer(hit) - base
-                let isWhole =
-                    start + first.count <= bytes.count
-                    && first.indices.allSatisfy { bytes[start + $0] == first[$0] ^ second[$0] }
-                if isWhole && !ownRange.contains(address + start) { found += 1 }
+                let isOwn = own.contains {
+                    let ownStart = Int(bitPattern: $0.baseAddress)
+                    return (ownStart..<ownStart + $0.count).contains(address + start)
+                }
+                if !isOwn { found += 1 }
                 offset = start + 1
             }
             return found

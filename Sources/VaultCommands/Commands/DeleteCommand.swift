@@ -47,6 +47,9 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     private func revokeAndDelete(
         _ account: Account, _ vault: Vault, _ terminal: any Terminal
     ) async throws -> (isDeleted: Bool, notRevoked: String?) {
+        // Whoever logged out everywhere has nothing left to revoke.
+        let hasToken = try? await vault.storage.accounts.store.item(.refreshToken, of: account.id) != nil
+        guard hasToken != false else { return (false, nil) }
         guard password.isGiven || !yes else { return (false, "no password was given.") }
         let prompt = "Password of \(Printable.text(account.displayName)), to revoke its token (empty to go without): "
         let secret = try await password.source.password(prompt, terminal)

@@ -44,7 +44,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
                 .configurationInvalid, "There is no terminal to ask for the new password. Use --new-password-file PATH."
             )
         }
-        let method = try await unlock.reusableMethod(for: account, terminal)
+        let method = try await unlock.reusableMethod(for: account, terminal, password: "Present password")
         // Nobody should think up a new password only to hear that the old one was wrong.
         let vaultKey = try await Spinner.during("Checking the \(method.kind.displayName)", isQuiet: global.json) {
             try await vault.storage.accounts.open(account, with: method)

@@ -135,6 +135,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if signIn.noDPoP { configuration.usesDPoP = false }
         // The standard ones are those of OpenID Connect. A server knows best what its own are.
         if way == .server && settings[.scopes] == nil { configuration.scopes = [] }
+        // The client id of the settings is an OpenID provider's. A server registers clients itself.
+        if way == .server { configuration.clientID = global.clientID }
         return configuration
     }
 

@@ -63,7 +63,7 @@ extension UnlockCommand {
             let name = Printable.text(account.displayName)
             if kind == .offline { try await confirmOffline(name, terminal) }
             let provider = try hardware()
-            let method = try await unlock.reusableMethod(for: account, terminal)
+            let method = try await unlock.reusableMethod(for: account, terminal, password: "Password")
             let accounts = vault.storage.accounts
             let vaultKey = try await Spinner.during("Opening \(name)", isQuiet: global.json) {
                 try await accounts.open(account, with: method)

@@ -25,26 +25,31 @@ struct UnlockOptions: ParsableArguments {
     }
 
     /// The way in, with its secret read or asked for.
-    func method(for account: Account, _ terminal: any Terminal = ControllingTerminal()) async throws -> UnlockMethod {
+    ///
+    /// - Parameter password: how to ask for the password, where that is meant unless another way is named.
+    func method(
+        for account: Account, _ terminal: any Terminal = ControllingTerminal(), password prompt: String? = nil
+    ) async throws -> UnlockMethod {
         let name = Printable.text(account.displayName)
         if pin { return .pin(try await ask("PIN of \(name): ", terminal)) }
         if recoveryCode { return .recoveryCode(try await ask("Recovery code of \(name): ", terminal)) }
         if offline { return .offline(try await ask("Password of \(name): ", terminal)) }
         if let kind = hardware.kind {
-            return try .hardware(Hardware.provider(kind, hardware.detail), prompt(terminal))
+            return try .hardware(Hardware.provider(kind, hardware.detail), hardwarePrompt(terminal))
         }
+        if let prompt { return .password(try await ask("\(prompt) of \(name): ", terminal)) }
         return try await mostConvenient(account, name, terminal)
     }
 
     /// As ``method(for:_:)``, where a used recovery code could not be replaced.
     func reusableMethod(
-        for account: Account, _ terminal: any Terminal = ControllingTerminal()
+        for account: Account, _ terminal: any Terminal = ControllingTerminal(), password prompt: String? = nil
     ) async throws -> UnlockMethod {
         guard !recoveryCode else {
             throw VaultError(
                 .configurationInvalid, "A recovery code works once. Use it with: vault login --recovery-code")
         }
-        return try await method(for: account, terminal)
+        return try await method(for: account, terminal, password: prompt)
     }
 
     /// Hardware that is there, then the PIN, then the password. A secret that is given is the password.
@@ -52,7 +57,7 @@ struct UnlockOptions: ParsableArguments {
         _ account: Account, _ name: String, _ terminal: any Terminal
     ) async throws -> UnlockMethod {
         if !password.isGiven && terminal.isInteractive {
-            if let present = await Hardware.present(for: account) { return .hardware(present, prompt(terminal)) }
+            if let present = await Hardware.present(for: account) { return .hardware(present, hardwarePrompt(terminal)) }
             if account.keyslot(.pin) != nil {
                 return .pin(try await ask("PIN of \(name): ", terminal))
             }
@@ -64,7 +69,7 @@ struct UnlockOptions: ParsableArguments {
         SharedSecret(try await password.source.password(prompt, terminal))
     }
 
-    private func prompt(_ terminal: any Terminal) -> TerminalPrompt {
+    private func hardwarePrompt(_ terminal: any Terminal) -> TerminalPrompt {
         TerminalPrompt(terminal: terminal, source: password.isGiven ? password.source : nil)
     }
 }
