@@ -201,7 +201,12 @@ let package = Package(
                 httpTypes,
             ]),
         .testTarget(name: "VaultBiometricTests", dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting"]),
-        .testTarget(name: "VaultTPM2Tests", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"]),
+        .testTarget(
+            name: "VaultTPM2Tests",
+            dependencies: [
+                "VaultTPM2", "VaultBiometric", "VaultCrypto",
+                .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
+            ]),
         .testTarget(
             name: "VaultFIDO2Tests",
             dependencies: ["VaultFIDO2", "VaultBiometric", "VaultCrypto", crypto, cryptoExtras],

@@ -7,6 +7,9 @@
 #include <p11-kit/p11-kit.h>
 #include <p11-kit/uri.h>
 
+/* Behind _GNU_SOURCE in string.h, which changes what other headers say to other modules. */
+extern void *memmem(const void *, size_t, const void *, size_t);
+
 /* Overwrites what functions that have returned left on the stack: more than most modules use. */
 __attribute__((noinline)) static void pkcs11_wipe_stack(void) {
     char below[128 * 1024];

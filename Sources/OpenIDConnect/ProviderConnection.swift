@@ -30,7 +30,8 @@ package struct ProviderConnection: Sendable {
         guard answer.status == .ok else {
             if let error = Self.outage(answer.status.code) { throw error.processed(false) }
             throw OpenIDConnectError(
-                .invalidAnswer, "\(name) cannot be read (HTTP \(answer.status.code) at \(url))", status: answer.status.code)
+                .invalidAnswer, "\(name) cannot be read (HTTP \(answer.status.code) at \(url))",
+                status: answer.status.code)
         }
         guard let json = JSONValue(objectIn: answer.body) else {
             throw OpenIDConnectError(.invalidAnswer, "\(name) is not a JSON object", status: answer.status.code)

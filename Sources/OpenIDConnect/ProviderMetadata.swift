@@ -73,7 +73,9 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
             throw OpenIDConnectError(
                 .invalidAnswer,
                 "the provider's metadata names another issuer, "
-                    + (differsBySlash ? "by a slash at the end" : String(named.prefix(200).filter { $0.isASCII && !$0.isWhitespace })))
+                    + (differsBySlash
+                        ? "by a slash at the end" : String(named.prefix(200).filter { $0.isASCII && !$0.isWhitespace }))
+            )
         }
         func url(_ key: CodingKeys) throws -> String? {
             guard let value = document[key.rawValue] else { return nil }

@@ -25,7 +25,8 @@ public struct Accounts: Sendable {
 
     public init(
         store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters,
-        offlineCost: Argon2Parameters = OfflineKeyslot.standardCost, offlineMaximumAge: Duration = .seconds(14 * 86_400),
+        offlineCost: Argon2Parameters = OfflineKeyslot.standardCost,
+        offlineMaximumAge: Duration = .seconds(14 * 86_400),
         keyServiceURL: String,
         keyService: @escaping @Sendable (_ url: String) throws -> any KeyService
     ) {

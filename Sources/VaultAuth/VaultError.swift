@@ -139,7 +139,10 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
                 case let left?: (.wrongSecret, "Wrong \(name). \(left) guesses are left.")
                 }
             case .keyLocked:
-                (.keyLocked, "The key is locked after too many wrong \(name)s. \(wayBack.prefix(1).uppercased() + wayBack.dropFirst())")
+                (
+                    .keyLocked,
+                    "The key is locked after too many wrong \(name)s. \(wayBack.prefix(1).uppercased() + wayBack.dropFirst())"
+                )
             case .noSuchKey where hasOther:
                 (.keyMissing, "The key service does not have the \(name)'s key any more: \(wayBack)")
             case .noSuchKey:

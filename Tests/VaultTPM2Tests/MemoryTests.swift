@@ -1,4 +1,5 @@
 #if TPM2
+    import CTPM2
     import Foundation
     import Testing
     import VaultBiometric

@@ -108,7 +108,8 @@ struct RefreshTransaction: Sendable {
         func keep(_ credential: Credential) async throws {
             FaultPoint.refreshAnswered.reach()
             try await unstored.commit(
-                [try items.put(credential), .endRefresh, .noteOnline(clock.now)], replacing: stored.sealed, of: id, in: store)
+                [try items.put(credential), .endRefresh, .noteOnline(clock.now)], replacing: stored.sealed, of: id,
+                in: store)
             FaultPoint.refreshCommitted.reach()
             isKept = true
         }

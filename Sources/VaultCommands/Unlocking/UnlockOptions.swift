@@ -57,7 +57,9 @@ struct UnlockOptions: ParsableArguments {
         _ account: Account, _ name: String, _ terminal: any Terminal
     ) async throws -> UnlockMethod {
         if !password.isGiven && terminal.isInteractive {
-            if let present = await Hardware.present(for: account) { return .hardware(present, hardwarePrompt(terminal)) }
+            if let present = await Hardware.present(for: account) {
+                return .hardware(present, hardwarePrompt(terminal))
+            }
             if account.keyslot(.pin) != nil {
                 return .pin(try await ask("PIN of \(name): ", terminal))
             }
