@@ -13,7 +13,7 @@
 /* Copies memory of this process that may not be there: how many bytes were, or -1. */
 static inline ssize_t tpm2_read_memory(void *target, size_t address, size_t count) {
     struct iovec local = {target, count}, remote = {(void *)address, count};
-    return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
+    return syscall(SYS_process_vm_readv, (long)getpid(), &local, 1UL, &remote, 1UL, 0UL);
 }
 
 /* Behind _GNU_SOURCE in string.h, which changes what other headers say to other modules. */

@@ -9,6 +9,11 @@ struct StoreFolder: Sendable {
     /// Makes the folder if it is not there (mode 0700), and refuses one that others own or may enter.
     init(preparing path: String) throws {
         self.path = path
+        // In one step: FileManager makes it open to others first, and another process could find it so.
+        let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path(percentEncoded: false)
+        try? FileManager.default.createDirectory(
+            atPath: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        mkdir(path, 0o700)
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
