@@ -201,16 +201,24 @@ def login(options, folder, environment):
         register(options.programs, stores[-1], "alice", password)
         fill(home, count - 1)
     command = [options.programs / "vault", "login", "--user", "alice@example.com", "--password-file", password]
+    pin = folder / "pin"
+    pin.write_text("2846")
+    run([options.programs / "vault", "unlock", "add", "pin", "--user", "alice@example.com", "--password-file", password,
+         "--new-pin-file", pin], stores[0])
+    with_pin = [*command[:-1], pin, "--pin"]
     peaks = []
-    few, many, hashes = in_turn(
+    few, many, pins, hashes = in_turn(
         options.rounds, lambda: peaks.append(run(command, stores[0])), lambda: run(command, stores[1]),
-        lambda: argon2.hash(4))
+        lambda: run(with_pin, stores[0]), lambda: argon2.hash(4))
     ratio = statistics.median(few) / statistics.median(hashes)
     report("vault login / one Argon2id (t=3, 64 MiB, p=4)", ratio, spread(few), 1.25,
            f"{statistics.median(few) * 1000:.1f} ms against {statistics.median(hashes) * 1000:.1f} ms ({spread(hashes)})")
     ratio = statistics.median(many) / statistics.median(few)
     report("vault login with 10,000 accounts / with 10", ratio, spread(many), 1.05,
            f"{statistics.median(many) * 1000:.1f} ms against {statistics.median(few) * 1000:.1f} ms")
+    ratio = statistics.median(pins) / statistics.median(few)
+    report("vault login --pin / vault login with the password", ratio, spread(pins), 1.05,
+           f"{statistics.median(pins) * 1000:.1f} ms against {statistics.median(few) * 1000:.1f} ms ({spread(few)})")
     report("peak memory of vault login, MiB", max(peaks), f"{min(peaks):.1f}–{max(peaks):.1f} MiB", 104, "64 MiB of them Argon2's")
 
 
