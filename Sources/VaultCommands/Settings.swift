@@ -15,6 +15,7 @@ struct Settings {
         case method
         case backendFile = "backend-file"
         case dpop
+        case offlineMaxAge = "offline-max-age"
         case home
 
         var help: String {
@@ -27,6 +28,7 @@ struct Settings {
             case .method: "how register signs in: \(WayIn.allCases.map(\.rawValue).joined(separator: ", "))"
             case .backendFile: "a JSON file with a backend's paths and field names, where they are not the usual ones"
             case .dpop: "auto, or off to bind no tokens to a key"
+            case .offlineMaxAge: "for how many days after it was online last an account opens without the network; 14"
             case .home: "the folder of the store"
             }
         }
@@ -47,10 +49,19 @@ struct Settings {
             case .dpop:
                 guard value != "auto", value != "off" else { return }
                 throw VaultError(.configurationInvalid, "dpop has to be auto or off, and not \(value).")
+            case .offlineMaxAge: _ = try Self.days(value)
             case .backendFile: _ = try BackendLayout(file: value)
             case .issuer, .keyService: try validate(url: value)
             default: break
             }
+        }
+
+        static func days(_ value: String) throws -> Duration {
+            guard let days = Int(value), (0...3650).contains(days) else {
+                throw VaultError(
+                    .configurationInvalid, "offline-max-age is a number of days, 0 to 3650, and not \(value).")
+            }
+            return .seconds(days * 86_400)
         }
 
         private func validate(url value: String) throws {
@@ -106,6 +117,7 @@ struct Settings {
             try Name.dpop.validate(dpop)
             configuration.usesDPoP = dpop != "off"
         }
+        if let days = self[.offlineMaxAge] { configuration.offlineMaximumAge = try Name.days(days) }
         if let file = self[.backendFile] { configuration.backend = try BackendLayout(file: file) }
         return configuration
     }

@@ -157,6 +157,15 @@ def test_without_the_network_the_password_opens_the_account(offline):
     assert result.status == 0 and result.json["offline"] is False
 
 
+def test_the_time_without_the_network_is_limited(offline):
+    status, _, err = cut_off(offline, "login", "--offline-max-age", "0")
+    assert status == 83 and "too long ago" in err
+    assert offline.vault("config", "set", "offline-max-age", "0").status == 0
+    assert cut_off(offline, "login")[0] == 83
+    assert cut_off(offline, "login", "--offline-max-age", "1")[0] == 0
+    assert offline.vault("config", "set", "offline-max-age", "soon").status == 78
+
+
 def test_without_the_network_a_wrong_password_is_slowed_down(offline):
     # A guess takes a while by itself, so the first waits may be over before the next guess.
     for _ in range(10):

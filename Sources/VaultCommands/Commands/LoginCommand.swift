@@ -20,7 +20,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let vault = try await global.openVault()
+        let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
         let method = try await unlock.method(for: account)
         let (session, token) = try await Spinner.during("Signing in", isQuiet: global.json) {

@@ -47,7 +47,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
     }
 
     func run() async throws {
-        let vault = try await global.openVault()
+        let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
         let method = try await unlock.reusableMethod(for: account)
         let (token, fields) = try await Spinner.during("Getting a token", isQuiet: global.json) {

@@ -11,7 +11,7 @@ struct UserInfoCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let vault = try await global.openVault()
+        let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
         let method = try await unlock.reusableMethod(for: account)
         let info = try await Spinner.during("Asking the identity provider", isQuiet: global.json) {

@@ -16,11 +16,27 @@ struct UnlockOptions: ParsableArguments {
     @Flag(help: "Open the account without the network, with the password, where that was allowed.")
     var offline = false
 
+    @Option(
+        name: .customLong("offline-max-age"),
+        help: ArgumentHelp(
+            "For how many days after it was online last the account opens without the network. Otherwise that of the settings, or 14.",
+            valueName: "days"),
+        transform: Settings.Name.days)
+    var offlineMaximumAge: Duration?
+
     @OptionGroup var hardware: HardwareOptions
 
     func validate() throws {
         guard [pin, recoveryCode, offline, hardware.kind != nil].count(where: { $0 }) <= 1 else {
             throw ValidationError("Only one way to open the account can be named.")
+        }
+    }
+
+    /// Opens the vault with the limit for opening without the network.
+    func openVault(_ global: GlobalOptions) async throws -> Vault {
+        try await global.openVault {
+            $0.issuer = global.issuer
+            if let offlineMaximumAge { $0.offlineMaximumAge = offlineMaximumAge }
         }
     }
 
