@@ -77,11 +77,11 @@ public struct Accounts: Sendable {
         _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool
     ) async throws -> VaultKey {
         let existing = try await store.account(token.account)
-        let losses = try await itemsOfApps(of: token.account)
+        let losses = try await losses(with: existing)
         guard losses.isEmpty || replacingItems else {
             throw VaultError(
                 .accountExists,
-                "The account is registered here already. With a new password these items of it are lost: \(losses.map(\.rawValue).joined(separator: ", ")). Use its present password, or confirm the loss."
+                "The account is registered here already. With a new password these of it are lost: \(losses.joined(separator: ", ")). Use its present password, or confirm the loss."
             )
         }
         let account = Account(
@@ -97,8 +97,7 @@ public struct Accounts: Sendable {
         try await store.withLock(on: account.id) {
             // The password took its time: what is replaced has to be what was looked at.
             let current = try await store.account(account.id)
-            guard current?.deviceSecret == existing?.deviceSecret, try await itemsOfApps(of: account.id) == losses
-            else {
+            guard current?.deviceSecret == existing?.deviceSecret, try await self.losses(with: current) == losses else {
                 throw VaultError(.busy, "Another program changed the account meanwhile. Try again.")
             }
             var changes: [StoreChange] = []
@@ -175,6 +174,13 @@ public struct Accounts: Sendable {
     /// The names of the items that an app stored itself.
     public func itemsOfApps(of id: AccountID) async throws -> [ItemName] {
         try await store.itemNames(of: id).filter { !$0.isReserved }
+    }
+
+    /// What is lost when an account is registered anew under a new password: an app's own items, and the other ways in.
+    public func losses(with account: Account?) async throws -> [String] {
+        guard let account else { return [] }
+        let ways = account.keyslots.filter { $0.kind != .password && $0.kind != .offline }
+        return try await itemsOfApps(of: account.id).map(\.rawValue) + ways.map { $0.label ?? $0.kind.displayName }
     }
 
     private func sealed(_ token: RefreshToken, _ vaultKey: VaultKey) throws -> [StoreChange] {

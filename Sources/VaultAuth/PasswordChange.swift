@@ -38,6 +38,7 @@ extension Accounts {
             else {
                 throw VaultError(.busy, "Another program changed the password meanwhile. Nothing was changed here.")
             }
+            try await requireCurrent(vaultKey, of: current, as: account)
             let dropped = dropsOtherWays ? current.keyslots.filter { $0.kind != .password } : []
             let gone = Set(ofPassword + dropped.map(\.id))
             try await store.apply([.stageKeyslot(slot)], to: id)

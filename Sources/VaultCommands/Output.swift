@@ -1,3 +1,4 @@
+internal import CredentialVault
 internal import Foundation
 
 /// Results go to standard output, everything else to standard error.
@@ -5,6 +6,22 @@ enum Output {
     /// A line of the result.
     static func line(_ text: String) {
         write(Printable.lines(text) + "\n", to: STDOUT_FILENO)
+    }
+
+    /// A line that must not get lost.
+    ///
+    /// - Throws: `VaultError` with code `cancelled` when nobody reads it.
+    static func importantLine(_ text: String) throws {
+        guard write(Printable.lines(text) + "\n", to: STDOUT_FILENO) else { throw unread }
+    }
+
+    /// As ``json(_:)``, for what must not get lost.
+    static func importantJSON(_ value: some Encodable) throws {
+        guard write(encoded(value) + "\n", to: STDOUT_FILENO) else { throw unread }
+    }
+
+    private static var unread: VaultError {
+        VaultError(.cancelled, "What was to be shown could not be written, so nothing was changed.")
     }
 
     /// A result that is no text for a person, as it is.
@@ -47,13 +64,17 @@ enum Output {
     }
 
     /// Writes everything, or gives up when nobody reads any more.
-    private static func write(_ text: String, to descriptor: Int32) {
+    ///
+    /// - Returns: whether everything was written.
+    @discardableResult
+    private static func write(_ text: String, to descriptor: Int32) -> Bool {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { return }
+            guard count > 0 else { return false }
             bytes = bytes.dropFirst(count)
         }
+        return true
     }
 }

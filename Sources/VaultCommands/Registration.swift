@@ -30,7 +30,9 @@ struct Registration {
     private func keepOrReplace(_ password: borrowing SecretBytes) async throws {
         do {
             try await vault.storage.storeRefreshToken(token, withExistingPassword: password, alias: alias)
-        } catch let error as VaultError where [.wrongSecret, .keyLocked, .keyMissing].contains(error.code) {
+        } catch let error as VaultError
+            where [.wrongSecret, .keyLocked, .keyMissing, .notEnrolled].contains(error.code)
+        {
             if let objection = NewPasswordRule.objection(to: password, names: names) {
                 throw VaultError(.passwordUnusable, "\(error.description) As a new one: \(objection)")
             }
@@ -52,15 +54,18 @@ struct Registration {
             } catch let error as VaultError where error.code == .keyLocked {
                 Output.note("The key is locked after too many wrong passwords: a new password is needed.")
                 break
+            } catch let error as VaultError where error.code == .notEnrolled {
+                Output.note("The account has no password now.")
+                break
             } catch let error as VaultError where error.code == .keyMissing {
                 Output.note("The key service does not have the key any more: a new password is needed.")
                 break
             }
         }
-        let items = try await vault.storage.accounts.itemsOfApps(of: token.account)
-        if !items.isEmpty && !mayLoseItems {
-            let names = items.map(\.rawValue).joined(separator: ", ")
-            guard try await terminal.confirm("With a new password these stored items are lost: \(names). Go on?") else {
+        let losses = try await vault.storage.accounts.losses(with: existing)
+        if !losses.isEmpty && !mayLoseItems {
+            let names = losses.joined(separator: ", ")
+            guard try await terminal.confirm("With a new password these are lost: \(names). Go on?") else {
                 throw VaultError(.cancelled, "Nothing was changed.")
             }
         }

@@ -79,7 +79,7 @@ def test_every_result_is_available_as_json(alice, services):
     status = json("status")
     assert status["has_refresh_token"] and status["has_access_token"] and status["account"] == user
     new = alice.password_file(OTHER_PASSWORD, "new")
-    assert json("passwd", "--new-password-file", new, password=PASSWORD) == {"changed": True, "dropped": []}
+    assert json("passwd", "--new-password-file", new, password=PASSWORD) == {"changed": True, "dropped": [], "kept": []}
     assert {check["outcome"] for check in json("doctor")} <= {"ok", "warn"}
     assert json("config", "get")["issuer"] == issuer
     assert json("config", "path")["path"].endswith("/credential-vault/config.json")

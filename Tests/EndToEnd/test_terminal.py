@@ -140,7 +140,7 @@ def test_registering_again_can_choose_a_new_password(alice, item):
     terminal.expect("empty to choose a new one): ")
     terminal.type("")
     if item:  # only then something is lost
-        terminal.expect("these stored items are lost: notes. Go on? [y/N] ")
+        terminal.expect("these are lost: notes. Go on? [y/N] ")
         assert terminal.echoes
         terminal.type("y")
     for prompt in ("New password", "again: "):

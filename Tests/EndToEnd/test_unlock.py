@@ -93,7 +93,38 @@ def test_a_recovery_code_works_once_and_replaces_a_forgotten_password(person):
     new_code = used.json["recovery_code"]
     assert CODE.match(new_code) and new_code != code
     assert person.vault("login", "--recovery-code", password=code).status == 77
-    assert person.vault("login", "--recovery-code", password=new_code).status == 0
+    new = person.password_file(OTHER_PASSWORD, "new")
+    changed = person.vault("passwd", "--recovery-code", "--new-password-file", new, password=new_code)
+    assert changed.status == 0, changed
+    last_code = CODE.search(changed.out)[1]
+    assert person.vault("login", password=OTHER_PASSWORD).status == 0
+    assert person.vault("login", "--recovery-code", password=new_code).status == 77
+    assert person.vault("login", "--recovery-code", password=last_code).status == 0
+
+
+def test_a_recovery_code_that_nobody_sees_replaces_none(person):
+    code = CODE.search(person.register("--recovery-code").out)[1]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [VAULT, "login", "--recovery-code", "--password-file", "-"], input=code, env=person.environment(),
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 82 and "nothing was changed" in done.stderr
+    assert person.vault("login", "--recovery-code", password=code).status == 0
+
+
+def test_registering_again_does_not_drop_the_other_ways_unasked(with_pin):
+    again = with_pin.register(password="another one entirely")
+    assert again.status != 0 and "these of it are lost: PIN" in again.err and "--yes" in again.err
+    assert kinds(with_pin) == ["password", "pin"]
+    assert with_pin.register("--yes", password="another one entirely").status == 0
+    assert kinds(with_pin) == ["password"]
+
+
+def test_who_has_a_pin_can_still_type_the_password(with_pin):
+    terminal = with_pin.terminal("login", "--password")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
 
 
 def test_a_slip_in_a_recovery_code_costs_no_guess(person):

@@ -100,6 +100,27 @@ struct BiometricTests {
         }
     }
 
+    @Test func `hardware that needs no key service opens the account without the network, for a while`() async throws {
+        try await withBench { bench in
+            let token = try ScriptedToken(pin: pin)
+            try await bench.register()
+            try await bench.vault.storage.enableBiometricAccess(
+                userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
+                prompt: ScriptedPrompt(pin), opensOffline: true)
+            bench.keyService.isReachable = false
+            bench.network.isCut.withLock { $0 = true }
+            let session = try await bench.vault.auth.loginWithBiometrics(
+                userID: "alice", using: token, prompt: ScriptedPrompt(pin))
+            #expect(session.isOffline)
+            bench.clock.advance(by: 15 * 86_400)
+            let error = await failure {
+                try await bench.vault.auth.loginWithBiometrics(
+                    userID: "alice", using: token, prompt: ScriptedPrompt(pin))
+            }
+            #expect(error?.code == .offlineTooLong)
+        }
+    }
+
     @Test func `a key that is gone at the key service ends it, though the token is there`() async throws {
         try await withBench { bench in
             let token = try ScriptedToken(pin: pin)

@@ -175,6 +175,26 @@ struct UnlockTests {
         }
     }
 
+    @Test func `a vault key of before the account was registered anew adds nothing`() async throws {
+        try await withBench { bench in
+            let old = try await bench.register().openVaultKey()
+            let token = try await bench.signIn()
+            try await bench.vault.storage.storeRefreshToken(
+                token, withNewPassword: SecretBytes(utf8: "another one for tea"))
+            let account = try await bench.account()
+            let accounts = bench.vault.storage.accounts
+            let added = await failure {
+                try await accounts.addPIN(SecretBytes(utf8: Bench.pin), to: account, vaultKey: old)
+            }
+            #expect(added?.code == .busy)
+            let changed = await failure {
+                try await accounts.setPassword(SecretBytes(utf8: "a third one for tea"), of: account, vaultKey: old)
+            }
+            #expect(changed?.code == .busy)
+            #expect(try await bench.login(password: "another one for tea").isOpen)
+        }
+    }
+
     @Test func `what was used is noted, and a label can be given`() async throws {
         try await withBench { bench in
             try await bench.register()

@@ -135,10 +135,7 @@ extension Accounts {
 
     private func put(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
         try await changing(account.id) { current in
-            // Made for another vault key, it would open nothing.
-            guard current.deviceSecret == account.deviceSecret else {
-                throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
-            }
+            try await requireCurrent(vaultKey, of: current, as: account)
             let password = account.passwordKeyslot?.id
             guard slot.kind != .offline || current.passwordKeyslot?.id == password else {
                 throw VaultError(.busy, "Another program changed the password meanwhile. Try again.")
@@ -149,8 +146,21 @@ extension Accounts {
         FaultPoint.keyslotStored.reach()
     }
 
+    /// Refuses a vault key, and an account, of before it was registered anew: a keyslot made with them would open nothing.
+    func requireCurrent(_ vaultKey: VaultKey, of current: Account, as account: Account) async throws {
+        let anew = VaultError(
+            .busy, "Another program registered the account anew meanwhile. Log in again, and try again.")
+        guard current.deviceSecret == account.deviceSecret else { throw anew }
+        do {
+            // Every account has its claims from the start.
+            _ = try await TokenItems(store: store, id: current.id, vaultKey: vaultKey).claims()
+        } catch let error as StoreError where error.code == .corrupt {
+            throw anew
+        }
+    }
+
     private func changing(
-        _ id: AccountID, _ changes: @escaping @Sendable (Account) throws -> [StoreChange]
+        _ id: AccountID, _ changes: @escaping @Sendable (Account) async throws -> [StoreChange]
     ) async throws {
         do {
             try await store.withLock(on: id) {

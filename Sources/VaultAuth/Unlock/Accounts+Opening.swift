@@ -34,6 +34,7 @@ extension Accounts {
             return (vaultKey, slot)
         case .hardware(let provider, let prompt):
             let slot = try await hardwareSlot(of: account, provider)
+            if !slot.needsKeyService { try requireRecentlyOnline(account) }
             let vaultKey = try await HardwareKeyslot.open(
                 slot, of: account, provider: provider, prompt: prompt, keyService: keyService(account.keyServiceURL))
             return (vaultKey, slot)
@@ -73,20 +74,23 @@ extension Accounts {
     private func openedOffline(
         _ slot: Keyslot, of account: Account, _ password: SharedSecret
     ) async throws -> VaultKey {
-        let now = clock.now
-        let last = account.lastOnlineAt ?? account.createdAt
-        // A clock that was put back makes it no younger than it was made.
-        guard now.timeIntervalSince(last) <= offlineMaximumAge, now >= account.createdAt - 86_400 else {
-            throw VaultError(
-                .offlineTooLong,
-                "\(account.displayName) was online last on \(last.formatted(.iso8601)), which is too long ago to be opened without the network. Log in with the network."
-            )
-        }
+        try requireRecentlyOnline(account)
         let guesses = OfflineGuesses(store: store, account: account.id)
-        let vaultKey = try await guesses.charge(now: now) {
+        let vaultKey = try await guesses.charge(now: clock.now) {
             try await OfflineKeyslot.open(slot, of: account, password: password.bytes, cost: offlineCost)
         }
         guard let vaultKey else { throw VaultError(.wrongSecret, "Wrong password.") }
         return vaultKey
+    }
+
+    private func requireRecentlyOnline(_ account: Account) throws {
+        let (now, last) = (clock.now, account.lastOnlineAt ?? account.createdAt)
+        // A clock that was put back makes it no younger than it was made.
+        guard now.timeIntervalSince(last) <= offlineMaximumAge, now >= account.createdAt - 86_400 else {
+            throw VaultError(
+                .offlineTooLong,
+                "\(account.displayName) was online last on \(last.formatted(.iso8601)), which is too long ago to be opened without the network. Log in with the network and another way in."
+            )
+        }
     }
 }

@@ -16,7 +16,7 @@ extension Auth {
         let session = try await unlock(account, with: method)
         do {
             _ = try await session.accessToken(forceRefresh: true)
-        } catch let error as VaultError where error.isOutage && account.keyslot(.offline) != nil {
+        } catch let error as VaultError where error.isOutage && account.opensOffline {
             session.setOffline()
         }
         return session

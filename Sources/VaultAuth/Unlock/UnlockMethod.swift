@@ -53,3 +53,8 @@ extension Keyslot.Kind {
     /// Whether an account has several of the kind: one for each piece of hardware.
     public var isHardware: Bool { !isTyped && self != .offline }
 }
+
+extension Account {
+    /// Whether there is a way in that needs no key service.
+    public var opensOffline: Bool { keyslots.contains { !$0.needsKeyService } }
+}

@@ -27,17 +27,20 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             let session = try await vault.auth.unlock(account, with: method)
             return (session, try await currentToken(of: session, account))
         }
-        var code: String?
+        var code: NewRecoveryCode?
         if case .recoveryCode = method {
-            code = try await NewRecoveryCode.make(
+            code = try await NewRecoveryCode(
                 for: account, vaultKey: session.openVaultKey(), in: vault, isQuiet: global.json)
         }
         if global.json {
-            return Output.json(
+            try Output.importantJSON(
                 Report(
                     subject: account.id.subject, issuer: account.id.issuer, expiresAt: token?.expiresAt,
-                    scope: token?.scope, offline: session.isOffline, recoveryCode: code))
+                    scope: token?.scope, offline: session.isOffline, recoveryCode: code?.text))
+            try await code?.add()
+            return
         }
+        try await code?.showAndAdd()
         let end = (token?.expiresAt).map { " The access token is valid until \($0.formatted(.iso8601))." }
         let name = Printable.text(account.displayName)
         if session.isOffline {
@@ -52,8 +55,12 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
     private func currentToken(of session: Session, _ account: Account) async throws -> AccessToken? {
         do {
             return try await session.patientAccessToken(forceRefresh: true)
-        } catch let error as VaultError where error.isOutage && account.keyslot(.offline) != nil {
-            return try? await session.accessToken()
+        } catch let error as VaultError where error.isOutage && account.opensOffline {
+            do {
+                return try await session.accessToken()
+            } catch let error as VaultError where error.isOutage {
+                return nil
+            }
         }
     }
 

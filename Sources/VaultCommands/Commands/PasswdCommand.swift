@@ -44,7 +44,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
                 .configurationInvalid, "There is no terminal to ask for the new password. Use --new-password-file PATH."
             )
         }
-        let method = try await unlock.reusableMethod(for: account, terminal, password: "Present password")
+        let method = try await unlock.method(for: account, terminal, password: "Present password")
         // Nobody should think up a new password only to hear that the old one was wrong.
         let vaultKey = try await Spinner.during("Checking the \(method.kind.displayName)", isQuiet: global.json) {
             try await vault.storage.accounts.open(account, with: method)
@@ -60,18 +60,35 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError.converting(error)
             }
         }
-        if global.json { return Output.json(Report(changed: true, dropped: dropped.map(\.kind.rawValue))) }
-        Output.line("The password of \(name) was changed.")
-        if !dropped.isEmpty {
-            Output.line("Removed: \(dropped.map { $0.label ?? $0.kind.rawValue }.joined(separator: ", ")).")
-        } else if account.keyslots.count > 1 {
-            let others = account.keyslots.filter { $0.kind != .password }.map { $0.label ?? $0.kind.rawValue }
-            Output.line("These still open the account: \(others.joined(separator: ", ")).")
+        let kept = account.keyslots.filter { slot in
+            slot.kind != .password && !dropped.contains { $0.id == slot.id }
         }
+        var code: NewRecoveryCode?
+        if case .recoveryCode = method, !dropsOtherWays {
+            code = try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
+        }
+        if global.json {
+            try Output.importantJSON(
+                Report(
+                    changed: true, dropped: dropped.map(\.kind.rawValue), kept: kept.map(\.kind.rawValue),
+                    recoveryCode: code?.text))
+            try await code?.add()
+            return
+        }
+        Output.line("The password of \(name) was changed.")
+        if !dropped.isEmpty { Output.line("Removed: \(Self.names(dropped)).") }
+        if !kept.isEmpty { Output.line("These still open the account: \(Self.names(kept)).") }
+        try await code?.showAndAdd()
+    }
+
+    private static func names(_ slots: [Keyslot]) -> String {
+        slots.map { Printable.text($0.label ?? $0.kind.rawValue) }.joined(separator: ", ")
     }
 
     private struct Report: Encodable {
         let changed: Bool
         let dropped: [String]
+        let kept: [String]
+        let recoveryCode: String?
     }
 }

@@ -102,7 +102,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     /// - Returns: the recovery code, if there is one.
     private func addWaysIn(
         to id: AccountID, in vault: Vault, _ source: SecretSource, _ terminal: any Terminal
-    ) async throws -> String? {
+    ) async throws -> NewRecoveryCode? {
         let accounts = vault.storage.accounts
         guard recoveryCode || allowOffline, let session = vault.auth.session,
             let account = try await accounts.store.account(id)
@@ -116,7 +116,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             }
         }
         guard recoveryCode else { return nil }
-        return try await NewRecoveryCode.make(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
+        return try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
     }
 
     /// What the sign-in goes by.
@@ -167,14 +167,16 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         )
     }
 
-    private func report(_ token: RefreshToken, in vault: Vault, recoveryCode: String?) async throws {
+    private func report(_ token: RefreshToken, in vault: Vault, recoveryCode: NewRecoveryCode?) async throws {
         guard let account = try await vault.storage.accounts.store.account(token.account) else { return }
         if global.json {
             var report = AccountReport(account)
-            report.recoveryCode = recoveryCode
-            Output.json(report)
+            report.recoveryCode = recoveryCode?.text
+            try Output.importantJSON(report)
+            try await recoveryCode?.add()
         } else {
             Output.line("Registered \(account.displayName) (\(account.id)).")
+            try await recoveryCode?.showAndAdd()
             Output.note("Next: vault login --user \(ShellQuoting.quoted(account.displayName))")
         }
     }

@@ -76,9 +76,13 @@ extension UnlockCommand {
                 }
                 report("The PIN opens \(name) from now on. The password still does, too.")
             case .recovery:
-                let code = try await NewRecoveryCode.make(
+                let code = try await NewRecoveryCode(
                     for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
-                if global.json { return Output.json(["added": kind.rawValue, "recovery_code": code]) }
+                if global.json {
+                    try Output.importantJSON(["added": kind.rawValue, "recovery_code": code.text])
+                    return try await code.add()
+                }
+                try await code.showAndAdd()
                 Output.note("With it: vault login --recovery-code")
             case .offline:
                 let password = try await password(method, name, terminal)
@@ -88,7 +92,10 @@ extension UnlockCommand {
                 report("The password opens \(name) without the network, too: vault login --offline")
             case .pkcs11, .tpm2, .fido2:
                 guard let provider else { return }
-                let prompt = TerminalPrompt(terminal: terminal, source: newPINFile.map(SecretSource.file))
+                // A TPM gets a PIN of the vault's own. The others have theirs already.
+                let prompt = TerminalPrompt(
+                    terminal: terminal, source: newPINFile.map(SecretSource.file), isNew: kind == .tpm2)
+                if opensOffline && kind == .pkcs11 { try await Hardware.requireRealToken(which) }
                 let slot = try await accounts.addHardware(
                     provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline, label: label)
                 report("\(Printable.text(slot.label ?? kind.rawValue)) opens \(name) from now on.")

@@ -1,21 +1,32 @@
 internal import CredentialVault
 
-/// A new recovery code: shown first, and only then put into the old one's place.
-enum NewRecoveryCode {
-    /// - Returns: the code, which was printed already unless it goes out as JSON.
-    static func make(
-        for account: Account, vaultKey: VaultKey, in vault: Vault, isQuiet: Bool
-    ) async throws -> String {
+/// A recovery code that was made and does not count yet: first it has to be shown.
+struct NewRecoveryCode {
+    let text: String
+    private let slot: Keyslot
+    private let account: Account
+    private let vaultKey: VaultKey
+    private let accounts: Accounts
+
+    init(for account: Account, vaultKey: VaultKey, in vault: Vault, isQuiet: Bool) async throws {
+        self.account = account
+        self.vaultKey = vaultKey
         let accounts = vault.storage.accounts
+        self.accounts = accounts
         let (code, slot) = try await Spinner.during("Making a recovery code", isQuiet: isQuiet) {
             try await accounts.makeRecoveryKeyslot(for: account, vaultKey: vaultKey)
         }
-        let text = code.bytes.utf8String() ?? ""
-        if !isQuiet {
-            Output.note("Recovery code. Write it down now: it is not shown again, and works once.")
-            Output.line(text)
-        }
-        try await accounts.add(slot, to: account, vaultKey: vaultKey)
-        return text
+        self.slot = slot
+        text = code.bytes.utf8String() ?? ""
     }
+
+    /// Shows it to a person, and then puts it into the old one's place.
+    func showAndAdd() async throws {
+        Output.note("Recovery code. Write it down now: it is not shown again, and works once.")
+        try Output.importantLine(text)
+        try await add()
+    }
+
+    /// Puts it into the old one's place. It has to be shown by then.
+    func add() async throws { try await accounts.add(slot, to: account, vaultKey: vaultKey) }
 }

@@ -5,26 +5,43 @@ struct TerminalPrompt: BiometricPrompt {
     let terminal: any Terminal
     /// Where the PIN comes from when nothing may be asked.
     let source: SecretSource?
+    /// Whether the hardware has no PIN for this yet, and gets the one that is chosen.
+    var isNew = false
 
     func pin(_ request: PINRequest) async throws -> SecretBytes {
-        // One that was given is tried once: the same PIN again would only lock the hardware.
-        if let source, !request.isLow || request.triesLeft == nil {
-            return try await source.password("", terminal)
-        }
-        guard source == nil else {
-            throw VaultError(.wrongSecret, "A wrong PIN was entered before. Enter the right one at a terminal first.")
+        let label = Printable.text(request.label)
+        if let source {
+            // A wrong one in a file would lock the hardware without anybody there.
+            guard !request.isFinal else {
+                throw VaultError(
+                    .wrongSecret, "Another wrong PIN would lock \(label). Enter the right one at a terminal.")
+            }
+            return try judged(try await source.password("", terminal))
         }
         Spinner.stopAll()
         if request.isFinal {
-            Output.note("This is the last try: another wrong PIN locks \(Printable.text(request.label)).")
+            Output.note("This is the last try: another wrong PIN locks \(label).")
         } else if let left = request.triesLeft, request.isLow {
             Output.note("\(left) tries are left.")
         }
-        return try await terminal.askSecret("PIN of \(Printable.text(request.label)): ")
+        guard isNew else { return try await terminal.askSecret("PIN of \(label): ") }
+        let pin = try judged(try await terminal.askSecret("New PIN for \(label): "))
+        guard try await terminal.askSecret("The same again: ").isEqual(to: pin) else {
+            throw VaultError(.passwordUnusable, "The two are not the same. Nothing was changed.")
+        }
+        return pin
     }
 
     func act(_ instruction: String) async {
         Spinner.stopAll()
         Output.note(Printable.text(instruction))
+    }
+
+    /// A new PIN that is good enough.
+    private func judged(_ pin: consuming SecretBytes) throws -> SecretBytes {
+        if isNew, let objection = PINRule.objection(to: pin) {
+            throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
+        }
+        return pin
     }
 }

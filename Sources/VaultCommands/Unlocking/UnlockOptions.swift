@@ -5,6 +5,9 @@ internal import CredentialVault
 struct UnlockOptions: ParsableArguments {
     @OptionGroup var password: PasswordOptions
 
+    @Flag(name: .customLong("password"), help: "Open the account with the password, whatever else there is.")
+    var usesPassword = false
+
     @Flag(help: "Open the account with the PIN. --password-file then has the PIN.")
     var pin = false
 
@@ -27,7 +30,7 @@ struct UnlockOptions: ParsableArguments {
     @OptionGroup var hardware: HardwareOptions
 
     func validate() throws {
-        guard [pin, recoveryCode, offline, hardware.kind != nil].count(where: { $0 }) <= 1 else {
+        guard [usesPassword, pin, recoveryCode, offline, hardware.kind != nil].count(where: { $0 }) <= 1 else {
             throw ValidationError("Only one way to open the account can be named.")
         }
     }
@@ -63,7 +66,8 @@ struct UnlockOptions: ParsableArguments {
     ) async throws -> UnlockMethod {
         guard !recoveryCode else {
             throw VaultError(
-                .configurationInvalid, "A recovery code works once. Use it with: vault login --recovery-code")
+                .configurationInvalid,
+                "A recovery code works once. Use it with: vault passwd --recovery-code, or vault login --recovery-code")
         }
         return try await method(for: account, terminal, password: prompt)
     }
@@ -72,7 +76,7 @@ struct UnlockOptions: ParsableArguments {
     private func mostConvenient(
         _ account: Account, _ name: String, _ terminal: any Terminal
     ) async throws -> UnlockMethod {
-        if !password.isGiven && terminal.isInteractive {
+        if !password.isGiven && !usesPassword && terminal.isInteractive {
             if let present = await Hardware.present(for: account) {
                 return .hardware(present, hardwarePrompt(terminal))
             }
