@@ -1,7 +1,6 @@
 #if FIDO2
     internal import CFIDO2
     internal import Foundation
-    internal import Synchronization
     internal import VaultBiometric
 
     /// Runs C calls on a thread of their own, for as long as somebody is willing to wait for them.
@@ -22,7 +21,7 @@
             within limit: Duration, orThrow late: BiometricError,
             _ body: @escaping @Sendable (Interruption) throws -> Answer
         ) async throws -> Answer {
-            let call = KeyCall<Answer>()
+            let call = HardwareCall<Answer>()
             let interruption = Interruption()
             Thread.detachNewThread { @Sendable in
                 // Counts for this thread alone. A key that cannot do what is needed is told apart from one that fails.
@@ -44,44 +43,6 @@
                 interruption.giveUp()
                 call.end(.failure(CancellationError()))
             }
-        }
-    }
-
-    /// A call that has one outcome: the first one.
-    private final class KeyCall<Answer: Sendable>: Sendable {
-        private enum State {
-            case running
-            case awaited(CheckedContinuation<Answer, any Error>)
-            case over(Result<Answer, any Error>)
-            case done
-        }
-
-        private let state = Mutex(State.running)
-
-        func end(_ result: Result<Answer, any Error>) {
-            let waiting: CheckedContinuation<Answer, any Error>? = state.withLock { state in
-                switch state {
-                case .running: state = .over(result)
-                case .awaited(let continuation):
-                    state = .done
-                    return continuation
-                case .over, .done: break
-                }
-                return nil
-            }
-            waiting?.resume(with: result)
-        }
-
-        func whenOver(_ continuation: CheckedContinuation<Answer, any Error>) {
-            let result: Result<Answer, any Error>? = state.withLock { state in
-                if case .over(let result) = state {
-                    state = .done
-                    return result
-                }
-                state = .awaited(continuation)
-                return nil
-            }
-            if let result { continuation.resume(with: result) }
         }
     }
 #endif

@@ -1,7 +1,6 @@
 #if TPM2
     internal import CTPM2
     internal import Foundation
-    internal import Synchronization
     internal import VaultBiometric
 
     /// Runs C calls on a thread of their own, for as long as somebody is willing to wait for them.
@@ -21,7 +20,7 @@
         func run<Answer: Sendable>(
             _ body: @escaping @Sendable (_ isGivenUp: @escaping @Sendable () -> Bool) throws -> Answer
         ) async throws -> Answer {
-            let call = TPMCall<Answer>()
+            let call = HardwareCall<Answer>()
             Thread.detachNewThread { @Sendable in
                 Self.holdBackBrokenPipes()
                 let result = Result { try body { call.isOver } }
@@ -51,53 +50,6 @@
             sigemptyset(&signals)
             sigaddset(&signals, SIGPIPE)
             pthread_sigmask(SIG_BLOCK, &signals, nil)
-        }
-    }
-
-    /// A call that has one outcome: the first one.
-    private final class TPMCall<Answer: Sendable>: Sendable {
-        private enum State {
-            case running
-            case awaited(CheckedContinuation<Answer, any Error>)
-            case over(Result<Answer, any Error>)
-            case done
-        }
-
-        private let state = Mutex(State.running)
-
-        var isOver: Bool {
-            state.withLock { state in
-                switch state {
-                case .running, .awaited: false
-                case .over, .done: true
-                }
-            }
-        }
-
-        func end(_ result: Result<Answer, any Error>) {
-            let waiting: CheckedContinuation<Answer, any Error>? = state.withLock { state in
-                switch state {
-                case .running: state = .over(result)
-                case .awaited(let continuation):
-                    state = .done
-                    return continuation
-                case .over, .done: break
-                }
-                return nil
-            }
-            waiting?.resume(with: result)
-        }
-
-        func whenOver(_ continuation: CheckedContinuation<Answer, any Error>) {
-            let result: Result<Answer, any Error>? = state.withLock { state in
-                if case .over(let result) = state {
-                    state = .done
-                    return result
-                }
-                state = .awaited(continuation)
-                return nil
-            }
-            if let result { continuation.resume(with: result) }
         }
     }
 #endif
