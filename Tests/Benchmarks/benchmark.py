@@ -149,7 +149,8 @@ def fill(store, count):
                 ("https://filled.example", f"subject-{number}", f"person{number}@filled.example", secrets.token_bytes(32),
                  bytes(32))).lastrowid
             database.execute(
-                "INSERT INTO keyslot VALUES (?, ?, 'password', ?, 3, 65536, 4, 'k', ?, 0, 0, ?)",
+                "INSERT INTO keyslot (id, account_id, kind, salt, argon2_passes, argon2_memory_kib, argon2_lanes, key_id,"
+                " wrapped, created_at, staged, checksum) VALUES (?, ?, 'password', ?, 3, 65536, 4, 'k', ?, 0, 0, ?)",
                 (f"slot-{number}", row, secrets.token_bytes(16), secrets.token_bytes(64), bytes(32)))
             for name in ("vault/refresh-token", "vault/access-token", "vault/id-token-claims"):
                 database.execute("INSERT INTO item VALUES (?, ?, ?)", (row, name, secrets.token_bytes(300)))
