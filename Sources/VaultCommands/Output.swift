@@ -21,7 +21,7 @@ enum Output {
     }
 
     private static var unread: VaultError {
-        VaultError(.cancelled, "What was to be shown could not be written, so nothing was changed.")
+        VaultError(.cancelled, "What was to be shown could not be written. No recovery code was changed.")
     }
 
     /// A result that is no text for a person, as it is.

@@ -108,7 +108,7 @@ def test_a_recovery_code_that_nobody_sees_replaces_none(person):
         done = subprocess.run(
             [VAULT, "login", "--recovery-code", "--password-file", "-"], input=code, env=person.environment(),
             stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == 82 and "nothing was changed" in done.stderr
+    assert done.returncode == 82 and "No recovery code was changed" in done.stderr
     assert person.vault("login", "--recovery-code", password=code).status == 0
 
 

@@ -8,7 +8,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         discussion: """
             Tokens and items stay. Whatever happens meanwhile, exactly one of the two passwords works afterwards. \
             With --password-file the old password comes from there, and the new one from --new-password-file. A \
-            password that was forgotten is replaced with another way in: vault passwd --pin. The other ways in stay, \
+            password that was forgotten is replaced with another way in: vault passwd --pin, or --recovery-code. The other ways in stay, \
             unless they are to be dropped.
             """)
 
