@@ -218,13 +218,21 @@ def test_it_is_added_only_when_it_is_wanted(alice):
     assert result.status == 78 and "--yes" in result.err
     assert kinds(alice) == ["password"]
     terminal = alice.terminal("unlock", "add", "offline")
-    terminal.expect("Add it? [y/N] ")
+    terminal.expect("Add the way without the network? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
-    assert "try passwords of alice for as long as they like" in terminal.shown
+    assert "try passwords for as long as they like" in terminal.shown
     assert alice.vault("unlock", "add", "offline", "--yes", password=PASSWORD).status == 0
     assert kinds(alice) == ["offline", "password"]
     assert cut_off(alice, "login")[0] == 0
+
+
+def test_registering_asks_before_it_allows_that(person):
+    terminal = person.terminal("register", "--no-browser", "--allow-offline")
+    terminal.expect("Add the way without the network? [y/N] ")
+    terminal.type("n")
+    assert terminal.end() == 82
+    assert "http" not in terminal.shown, "nobody has gone to the browser yet"
 
 
 def test_a_new_password_is_the_one_without_the_network_too(offline):

@@ -68,6 +68,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 "There is no terminal to ask for the address, and standard input cannot have it, too. Use a file for the password."
             )
         }
+        // With a given password nothing is asked: whoever wrote the option into a script wants it.
+        if allowOffline && !yes && !password.isGiven { try await OfflineConsent.ask(terminal) }
         // Everything that can be found out before the person goes to the browser is found out before.
         let source = try await password.source.readAhead()
         if case .held(let secret) = source, try await vault.storage.all().isEmpty,

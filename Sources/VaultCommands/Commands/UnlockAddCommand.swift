@@ -61,7 +61,7 @@ extension UnlockCommand {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
             let name = Printable.text(account.displayName)
-            if kind == .offline { try await confirmOffline(name, terminal) }
+            if kind == .offline && !yes { try await OfflineConsent.ask(terminal) }
             let provider = try hardware()
             let method = try await unlock.reusableMethod(for: account, terminal, password: "Password")
             let accounts = vault.storage.accounts
@@ -105,18 +105,6 @@ extension UnlockCommand {
         private func hardware() throws -> (any BiometricProvider)? {
             guard Hardware.kinds.contains(kind.rawValue) else { return nil }
             return try Hardware.provider(kind.rawValue, which, mayMakeKey: makeKey)
-        }
-
-        private func confirmOffline(_ name: String, _ terminal: any Terminal) async throws {
-            guard !yes else { return }
-            Output.note(
-                "Whoever gets this machine's disk can then try passwords of \(name) for as long as they like. Only a long password stands against that."
-            )
-            guard terminal.isInteractive else {
-                throw VaultError(
-                    .configurationInvalid, "There is no terminal to ask. Use --yes to add it all the same.")
-            }
-            guard try await terminal.confirm("Add it?") else { throw VaultError(.cancelled, "Nothing was added.") }
         }
 
         /// The password, which was typed already when it opened the account.
