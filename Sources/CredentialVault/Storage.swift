@@ -61,7 +61,7 @@ public struct Storage: Sendable {
         }
     }
 
-    /// Stores a refresh token in an account that exists and opens it. Its password and items stay.
+    /// Stores a refresh token in an account that exists and opens it. Its password, its other ways in and its items stay.
     ///
     /// - Throws: `VaultError`: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
     ///   `storeUnreadable`. Nothing was changed then.
@@ -69,8 +69,22 @@ public struct Storage: Sendable {
     public func storeRefreshToken(
         _ token: RefreshToken, withExistingPassword password: borrowing SecretBytes, alias: String? = nil
     ) async throws -> Session {
+        try await storeRefreshToken(token, with: .password(password), alias: alias)
+    }
+
+    /// As ``storeRefreshToken(_:withExistingPassword:alias:)``, for an account that is opened in whatever way: whoever
+    /// forgot the password keeps everything with a PIN, a recovery code or hardware.
+    ///
+    /// - Parameter method: what opens the account. A recovery code is to be replaced afterwards: see
+    ///   `Accounts.makeRecoveryKeyslot(for:vaultKey:)`.
+    /// - Throws: `VaultError`: `accountNotFound`, `notEnrolled`, and what `Accounts.open(_:with:)` throws. Nothing was
+    ///   changed then.
+    @discardableResult
+    public func storeRefreshToken(
+        _ token: RefreshToken, with method: UnlockMethod, alias: String? = nil
+    ) async throws -> Session {
         do {
-            let vaultKey = try await accounts.replaceRefreshToken(token, existingPassword: password, alias: alias)
+            let vaultKey = try await accounts.replaceRefreshToken(token, with: method, alias: alias)
             return try await auth.open(token, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)

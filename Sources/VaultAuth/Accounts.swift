@@ -81,7 +81,7 @@ public struct Accounts: Sendable {
         guard losses.isEmpty || replacingItems else {
             throw VaultError(
                 .accountExists,
-                "The account is registered here already. With a new password these of it are lost: \(losses.joined(separator: ", ")). Use its present password, or confirm the loss."
+                "The account is registered here already. With a new password these of it are lost: \(losses.joined(separator: ", ")). Use what opens it now, or confirm the loss."
             )
         }
         let account = Account(
@@ -108,21 +108,22 @@ public struct Accounts: Sendable {
         return vaultKey
     }
 
-    /// Stores a refresh token in an account that exists, whose password, vault key and items stay as they are.
+    /// Stores a refresh token in an account that exists. Its ways in, vault key and items stay as they are.
     ///
-    /// - Throws: ``VaultError`` with code `accountNotFound`; errors of the key service (`wrongSecret`, …) and the store.
+    /// - Parameter method: what opens the account. A recovery code is to be replaced afterwards.
+    /// - Throws: ``VaultError`` with code `accountNotFound`; what ``open(_:with:)`` throws; errors of the store.
     public func replaceRefreshToken(
-        _ token: RefreshToken, existingPassword: borrowing SecretBytes, alias: String?
+        _ token: RefreshToken, with method: UnlockMethod, alias: String?
     ) async throws -> VaultKey {
         guard let account = try await store.account(token.account) else {
             throw VaultError(.accountNotFound, "The account \(token.account) is not registered here.")
         }
-        let vaultKey = try await open(account, with: .password(existingPassword))
+        let vaultKey = try await open(account, with: method)
         try await replaceRefreshToken(token, in: account, vaultKey: vaultKey, alias: alias)
         return vaultKey
     }
 
-    /// As ``replaceRefreshToken(_:existingPassword:alias:)``, for an account that was opened with `vaultKey`.
+    /// As ``replaceRefreshToken(_:with:alias:)``, for an account that was opened with `vaultKey`.
     ///
     /// - Returns: the refresh token that was stored until then, if there was one that could be read.
     @discardableResult

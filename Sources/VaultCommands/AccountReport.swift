@@ -12,7 +12,7 @@ struct AccountReport: Encodable {
     let method: String
     let clientId: String
     let keyService: String
-    let keyslots: [String]
+    var keyslots: [String]
     let registeredAt: Date
     /// Only when it was made just now.
     var recoveryCode: String?

@@ -1,6 +1,7 @@
 internal import CredentialVault
 
-/// The second half of `vault register`: the person is known now, and the refresh token gets its password.
+/// The second half of `vault register`: the person is known now, and the refresh token is stored under a password. Where
+/// the account is here already, see `Registration+Again.swift`.
 struct Registration {
     let vault: Vault
     let token: RefreshToken
@@ -12,74 +13,51 @@ struct Registration {
     /// What the new password is called, where another password was asked for before.
     var prompt = "New password"
 
-    func run() async throws {
-        let accounts = vault.storage.accounts
-        guard let existing = try await accounts.store.account(token.account) else {
-            let password = try await source.newPassword(prompt, names: names, terminal)
-            return try await store(newPassword: password, mayLoseItems: mayLoseItems)
+    /// - Returns: what opens the account now.
+    func run() async throws -> UnlockMethod {
+        guard let existing = try await vault.storage.accounts.store.account(token.account) else {
+            return try await store(newPassword: newPassword(), mayLoseItems: mayLoseItems)
         }
-        if case .terminal = source {
-            try await askAgain(existing)
-        } else {
-            let password = try await source.password("", terminal)
-            try await keepOrReplace(password)
-        }
+        if case .terminal = source { return try await openAgain(existing) }
+        return try await keepOrReplace(existing, SharedSecret(source.password("", terminal)))
     }
 
     /// With a given password: it opens the account, or becomes its new one if nothing is lost by that.
-    private func keepOrReplace(_ password: borrowing SecretBytes) async throws {
+    private func keepOrReplace(_ existing: Account, _ password: SharedSecret) async throws -> UnlockMethod {
         do {
-            try await vault.storage.storeRefreshToken(token, withExistingPassword: password, alias: alias)
-        } catch let error as VaultError
-            where [.wrongSecret, .keyLocked, .keyMissing, .notEnrolled].contains(error.code)
-        {
-            if let objection = NewPasswordRule.objection(to: password, names: names) {
+            return try await open(existing, with: .password(password))
+        } catch let error as VaultError where Self.meansAnotherWay(error) {
+            if let method = try await openWithoutKeyService(existing, password, after: error) { return method }
+            if let objection = NewPasswordRule.objection(to: password.bytes, names: names) {
                 throw VaultError(.passwordUnusable, "\(error.description) As a new one: \(objection)")
             }
-            try await store(newPassword: password, mayLoseItems: mayLoseItems)
+            return try await store(newPassword: password, mayLoseItems: mayLoseItems)
         }
     }
 
-    /// Asks for the present password; where there is none any more, for a new one.
-    private func askAgain(_ existing: Account) async throws {
-        Output.note("\(existing.displayName) is registered here already. Its password keeps everything that is stored.")
-        while true {
-            let password = try await terminal.askSecret("Password (empty to choose a new one): ")
-            if password.count == 0 { break }
-            do {
-                try await vault.storage.storeRefreshToken(token, withExistingPassword: password, alias: alias)
-                return
-            } catch let error as VaultError where error.code == .wrongSecret {
-                Output.note(error.description)
-            } catch let error as VaultError where error.code == .keyLocked {
-                Output.note("The key is locked after too many wrong passwords: a new password is needed.")
-                break
-            } catch let error as VaultError where error.code == .notEnrolled {
-                Output.note("The account has no password now.")
-                break
-            } catch let error as VaultError where error.code == .keyMissing {
-                Output.note("The key service does not have the key any more: a new password is needed.")
-                break
-            }
-        }
-        let losses = try await vault.storage.accounts.losses(with: existing)
-        if !losses.isEmpty && !mayLoseItems {
-            let names = losses.joined(separator: ", ")
-            guard try await terminal.confirm("With a new password these are lost: \(names). Go on?") else {
-                throw VaultError(.cancelled, "Nothing was changed.")
-            }
-        }
-        let password = try await source.newPassword(prompt, names: names, terminal)
-        try await store(newPassword: password, mayLoseItems: true)
+    /// Whether the account may still be opened with something else.
+    static func meansAnotherWay(_ error: VaultError) -> Bool {
+        [.wrongSecret, .keyLocked, .keyMissing, .notEnrolled].contains(error.code)
     }
 
-    private func store(newPassword: borrowing SecretBytes, mayLoseItems: Bool) async throws {
+    func newPassword() async throws -> SharedSecret {
+        SharedSecret(try await source.newPassword(prompt, names: names, terminal))
+    }
+
+    func store(newPassword: SharedSecret, mayLoseItems: Bool) async throws -> UnlockMethod {
+        let accounts = vault.storage.accounts
+        let openedOffline = try await accounts.store.account(token.account)?.keyslot(.offline) != nil
         do {
             try await vault.storage.storeRefreshToken(
-                token, withNewPassword: newPassword, alias: alias, replacingItems: mayLoseItems)
+                token, withNewPassword: newPassword.bytes, alias: alias, replacingItems: mayLoseItems)
         } catch let error as VaultError where error.code == .accountExists {
-            throw VaultError(error.code, error.description + " (--yes confirms it.)")
+            throw VaultError(
+                error.code, error.description + " (--yes confirms it; at a terminal each way in is asked for.)")
         }
+        if openedOffline {
+            Output.note("It does not open without the network any more. To allow it again: vault unlock add offline")
+        }
+        return .password(newPassword)
     }
 
     private var names: [String] {

@@ -8,18 +8,7 @@ from contextlib import closing
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
-from support.programs import VAULT_DEV, run
 from support.waiting import wait_until
-
-
-ADDRESS = re.compile(r"^(http://\S+)\r\n", re.M)  # alone on its line, so that it can be copied
-
-
-def browse(terminal, user="alice"):
-    """Follows the address that `vault register --no-browser` shows."""
-    terminal.child.expect(ADDRESS)
-    terminal.shown += terminal.child.before + terminal.child.after
-    assert run([VAULT_DEV, "browse", terminal.child.match[1], "--user", user]).status == 0
 
 
 def test_the_password_is_asked_for_without_echo(alice):
@@ -85,7 +74,7 @@ def test_no_key_can_leave_the_shell_without_echo(alice, key):
 
 def test_register_asks_twice_and_again_until_both_are_the_same(person):
     terminal = person.terminal("register", "--no-browser")
-    browse(terminal)
+    terminal.browse()
     for first, second, remark in [
         ("short", None, "at least 8 characters"), ("password1", None, "tried first"),
         ("alice-alice", None, "own name"), (PASSWORD, OTHER_PASSWORD, "not the same"),
@@ -107,7 +96,7 @@ def test_register_asks_twice_and_again_until_both_are_the_same(person):
 
 def test_register_gives_up_after_five_bad_passwords(person):
     terminal = person.terminal("register", "--no-browser")
-    browse(terminal)
+    terminal.browse()
     for _ in range(5):
         terminal.expect("New password")
         terminal.type("12345678")
@@ -118,12 +107,12 @@ def test_register_gives_up_after_five_bad_passwords(person):
 
 def test_registering_again_asks_for_the_present_password(alice):
     terminal = alice.terminal("register", "--no-browser", "--alias", "work")
-    browse(terminal)
+    terminal.browse()
     terminal.expect("registered here already")
-    terminal.expect("empty to choose a new one): ")
+    terminal.expect("empty to choose a new password): ")
     terminal.type("not the password")
     terminal.expect("Wrong password. 2 guesses are left.")
-    terminal.expect("empty to choose a new one): ")
+    terminal.expect("empty to choose a new password): ")
     terminal.type(PASSWORD)
     assert terminal.end() == 0
     assert [user["alias"] for user in alice.vault("users", "--json").json] == ["work"]
@@ -136,8 +125,8 @@ def test_registering_again_can_choose_a_new_password(alice, item):
         with sqlite3.connect(alice.database) as database:
             database.execute("INSERT INTO item SELECT id, ?, x'00' FROM account", (item,))
     terminal = alice.terminal("register", "--no-browser")
-    browse(terminal)
-    terminal.expect("empty to choose a new one): ")
+    terminal.browse()
+    terminal.expect("empty to choose a new password): ")
     terminal.type("")
     if item:  # only then something is lost
         terminal.expect("these are lost: notes. Go on? [y/N] ")
@@ -198,7 +187,7 @@ def test_passwd_at_the_terminal(alice):
 
 def test_ctrl_c_while_waiting_for_the_browser(person):
     terminal = person.terminal("register", "--no-browser")
-    terminal.child.expect(ADDRESS)
+    terminal.address()
     terminal.press("c")
     assert terminal.end() == 82
     assert terminal.mode == terminal.original_mode

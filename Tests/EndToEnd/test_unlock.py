@@ -120,6 +120,120 @@ def test_registering_again_does_not_drop_the_other_ways_unasked(with_pin):
     assert kinds(with_pin) == ["password"]
 
 
+def lock_password(person):
+    for _ in range(3):
+        assert person.vault("login", password="not the right one").status == 77
+    assert person.vault("login", password=PASSWORD).status == 80
+
+
+def again(person, *options):
+    """Registers again at a terminal, up to the first question after the browser."""
+    terminal = person.terminal("register", "--no-browser", *options)
+    terminal.browse()
+    terminal.expect("What opens it keeps everything that is stored.")
+    return terminal
+
+
+def test_registering_again_with_a_pin_keeps_everything(with_pin):
+    lock_password(with_pin)
+    before = with_pin.vault("unlock", "list", "--json").json
+    terminal = again(with_pin)
+    terminal.expect("Password (empty for another way): ")
+    terminal.type(PASSWORD)
+    terminal.expect("The key is locked after too many wrong passwords. Another way in still opens the account.")
+    terminal.expect("PIN (empty to choose a new password): ")
+    terminal.type("9999")
+    terminal.expect("Wrong PIN. 2 guesses are left.")
+    terminal.expect("PIN (empty to choose a new password): ")
+    terminal.type(PIN)
+    terminal.expect("vault passwd --pin")
+    assert terminal.end() == 0
+    after = with_pin.vault("unlock", "list", "--json").json
+    assert [way["id"] for way in after] == [way["id"] for way in before]
+    assert with_pin.vault("login", "--pin", password=PIN).status == 0
+
+
+def test_registering_again_with_a_recovery_code_replaces_it(person):
+    code = CODE.search(person.register("--recovery-code").out)[1]
+    terminal = again(person)
+    terminal.expect("Password (empty for another way): ")
+    terminal.type("")
+    terminal.expect("Recovery code (empty to choose a new password): ")
+    terminal.type(code)
+    assert terminal.end() == 0
+    new_code = CODE.search(terminal.shown.replace("\r", ""))[1]
+    assert new_code != code
+    assert person.vault("login", "--recovery-code", password=code).status == 77
+    assert person.vault("login", "--recovery-code", password=new_code).status == 0
+    assert person.vault("login", password=PASSWORD).status == 0
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_what_opens_without_the_network_saves_an_account_whose_key_is_locked(offline, is_asked):
+    assert add_pin(offline).status == 0
+    lock_password(offline)
+    if is_asked:
+        terminal = again(offline)
+        terminal.expect("Password (empty for another way): ")
+        terminal.type(PASSWORD)
+        terminal.expect("the password has a new key now")
+        assert terminal.end() == 0
+    else:
+        assert offline.register().status == 0
+    assert kinds(offline) == ["offline", "password", "pin"]
+    assert offline.vault("login", password=PASSWORD).status == 0
+    assert offline.vault("login", "--pin", password=PIN).status == 0
+    assert cut_off(offline, "login", "--offline")[0] == 0
+
+
+def test_none_of_the_ways_leads_to_a_question_and_a_new_password(with_pin):
+    terminal = again(with_pin)
+    terminal.expect("Password (empty for another way): ")
+    terminal.type("")
+    terminal.expect("PIN (empty to choose a new password): ")
+    terminal.type("")
+    terminal.expect("With a new password these are lost: PIN. Go on? [y/N] ")
+    terminal.type("n")
+    assert terminal.end() == 82
+    assert with_pin.vault("login", "--pin", password=PIN).status == 0
+
+
+def test_a_new_account_says_that_it_needs_the_network_again(offline):
+    result = offline.register("--yes", password="another one entirely")
+    assert result.status == 0 and "does not open without the network any more" in result.err
+    assert kinds(offline) == ["password"]
+
+
+def test_registering_with_all_ways_asks_for_the_password_once(person):
+    terminal = person.terminal("register", "--no-browser", "--allow-offline", "--recovery-code")
+    terminal.expect("Add the way without the network? [y/N] ")
+    terminal.type("y")
+    terminal.browse()
+    terminal.expect("New password (at least 8 characters): ")
+    terminal.type(PASSWORD)
+    terminal.expect("The same again: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert "Password of" not in terminal.shown and CODE.search(terminal.shown.replace("\r", ""))
+    assert kinds(person) == ["offline", "password", "recovery"]
+    assert cut_off(person, "login", "--offline")[0] == 0
+
+
+def test_a_slip_after_registering_again_says_what_was_done(with_pin):
+    terminal = with_pin.terminal("register", "--no-browser", "--allow-offline", "--recovery-code", "--yes")
+    terminal.browse()
+    terminal.expect("Password (empty for another way): ")
+    terminal.type("")
+    terminal.expect("PIN (empty to choose a new password): ")
+    terminal.type(PIN)
+    terminal.expect("for opening without the network: ")
+    terminal.type("a slip of the finger")
+    assert terminal.end() == 77
+    assert "The account is registered, but does not open without the network" in terminal.shown
+    assert "vault unlock add offline" in terminal.shown
+    assert kinds(with_pin) == ["password", "pin", "recovery"]
+
+
 def test_who_has_a_pin_can_still_type_the_password(with_pin):
     terminal = with_pin.terminal("login", "--password")
     terminal.expect("Password of alice: ")

@@ -195,6 +195,31 @@ struct UnlockTests {
         }
     }
 
+    @Test func `registering again keeps everything, whatever opens the account`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.putNote()
+            let code = try await bench.addRecoveryCode()
+            try await bench.addPIN()
+            let before = try await bench.account()
+            let wrongPIN = try UnlockMethod.pin("9999")
+            let token = try await bench.signIn()
+            let wrong = await failure { try await bench.vault.storage.storeRefreshToken(token, with: wrongPIN) }
+            #expect(wrong?.code == .wrongSecret)
+            for method in [try UnlockMethod.pin(Bench.pin), .recoveryCode(code)] {
+                let token = try await bench.signIn()
+                let session = try await bench.vault.storage.storeRefreshToken(token, with: method)
+                #expect(session.isOpen)
+                #expect(try await bench.account().deviceSecret == before.deviceSecret)
+                #expect(try await bench.account().keyslots.map(\.id) == before.keyslots.map(\.id))
+                #expect(try await bench.note(password: Bench.password) == [1, 2, 3])
+                let stored = try await bench.vault.storage.storedRefreshToken(
+                    userID: "alice", password: SecretBytes(utf8: Bench.password))
+                #expect(stored.value == token.value)
+            }
+        }
+    }
+
     @Test func `what was used is noted, and a label can be given`() async throws {
         try await withBench { bench in
             try await bench.register()

@@ -7,8 +7,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         abstract: "Sign in, in the browser or in another way, and choose a password.",
         discussion: """
             The new password needs at least 8 characters and must not be one of those that are tried first. With \
-            --password-file nothing is asked. An account that is registered already keeps its password and items when \
-            the password given opens it. Without a client id, a client is registered where the provider offers that.
+            --password-file nothing is asked. An account that is registered already keeps its ways in and items when \
+            the password given opens it; at a terminal, the PIN, the recovery code and hardware do, too. Without a client id, a client is registered where the provider offers that.
 
             Where there is no browser, the sign-in is by device code if the provider can; otherwise the address is printed.
             """)
@@ -85,12 +85,13 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             vault: vault, way: way, options: signIn, configuration: configuration, terminal: terminal,
             isQuiet: global.json
         ).run()
+        let method: UnlockMethod
         do {
             let store = Registration(
                 vault: vault, token: token, alias: alias, source: source, terminal: terminal,
                 mayLoseItems: yes, isQuiet: global.json,
                 prompt: way.takesPassword ? "New password for this vault" : "New password")
-            try await store.run()
+            method = try await store.run()
         } catch {
             // Nobody can use what the provider just issued: it should not stay valid. But where an account is stored
             // here already, revoking could end that one's token as well (RFC 7009 section 2.1).
@@ -98,27 +99,52 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             if !isStored { _ = await vault.auth.revoke(token) }
             throw error
         }
-        try await report(token, in: vault, recoveryCode: addWaysIn(to: token.account, in: vault, source, terminal))
+        try await addWaysIn(to: token.account, in: vault, method, terminal)
     }
 
-    /// - Returns: the recovery code, if there is one.
+    /// Adds what was asked for, and reports the account also when that fails: it is registered by then.
     private func addWaysIn(
-        to id: AccountID, in vault: Vault, _ source: SecretSource, _ terminal: any Terminal
-    ) async throws -> NewRecoveryCode? {
-        let accounts = vault.storage.accounts
-        guard recoveryCode || allowOffline, let session = vault.auth.session,
-            let account = try await accounts.store.account(id)
-        else { return nil }
+        to id: AccountID, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
+    ) async throws {
+        let store = vault.storage.accounts.store
+        guard var account = try await store.account(id), let session = vault.auth.session else { return }
         let vaultKey = try await session.openVaultKey()
+        var failures: [VaultError] = []
         if allowOffline {
-            let password = SharedSecret(
-                try await source.password("The password once more, for opening without the network: ", terminal))
-            try await Spinner.during("Adding the way without the network", isQuiet: global.json) {
-                _ = try await accounts.addOffline(password: password, to: account, vaultKey: vaultKey)
+            do {
+                try await addOffline(to: account, vaultKey, in: vault, method, terminal)
+                account = try await store.account(id) ?? account
+            } catch let error as VaultError {
+                failures.append(error.afterRegistering("but does not open without the network", "offline"))
             }
         }
-        guard recoveryCode else { return nil }
-        return try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
+        var code: NewRecoveryCode?
+        if recoveryCode || method.kind == .recovery {
+            do {
+                code = try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
+            } catch let error as VaultError {
+                failures.append(error.afterRegistering("but has no new recovery code", "recovery"))
+            }
+        }
+        try await report(account, code)
+        if let failure = failures.first { throw failure }
+    }
+
+    /// With the password that was just typed, or else with the one that the account has.
+    private func addOffline(
+        to account: Account, _ vaultKey: VaultKey, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
+    ) async throws {
+        let password: SharedSecret
+        if case .password(let typed) = method {
+            password = typed
+        } else {
+            let name = Printable.text(account.displayName)
+            password = SharedSecret(
+                try await terminal.askSecret("Password of \(name), for opening without the network: "))
+        }
+        try await Spinner.during("Adding the way without the network", isQuiet: global.json) {
+            _ = try await vault.storage.accounts.addOffline(password: password, to: account, vaultKey: vaultKey)
+        }
     }
 
     /// What the sign-in goes by.
@@ -169,11 +195,12 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         )
     }
 
-    private func report(_ token: RefreshToken, in vault: Vault, recoveryCode: NewRecoveryCode?) async throws {
-        guard let account = try await vault.storage.accounts.store.account(token.account) else { return }
+    private func report(_ account: Account, _ recoveryCode: NewRecoveryCode?) async throws {
         if global.json {
             var report = AccountReport(account)
             report.recoveryCode = recoveryCode?.text
+            let recovery = Keyslot.Kind.recovery.rawValue
+            if recoveryCode != nil && !report.keyslots.contains(recovery) { report.keyslots.append(recovery) }
             try Output.importantJSON(report)
             try await recoveryCode?.add()
         } else {
@@ -181,5 +208,14 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             try await recoveryCode?.showAndAdd()
             Output.note("Next: vault login --user \(ShellQuoting.quoted(account.displayName))")
         }
+    }
+}
+
+extension VaultError {
+    /// What went wrong with a way in, when the account itself was registered.
+    fileprivate func afterRegistering(_ state: String, _ way: String) -> VaultError {
+        VaultError(
+            code, "\(description) The account is registered, \(state). To add it: vault unlock add \(way)",
+            guessesRemaining: guessesRemaining, underlying: underlying)
     }
 }

@@ -2,15 +2,18 @@
 
 import fcntl
 import os
+import re
 import signal
 import struct
 import termios
 
 import pexpect
 
+from .programs import VAULT_DEV, run
 from .waiting import PATIENCE, wait_until
 
 TIOCGPTN = 0x80045430
+ADDRESS = re.compile(r"^(http://\S+)\r\n", re.M)  # alone on its line, so that it can be copied
 
 
 class Terminal:
@@ -39,6 +42,16 @@ class Terminal:
         """Waits until the text is shown."""
         self.child.expect_exact(text)
         self.shown += self.child.before + self.child.after
+
+    def address(self):
+        """Waits for the address that `vault register --no-browser` shows, and returns it."""
+        self.child.expect(ADDRESS)
+        self.shown += self.child.before + self.child.after
+        return self.child.match[1]
+
+    def browse(self, user="alice"):
+        """Follows that address."""
+        assert run([VAULT_DEV, "browse", self.address(), "--user", user]).status == 0
 
     def type(self, line):
         self.child.sendline(line)

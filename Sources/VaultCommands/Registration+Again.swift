@@ -1,0 +1,83 @@
+internal import CredentialVault
+
+// Registering an account that is here already. Whatever opens it keeps its vault key, and so everything that is stored.
+extension Registration {
+    func open(_ existing: Account, with method: UnlockMethod) async throws -> UnlockMethod {
+        try await Spinner.during("Opening the account", isQuiet: isQuiet) {
+            _ = try await vault.storage.storeRefreshToken(token, with: method, alias: alias)
+        }
+        return method
+    }
+
+    /// Asks for one way in after the other, and where none opens the account, for a new password.
+    func openAgain(_ existing: Account) async throws -> UnlockMethod {
+        let name = Printable.text(existing.displayName)
+        Output.note("\(name) is registered here already. What opens it keeps everything that is stored.")
+        let typed = [Keyslot.Kind.password, .pin, .recovery].filter { existing.keyslot($0) != nil }
+        let hasHardware = existing.keyslots.contains { $0.kind.isHardware }
+        for kind in typed {
+            let isLast = kind == typed.last && !hasHardware
+            let otherwise = isLast ? "empty to choose a new password" : "empty for another way"
+            guard let method = try await ask(kind, otherwise, existing) else { continue }
+            if kind != .password {
+                let option = kind == .pin ? "--pin" : "--recovery-code"
+                Output.note("The password stays as it is. To choose a new one: vault passwd \(option)")
+            }
+            return method
+        }
+        if let provider = await Hardware.present(for: existing) {
+            let kind = Keyslot.Kind(rawValue: provider.kind)
+            if try await terminal.confirm("Open it with the \(kind.displayName) that is here?") {
+                let method = UnlockMethod.hardware(provider, TerminalPrompt(terminal: terminal, source: nil))
+                return try await open(existing, with: method)
+            }
+        }
+        let losses = try await vault.storage.accounts.losses(with: existing)
+        if !losses.isEmpty && !mayLoseItems {
+            let names = losses.map(Printable.text).joined(separator: ", ")
+            guard try await terminal.confirm("With a new password these are lost: \(names). Go on?") else {
+                throw VaultError(.cancelled, "Nothing was changed.")
+            }
+        }
+        return try await store(newPassword: newPassword(), mayLoseItems: true)
+    }
+
+    /// - Returns: nil when the person, or the key service, wants another way.
+    private func ask(_ kind: Keyslot.Kind, _ otherwise: String, _ existing: Account) async throws -> UnlockMethod? {
+        let label = kind.displayName.prefix(1).uppercased() + kind.displayName.dropFirst()
+        while true {
+            let secret = SharedSecret(try await terminal.askSecret("\(label) (\(otherwise)): "))
+            guard secret.bytes.count > 0 else { return nil }
+            let method: UnlockMethod =
+                switch kind {
+                case .pin: .pin(secret)
+                case .recovery: .recoveryCode(secret)
+                default: .password(secret)
+                }
+            do {
+                return try await open(existing, with: method)
+            } catch let error as VaultError where Self.meansAnotherWay(error) {
+                if let method = try await openWithoutKeyService(existing, secret, after: error) { return method }
+                Output.note(error.description)
+                if error.code != .wrongSecret { return nil }
+            }
+        }
+    }
+
+    /// Where the key service has lost the password's key, or locked it for ever, the way without the network may still be
+    /// there, with the same password. It gets a key anew then.
+    func openWithoutKeyService(
+        _ existing: Account, _ password: SharedSecret, after error: VaultError
+    ) async throws -> UnlockMethod? {
+        guard [.keyLocked, .keyMissing].contains(error.code), existing.keyslot(.offline) != nil else { return nil }
+        do {
+            _ = try await open(existing, with: .offline(password))
+        } catch let error as VaultError where [.wrongSecret, .offlineTooLong].contains(error.code) {
+            return nil
+        }
+        guard let vaultKey = try await vault.auth.session?.openVaultKey() else { return .offline(password) }
+        try await vault.storage.accounts.setPassword(password.bytes, of: existing, vaultKey: vaultKey)
+        Output.note("It was opened without the key service, where the password has a new key now.")
+        return .password(password)
+    }
+}
