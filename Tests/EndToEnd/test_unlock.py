@@ -272,6 +272,36 @@ def test_a_crash_while_a_pin_is_added(alice, point, is_there):
     assert alice.vault("login", "--pin", password=PIN).status == 0
 
 
+@pytest.mark.parametrize("point, is_new", [("keyslot-made", False), ("keyslot-stored", True)])
+def test_a_crash_while_a_pin_is_replaced(with_pin, point, is_new):
+    assert add_pin(with_pin, pin="7391", env={"CREDENTIAL_VAULT_FAULT": point}).status == -signal.SIGKILL
+    assert kinds(with_pin) == ["password", "pin"]
+    assert (with_pin.vault("login", "--pin", password="7391").status == 0) == is_new
+    assert (with_pin.vault("login", "--pin", password=PIN).status == 0) != is_new
+
+
+@pytest.mark.parametrize("point, is_new", [("keyslot-made", False), ("keyslot-stored", True)])
+def test_a_crash_while_a_recovery_code_is_replaced(person, point, is_new):
+    old = CODE.search(person.register("--recovery-code").out)[1]
+    died = person.vault("unlock", "add", "recovery", password=PASSWORD, env={"CREDENTIAL_VAULT_FAULT": point})
+    assert died.status == -signal.SIGKILL
+    assert kinds(person) == ["password", "recovery"]
+    assert bool(CODE.search(died.out)) == is_new, "a code is shown before it counts"
+    works = CODE.search(died.out)[1] if is_new else old
+    if is_new:
+        assert person.vault("login", "--recovery-code", password=old).status == 77
+    assert person.vault("login", "--recovery-code", password=works).status == 0
+
+
+@pytest.mark.parametrize("point, is_there", [("keyslot-made", False), ("keyslot-stored", True)])
+def test_a_crash_while_the_way_without_the_network_is_added(alice, point, is_there):
+    died = alice.vault("unlock", "add", "offline", "--yes", password=PASSWORD, env={"CREDENTIAL_VAULT_FAULT": point})
+    assert died.status == -signal.SIGKILL
+    assert kinds(alice) == (["offline", "password"] if is_there else ["password"])
+    assert (cut_off(alice, "login", "--offline")[0] == 0) == is_there
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
 # Without the network
 
 

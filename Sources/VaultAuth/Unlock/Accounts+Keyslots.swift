@@ -27,7 +27,9 @@ extension Accounts {
         for account: Account, vaultKey: VaultKey
     ) async throws -> (code: SharedSecret, slot: Keyslot) {
         let code = SharedSecret(try RecoveryCode.random())
-        return (code, try await typedSlot(.recovery, code.bytes, account, vaultKey))
+        let slot = try await typedSlot(.recovery, code.bytes, account, vaultKey)
+        FaultPoint.keyslotMade.reach()
+        return (code, slot)
     }
 
     /// Adds a way in that needs no network: the password alone. It is checked first.
