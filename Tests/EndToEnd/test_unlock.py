@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+from datetime import datetime, timedelta
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
@@ -330,6 +331,20 @@ def test_without_the_network_the_password_opens_the_account(offline):
     # With the network back it is a login like any other.
     result = offline.vault("login", "--offline", "--json", password=PASSWORD)
     assert result.status == 0 and result.json["offline"] is False
+
+
+def test_status_tells_whether_it_is_offline_and_for_how_long(offline):
+    state = offline.vault("status", "--json").json
+    assert state["is_offline"] is False
+    online, end = (datetime.fromisoformat(state[name]) for name in ("last_online_at", "opens_offline_until"))
+    assert end - online == timedelta(days=14)
+    assert cut_off(offline, "login")[0] == 0
+    assert offline.vault("status", "--json").json["is_offline"] is True
+    assert "opened without the network since then" in offline.vault("status").out
+    assert offline.vault("login", password=PASSWORD).status == 0
+    assert offline.vault("status", "--json").json["is_offline"] is False
+    assert offline.vault("unlock", "remove", "offline").status == 0
+    assert "does not open without the network" in offline.vault("status").out
 
 
 def test_the_time_without_the_network_is_limited(offline):

@@ -1,4 +1,4 @@
-internal import Foundation
+public import Foundation
 internal import KeyService
 internal import OpenIDConnect
 internal import VaultBiometric
@@ -83,10 +83,15 @@ extension Accounts {
         return vaultKey
     }
 
+    /// Until when the account opens without the network; nil when it has no such way in. It may be over already.
+    public func endOfOpeningOffline(_ account: Account) -> Date? {
+        account.opensOffline ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
+    }
+
     private func requireRecentlyOnline(_ account: Account) throws {
         let (now, last) = (clock.now, account.lastOnlineAt ?? account.createdAt)
         // A clock that was put back makes it no younger than it was made.
-        guard now.timeIntervalSince(last) <= offlineMaximumAge, now >= account.createdAt - 86_400 else {
+        guard now <= last + offlineMaximumAge, now >= account.createdAt - 86_400 else {
             throw VaultError(
                 .offlineTooLong,
                 "\(account.displayName) was online last on \(last.formatted(.iso8601)), which is too long ago to be opened without the network. Log in with the network and another way in."

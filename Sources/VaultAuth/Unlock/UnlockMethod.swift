@@ -57,4 +57,10 @@ extension Keyslot.Kind {
 extension Account {
     /// Whether there is a way in that needs no key service.
     public var opensOffline: Bool { keyslots.contains { !$0.needsKeyService } }
+
+    /// Whether it was opened without the key service on this machine, and not online since.
+    public var wasOpenedOffline: Bool {
+        let last = keyslots.filter { !$0.needsKeyService }.compactMap(\.lastUsedAt).max()
+        return last.map { $0 > lastOnlineAt ?? createdAt } ?? false
+    }
 }

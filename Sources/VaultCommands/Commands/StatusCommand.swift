@@ -13,9 +13,11 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
         let names = try await vault.storage.accounts.store.itemNames(of: account.id)
+        let offlineUntil = vault.storage.accounts.endOfOpeningOffline(account)
         let report = Report(
             account: AccountReport(account), hasRefreshToken: names.contains(.refreshToken),
             hasAccessToken: names.contains(.accessToken), lastOnlineAt: account.lastOnlineAt,
+            opensOfflineUntil: offlineUntil, isOffline: account.wasOpenedOffline,
             refreshInterruptedAt: account.refreshStartedAt,
             items: names.filter { !$0.isReserved }.map(\.rawValue))
         if global.json { return Output.json(report) }
@@ -26,7 +28,16 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Client", account.clientID.isEmpty ? "-" : account.clientID),
             ("Key service", account.keyServiceURL),
             ("Ways in", account.keyslots.map(\.kind.rawValue).joined(separator: ", ")),
-            ("Last online", account.lastOnlineAt?.formatted(date) ?? "-"),
+            (
+                "Last online",
+                (account.lastOnlineAt?.formatted(date) ?? "-")
+                    + (account.wasOpenedOffline ? "; opened without the network since then" : "")
+            ),
+            (
+                "Offline",
+                offlineUntil.map { "opens without the network until \($0.formatted(date))" }
+                    ?? "does not open without the network"
+            ),
             ("Registered", account.createdAt.formatted(date)),
             ("Refresh token", report.hasRefreshToken ? "stored, sealed" : "none: register again"),
             ("Access token", report.hasAccessToken ? "stored, sealed" : "none"),
@@ -41,6 +52,10 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let hasRefreshToken: Bool
         let hasAccessToken: Bool
         let lastOnlineAt: Date?
+        /// Until when it opens without the network, where it does at all.
+        let opensOfflineUntil: Date?
+        /// Whether it was opened without the network, and not online since.
+        let isOffline: Bool
         let refreshInterruptedAt: Date?
         let items: [String]
     }
