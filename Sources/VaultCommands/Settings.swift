@@ -16,6 +16,8 @@ struct Settings {
         case backendFile = "backend-file"
         case dpop
         case offlineMaxAge = "offline-max-age"
+        case pkcs11
+        case tpm2
         case home
 
         var help: String {
@@ -29,6 +31,8 @@ struct Settings {
             case .backendFile: "a JSON file with a backend's paths and field names, where they are not the usual ones"
             case .dpop: "auto, or off to bind no tokens to a key"
             case .offlineMaxAge: "for how many days after it was online last an account opens without the network; 14"
+            case .pkcs11: "which PKCS#11 token is meant unless another one is named: its URI, also with module-path"
+            case .tpm2: "how the TPM is reached unless another one is named; device:/dev/tpmrm0"
             case .home: "the folder of the store"
             }
         }
@@ -52,6 +56,7 @@ struct Settings {
             case .offlineMaxAge: _ = try Self.days(value)
             case .backendFile: _ = try BackendLayout(file: value)
             case .issuer, .keyService: try validate(url: value)
+            case .pkcs11: try Self.validate(uri: value)
             default: break
             }
         }
@@ -62,6 +67,17 @@ struct Settings {
                     .configurationInvalid, "offline-max-age is a number of days, 0 to 3650, and not \(value).")
             }
             return .seconds(days * 86_400)
+        }
+
+        private static func validate(uri value: String) throws {
+            guard value.hasPrefix("pkcs11:") else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "pkcs11 is the URI of a token, such as pkcs11:token=label, and not \(value).")
+            }
+            guard !value.contains("pin-value"), !value.contains("pin-source") else {
+                throw VaultError(.configurationInvalid, "A PIN does not belong into the settings: leave it out.")
+            }
         }
 
         private func validate(url value: String) throws {

@@ -1,4 +1,5 @@
 #if PKCS11
+    internal import Foundation
     public import VaultBiometric
     public import VaultCrypto
 
@@ -12,7 +13,7 @@
     /// The modules are those that p11-kit knows, or the one that the URI names. They are code that runs in this process,
     /// so the URI has to come from somebody who may choose that. A program that uses the same token through the same
     /// module at the same time is logged out of it, as a module knows one login for a whole process. Some modules write to
-    /// stderr: that of tpm2-pkcs11 is quiet with `TPM2_PKCS11_LOG_LEVEL=0` and `TSS2_LOG=all+none` in the environment.
+    /// stderr: ``silenceLibraries()`` makes that of tpm2-pkcs11 as quiet as it can be.
     public struct PKCS11Provider: BiometricProvider {
         public let kind = "pkcs11"
         /// What plays a token in software, as SoftHSM does, does not: see ``PKCS11Token/isHardware``.
@@ -41,6 +42,15 @@
             self.uri = uri
             self.newKey = newKey
             thread = TokenThread(limit: timeLimit, clock: clock)
+        }
+
+        /// Stops tpm2-pkcs11 from writing warnings to stderr, and the libraries below it from writing anything, unless
+        /// `TPM2_PKCS11_LOG_LEVEL` and `TSS2_LOG` are set already, which this sets. What the module calls an error it
+        /// writes all the same. Call it before the program has a second thread: changing the environment is not safe
+        /// later.
+        public static func silenceLibraries() {
+            setenv("TPM2_PKCS11_LOG_LEVEL", "0", 0)
+            setenv("TSS2_LOG", "all+none", 0)
         }
 
         public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {

@@ -1,9 +1,12 @@
 """Opening an account with hardware: a TPM and a token, both made of software, behind the real interfaces."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import threading
+from pathlib import Path
 
 import pytest
 from support.person import PASSWORD
@@ -27,6 +30,7 @@ def neighbouring_ports():
 
 class SoftwareTPM:
     def __init__(self, folder):
+        self.folder = folder
         folder.mkdir()
         port = neighbouring_ports()
         self.address = f"swtpm:host=127.0.0.1,port={port}"
@@ -41,9 +45,44 @@ class SoftwareTPM:
 
         wait_until(answers, "swtpm")
 
+    def lock(self):
+        """Uses up the tries. It takes another one after two hours."""
+        env = os.environ | {"TPM2TOOLS_TCTI": self.address, "TSS2_LOG": "all+none"}
+        subprocess.run(
+            ["tpm2_dictionarylockout", "--setup-parameters", "--max-tries=1", "--recovery-time=7200",
+             "--lockout-recovery-time=7200"], env=env, check=True)
+        context = self.folder / "locked.ctx"
+        subprocess.run(["tpm2_createprimary", "-Q", "-c", context, "-p", "right"], env=env, check=True)
+        wrong = subprocess.run(
+            ["tpm2_create", "-Q", "-C", context, "-P", "wrong", "-u", "/dev/null", "-r", "/dev/null"], env=env,
+            capture_output=True)
+        assert wrong.returncode != 0
+
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+
+class DumbSocket:
+    """A PKCS#11 module that hangs: p11-kit's, at the other end of which somebody listens and never answers."""
+
+    MODULE = next(Path("/usr/lib").glob("*/pkcs11/p11-kit-client.so"))
+    address = f"pkcs11:?module-path={MODULE}"
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(str(path))
+        self.socket.listen()
+        self.env = {"P11_KIT_SERVER_ADDRESS": f"unix:path={path}"}
+
+    def kill(self):
+        self.socket.close()
+
+
+@pytest.fixture
+def hanging_module(tmp_path, children):
+    children.append(module := DumbSocket(tmp_path / "module.socket"))
+    return module
 
 
 @pytest.fixture
@@ -123,3 +162,204 @@ def test_a_crash_while_a_tpm_is_enrolled(alice, tpm, point, is_there):
     assert alice.vault("login", password=PASSWORD).status == 0
     assert add(alice, "tpm2", tpm.address).status == 0
     assert alice.vault("login", "--tpm2", tpm.address, password=PIN).status == 0
+
+
+# Where it is looked for
+
+
+def usual(person, kind, address):
+    assert person.vault("config", "set", kind, address).status == 0
+
+
+def state(person, kind, env=None):
+    return {way["kind"]: way["state"] for way in person.vault("unlock", "list", "--json", env=env).json}[kind]
+
+
+def test_a_tpm_is_found_at_the_address_of_the_settings(alice, tpm):
+    added = add(alice, "tpm2", tpm.address)
+    assert f"vault config set tpm2 '{tpm.address}'" in added.err, "nobody would find out otherwise"
+    assert state(alice, "tpm2") == "not there"
+    usual(alice, "tpm2", tpm.address)
+    assert state(alice, "tpm2") == "ready"
+    assert alice.vault("login", "--tpm2", password=PIN).status == 0
+    terminal = alice.terminal("login")
+    terminal.expect("PIN of ")
+    terminal.type(PIN)
+    assert terminal.end() == 0 and "Signed in as alice." in terminal.shown
+    # What is at the usual address needs no --which, and no advice.
+    again = add(alice, "tpm2", tpm.address)
+    assert again.status == 0 and again.err == ""
+    pin = alice.password_file(PIN, "pin")
+    assert alice.vault("unlock", "add", "tpm2", "--new-pin-file", pin, password=PASSWORD).status == 0
+    tpm.kill()
+    assert alice.vault("login", "--tpm2", password=PIN).status == 84
+
+
+def test_a_token_is_found_by_itself_and_its_module_by_the_settings_only(alice, token):
+    uri, env = token
+    added = add(alice, "pkcs11", "pkcs11:token=mine", "--make-key", env=env)
+    assert added.status == 0 and "vault config set" not in added.err, "p11-kit knows the module"
+    assert state(alice, "pkcs11", env) == "ready"
+    assert alice.vault("unlock", "remove", "pkcs11").status == 0
+    usual(alice, "pkcs11", "pkcs11:token=another")
+    added = add(alice, "pkcs11", uri, env=env)
+    assert f"vault config set pkcs11 '{uri}'" in added.err
+    assert state(alice, "pkcs11", env) == "not there"
+    # What the store says of the token never names what is loaded.
+    assert not any("module" in line or ".so" in line for line in alice.stored())
+    usual(alice, "pkcs11", uri)
+    assert state(alice, "pkcs11", env) == "ready"
+    assert alice.vault("login", "--pkcs11", password=PIN, env=env).status == 0
+    by_environment = {"CREDENTIAL_VAULT_PKCS11": "pkcs11:token=another"}
+    assert state(alice, "pkcs11", env | by_environment) == "not there"
+
+
+@pytest.mark.parametrize("value", ["mine", "pkcs11:token=mine?pin-value=1234"])
+def test_what_cannot_be_an_address_is_refused(person, value):
+    refused = person.vault("config", "set", "pkcs11", value)
+    assert refused.status == 78 and "pkcs11" in refused.err or "PIN" in refused.err
+    assert person.vault("config", "get", "pkcs11").status == 78
+
+
+def test_no_library_writes_to_the_terminal(alice, token):
+    uri, env = token
+    assert add(alice, "pkcs11", "pkcs11:token=mine", "--make-key", env=env).status == 0
+    # The module of tpm2-pkcs11 warns of this when p11-kit loads it.
+    listed = alice.vault("unlock", "list", env=env | {"TPM2_PKCS11_STORE": "/nowhere"})
+    assert listed.status == 0 and "WARNING" not in listed.err
+    asked_for = alice.vault("unlock", "list", env=env | {"TPM2_PKCS11_STORE": "/nowhere", "TPM2_PKCS11_LOG_LEVEL": "1"})
+    assert "WARNING" in asked_for.err
+
+
+# Without saying how
+
+
+def finish_with_the_password(terminal):
+    terminal.expect("Going on with the password.")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0 and "Signed in as alice." in terminal.shown
+
+
+def test_a_locked_tpm_says_so_and_gives_way(alice, tpm):
+    assert add(alice, "tpm2", tpm.address, "--label", "this machine").status == 0
+    usual(alice, "tpm2", tpm.address)
+    tpm.lock()
+    assert state(alice, "tpm2") == "locked for 2 hours at most"
+    assert alice.vault("login", "--tpm2", password=PIN).status == 80, "it was named"
+    terminal = alice.terminal("login")
+    finish_with_the_password(terminal)
+    assert 'The TPM "this machine" is locked for 2 hours at most.' in terminal.shown
+    assert "PIN of" not in terminal.shown
+
+
+def test_a_module_that_hangs_holds_nobody_up(alice, token, hanging_module):
+    uri, env = token
+    assert add(alice, "pkcs11", uri, "--make-key", env=env).status == 0
+    usual(alice, "pkcs11", hanging_module.address)
+    terminal = alice.terminal("login", env=hanging_module.env)
+    terminal.expect("Looking for hardware")
+    terminal.expect("The token did not answer within 2 s.")
+    finish_with_the_password(terminal)
+
+
+def test_all_hardware_is_looked_for_at_once(alice, tpm, token, hanging_module):
+    uri, env = token
+    assert add(alice, "tpm2", tpm.address).status == 0
+    assert add(alice, "pkcs11", uri, "--make-key", env=env).status == 0
+    usual(alice, "tpm2", tpm.address)
+    usual(alice, "pkcs11", hanging_module.address)
+    # The TPM answers as soon as the module was asked.
+    tpm.process.send_signal(signal.SIGSTOP)
+
+    def resume():
+        hanging_module.socket.accept()
+        tpm.process.send_signal(signal.SIGCONT)
+
+    threading.Thread(target=resume, daemon=True).start()
+    terminal = alice.terminal("login", env=hanging_module.env)
+    terminal.expect("PIN of TPM 2.0")
+    terminal.type(PIN)
+    assert terminal.end() == 0
+
+
+def test_a_token_that_is_gone_gives_way(alice, token, tmp_path):
+    uri, env = token
+    assert add(alice, "pkcs11", uri, "--make-key", env=env).status == 0
+    usual(alice, "pkcs11", uri)
+    terminal = alice.terminal("login", env=env)
+    terminal.expect("PIN of mine: ")
+    shutil.rmtree(tmp_path / "tokens")
+    (tmp_path / "tokens").mkdir()
+    terminal.type(PIN)
+    terminal.expect("is not there.")
+    finish_with_the_password(terminal)
+    # And now it is seen at once.
+    terminal = alice.terminal("login", env=env)
+    terminal.expect('The token "mine" is not there.')
+    finish_with_the_password(terminal)
+
+
+def test_no_pin_means_the_next_way_and_a_wrong_one_does_not(alice, token):
+    uri, env = token
+    assert add(alice, "pkcs11", uri, "--make-key", env=env).status == 0
+    usual(alice, "pkcs11", uri)
+    pin = alice.password_file("2846", "pin")
+    assert alice.vault("unlock", "add", "pin", "--new-pin-file", pin, password=PASSWORD).status == 0
+    terminal = alice.terminal("login", env=env)
+    terminal.expect("PIN of mine: ")
+    terminal.type("")
+    terminal.expect("No PIN for the token. Going on with the PIN.")
+    terminal.expect("PIN of alice: ")
+    terminal.type("")
+    finish_with_the_password(terminal)
+    for keys, status in [("wrong", 77), ("", 84)]:
+        arguments = ["login"] if keys else ["login", "--pkcs11"]
+        terminal = alice.terminal(*arguments, env=env)
+        terminal.expect("PIN of mine: ")
+        terminal.type(keys)
+        assert terminal.end() == status and "Going on" not in terminal.shown
+    terminal = alice.terminal("login", env=env)
+    terminal.expect("PIN of mine: ")
+    terminal.press("c")
+    assert terminal.end() == 82 and "Going on" not in terminal.shown
+
+
+def test_a_secret_that_is_given_is_the_password_whatever_is_there(alice, tpm):
+    assert add(alice, "tpm2", tpm.address).status == 0
+    usual(alice, "tpm2", tpm.address)
+    assert alice.vault("login", password=PIN).status == 77
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+# Without the key service
+
+
+def test_hardware_opens_without_the_key_service_only_when_that_is_wanted(alice, tpm):
+    unasked = add(alice, "tpm2", tpm.address, "--opens-offline")
+    assert unasked.status == 78 and "--yes" in unasked.err and "key service can neither notice nor end" in unasked.err
+    pin = alice.password_file(PIN, "hardware-pin")
+    terminal = alice.terminal(
+        "unlock", "add", "tpm2", "--which", tpm.address, "--new-pin-file", str(pin), "--opens-offline")
+    terminal.expect("Add the way without the network? [y/N] ")
+    terminal.type("n")
+    assert terminal.end() == 82 and "Whoever gets this machine can then try PINs" in terminal.shown
+    assert kinds(alice) == ["password"]
+    assert add(alice, "tpm2", tpm.address, "--opens-offline", "--yes").status == 0
+    ways = {way["kind"]: way["needs_key_service"] for way in alice.vault("unlock", "list", "--json").json}
+    assert ways == {"password": True, "tpm2": False}
+    assert alice.vault("login", "--tpm2", tpm.address, password=PIN).status == 0
+
+
+def test_a_token_of_software_never_opens_without_the_key_service(alice, token):
+    uri, env = token
+    refused = add(alice, "pkcs11", uri, "--make-key", "--opens-offline", "--yes", env=env)
+    assert refused.status == 78 and "made of software" in refused.err
+    assert kinds(alice) == ["password"]
+
+
+@pytest.mark.parametrize("option", [["--opens-offline"], ["--which", "device"]], ids=lambda option: option[0])
+def test_what_is_for_hardware_is_not_for_a_pin(alice, option):
+    pin = alice.password_file("2846", "pin")
+    assert alice.vault("unlock", "add", "pin", "--new-pin-file", pin, *option, password=PASSWORD).status == 64
+    assert kinds(alice) == ["password"]

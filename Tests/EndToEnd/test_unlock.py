@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
-from support.programs import VAULT
+from support.programs import KEY_SERVICE, VAULT, run
 
 PIN = "2846"
 CODE = re.compile(r"^((?:[0-9A-Z]{4}-){7}[0-9A-Z]{4})$", re.M)
@@ -56,6 +56,44 @@ def test_locking_the_pin_leaves_the_password_working(with_pin):
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
 
 
+def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_service):
+    person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = key_service.url
+    person.registered()
+    assert add_pin(person).status == 0
+
+    def states():
+        return {way["kind"]: way["state"] for way in person.vault("unlock", "list", "--json").json}
+
+    for _ in range(2):
+        assert person.vault("login", "--pin", password="9999").status == 77
+    assert states() == {"password": "ready", "pin": "ready"}
+    assert person.vault("login", "--pin", password="9999").status == 77
+    assert states() == {"password": "ready", "pin": "locked at the key service"}
+    assert person.vault("login", "--pin", password=PIN).status == 80, "it was named"
+    terminal = person.terminal("login")
+    terminal.expect("PIN of alice: ")
+    terminal.type(PIN)
+    terminal.expect("The PIN is locked at the key service. Going on with the password.")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    # As where it was locked from another machine.
+    person.sql("DELETE FROM record WHERE name LIKE '%/key-locks'")
+    assert states()["pin"] == "ready"
+    assert person.vault("login", "--pin", password=PIN).status == 80
+    assert states()["pin"] == "locked at the key service"
+    # Its operator unlocks it, and with the next answer that is known here.
+    keys = [key["id"] for key in run([KEY_SERVICE, "keys", "list", "--data", key_service.data, "--json"]).json]
+    for secret, status in [(PIN, 0), ("9999", 77)]:
+        for key in keys:
+            assert run([KEY_SERVICE, "keys", "unlock", "--data", key_service.data, key]).status == 0
+        assert person.vault("login", "--pin", password=secret).status == status
+        assert states()["pin"] == "ready"
+        for _ in range(3):
+            person.vault("login", "--pin", password="9999")
+        assert states()["pin"] == "locked at the key service"
+
+
 def test_at_a_terminal_the_pin_comes_before_the_password(with_pin):
     terminal = with_pin.terminal("login")
     terminal.expect("PIN of alice: ")
@@ -101,6 +139,24 @@ def test_a_recovery_code_works_once_and_replaces_a_forgotten_password(person):
     assert person.vault("login", password=OTHER_PASSWORD).status == 0
     assert person.vault("login", "--recovery-code", password=new_code).status == 77
     assert person.vault("login", "--recovery-code", password=last_code).status == 0
+
+
+def test_a_recovery_code_adds_another_way_and_is_replaced(person):
+    code = CODE.search(person.register("--recovery-code").out)[1]
+    pin = person.password_file(PIN, "new-pin")
+    added = person.vault("unlock", "add", "pin", "--new-pin-file", pin, "--recovery-code", password=code)
+    assert added.status == 0 and added.out.startswith("The PIN opens alice from now on.")
+    second = CODE.search(added.out)[1]
+    assert person.vault("login", "--pin", password=PIN).status == 0
+    assert person.vault("login", "--recovery-code", password=code).status == 77
+    again = person.vault("unlock", "add", "recovery", "--recovery-code", "--json", password=second)
+    assert again.status == 0 and again.json["added"] == "recovery"
+    third = again.json["recovery_code"]
+    assert kinds(person) == ["password", "pin", "recovery"]
+    assert person.vault("login", "--recovery-code", password=second).status == 77
+    assert person.vault("login", "--recovery-code", password=third).status == 0
+    refused = person.vault("token", "--recovery-code", password=third)
+    assert refused.status == 78 and "vault passwd --recovery-code" in refused.err
 
 
 def test_a_recovery_code_that_nobody_sees_replaces_none(person):

@@ -14,33 +14,43 @@ extension Accounts {
     ///   `hardwareFailed` and `cancelled`; without the network `tooManyAttempts` and `offlineTooLong`.
     public func open(_ account: Account, with method: UnlockMethod) async throws -> VaultKey {
         do {
-            let (vaultKey, slot) = try await opened(account, method)
-            // Only for the person to look at: it must not keep anybody out.
-            try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: account.id)
-            return vaultKey
-        } catch let error as KeyServiceError {
-            throw VaultError(error, secret: method.kind, ways: account.keyslots.map(\.kind))
+            let slot = try await slot(of: account, for: method)
+            do {
+                let vaultKey = try await opened(slot, of: account, with: method)
+                // Only for the person to look at: it must not keep anybody out.
+                try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: account.id)
+                return vaultKey
+            } catch let error as KeyServiceError {
+                try? await KeyLocks(store: store, account: account.id).note(error, for: slot, now: clock.now)
+                throw VaultError(error, secret: method.kind, ways: account.keyslots.map(\.kind))
+            }
         } catch {
             throw VaultError.converting(error)
         }
     }
 
-    private func opened(_ account: Account, _ method: UnlockMethod) async throws -> (VaultKey, Keyslot) {
+    /// The keyslots whose keys were locked at the key service when they were tried last on this machine, by their ids. The
+    /// service is not asked: it would take a guess.
+    public func lockedKeyslots(of account: Account) async -> Set<String> {
+        (try? await KeyLocks(store: store, account: account.id).locked(of: account)) ?? []
+    }
+
+    private func slot(of account: Account, for method: UnlockMethod) async throws -> Keyslot {
+        guard case .hardware(let provider, _) = method else { return try slot(of: account, method.kind) }
+        return try await hardwareSlot(of: account, provider)
+    }
+
+    private func opened(_ slot: Keyslot, of account: Account, with method: UnlockMethod) async throws -> VaultKey {
         switch method {
         case .password(let secret), .pin(let secret), .recoveryCode(let secret):
-            let slot = try slot(of: account, method.kind)
-            let vaultKey = try await SecretKeyslot.open(
+            return try await SecretKeyslot.open(
                 slot, of: account, secret: secret.bytes, keyService: keyService(account.keyServiceURL), cost: argon2)
-            return (vaultKey, slot)
         case .hardware(let provider, let prompt):
-            let slot = try await hardwareSlot(of: account, provider)
             if !slot.needsKeyService { try requireRecentlyOnline(account) }
-            let vaultKey = try await HardwareKeyslot.open(
+            return try await HardwareKeyslot.open(
                 slot, of: account, provider: provider, prompt: prompt, keyService: keyService(account.keyServiceURL))
-            return (vaultKey, slot)
         case .offline(let password):
-            let slot = try slot(of: account, .offline)
-            return (try await openedOffline(slot, of: account, password), slot)
+            return try await openedOffline(slot, of: account, password)
         }
     }
 

@@ -9,7 +9,8 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         discussion: """
             Opens the account, renews its tokens at the identity provider and stores them. Each wrong password is \
             counted by the key service, which locks the key after a few. Without an option, hardware that is there is \
-            used, then the PIN, then the password: see "vault unlock".
+            used, else the PIN, else the password; when one of them is locked, or nothing is typed for its PIN, the \
+            next. See "vault unlock".
 
             An account that may be opened without the network is opened so when the key service or the identity \
             provider cannot be reached.
@@ -22,13 +23,12 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        let method = try await unlock.method(for: account)
-        let (session, token) = try await Spinner.during("Signing in", isQuiet: global.json) {
-            let session = try await vault.auth.unlock(account, with: method)
-            return (session, try await currentToken(of: session, account))
+        let session = try await unlock.session(of: account, in: vault, isQuiet: global.json)
+        let token = try await Spinner.during("Signing in", isQuiet: global.json) {
+            try await currentToken(of: session, account)
         }
         var code: NewRecoveryCode?
-        if case .recoveryCode = method {
+        if unlock.recoveryCode {
             code = try await NewRecoveryCode(
                 for: account, vaultKey: session.openVaultKey(), in: vault, isQuiet: global.json)
         }

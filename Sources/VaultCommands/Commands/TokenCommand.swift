@@ -49,9 +49,8 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        let method = try await unlock.reusableMethod(for: account)
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
         let (token, fields) = try await Spinner.during("Getting a token", isQuiet: global.json) {
-            let session = try await vault.auth.unlock(account, with: method)
             let token = try await session.patientAccessToken(
                 forceRefresh: refresh, minimumValidity: .seconds(minimumValidity))
             return (token, try await proof?.fields(of: token, nonce: nonce, vault.auth))

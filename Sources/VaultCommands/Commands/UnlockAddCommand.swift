@@ -8,10 +8,15 @@ extension UnlockCommand {
             abstract: "Add a way in: pin, recovery, offline, pkcs11, tpm2 or fido2.",
             discussion: """
                 The account is opened first, with the password or another way in. A PIN, a recovery code and the offline \
-                way take the place of the one that is there; of hardware there can be several.
+                way take the place of the one that is there; of hardware there can be several. A recovery code that opens \
+                the account for this is replaced by a new one.
 
                 offline: the password alone then opens the account where there is no network. Whoever gets this \
                 machine's disk can then try passwords for as long as they like, which the key service prevents otherwise.
+
+                Hardware that is reached by another address than usual (--which) is found at every login when that is \
+                made the usual one: vault config set pkcs11 URI, or tpm2 ADDRESS. It is not remembered with the \
+                account, as it may name a library to be run.
                 """)
 
         enum Kind: String, ExpressibleByArgument, CaseIterable, Sendable {
@@ -32,7 +37,7 @@ extension UnlockCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Which token, by its PKCS#11 URI (RFC 7512), or which TPM, as tpm2-tss reaches it.",
+                "Which token, by its PKCS#11 URI (RFC 7512), or which TPM, as tpm2-tss reaches it. Otherwise that of the settings.",
                 valueName: "address"))
         var which: String?
 
@@ -47,64 +52,93 @@ extension UnlockCommand {
             help: "The hardware opens the account without the key service, which then cannot end that.")
         var opensOffline = false
 
-        @Flag(help: "Do not ask whether offline is wanted.")
+        @Flag(help: "Do not ask whether offline, or --opens-offline, is wanted.")
         var yes = false
 
         func validate() throws {
             if newPINFile == "-" && unlock.password.file == "-" {
                 throw ValidationError("Only one of the two secrets can come from standard input.")
             }
+            guard !opensOffline || isHardware else { throw ValidationError("--opens-offline goes with hardware.") }
+            guard which == nil || kind == .pkcs11 || kind == .tpm2 else {
+                throw ValidationError("--which goes with pkcs11 and tpm2.")
+            }
         }
+
+        private var isHardware: Bool { Hardware.kinds.contains(kind.rawValue) }
 
         func run() async throws {
             let terminal = ControllingTerminal()
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
             let name = Printable.text(account.displayName)
-            if kind == .offline && !yes { try await OfflineConsent.ask(terminal) }
-            let provider = try hardware()
-            let method = try await unlock.reusableMethod(for: account, terminal, password: "Password")
+            let hardware = Hardware(try await Settings(global))
+            let provider = isHardware ? try hardware.provider(kind.rawValue, at: which, mayMakeKey: makeKey) : nil
+            if opensOffline && kind == .pkcs11 { try await hardware.requireRealToken(at: which) }
+            if !yes && (kind == .offline || opensOffline) {
+                try await OfflineConsent.ask(terminal, for: isHardware ? Keyslot.Kind(rawValue: kind.rawValue) : nil)
+            }
+            let method = try await unlock.method(for: account, terminal)
             let accounts = vault.storage.accounts
             let vaultKey = try await Spinner.during("Opening \(name)", isQuiet: global.json) {
                 try await accounts.open(account, with: method)
             }
+            var result: String?
             switch kind {
             case .pin:
                 let pin = try await newPIN(account, terminal)
                 try await Spinner.during("Adding the PIN", isQuiet: global.json) {
                     _ = try await accounts.addPIN(pin.bytes, to: account, vaultKey: vaultKey)
                 }
-                report("The PIN opens \(name) from now on. The password still does, too.")
-            case .recovery:
-                let code = try await NewRecoveryCode(
-                    for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
-                if global.json {
-                    try Output.importantJSON(["added": kind.rawValue, "recovery_code": code.text])
-                    return try await code.add()
-                }
-                try await code.showAndAdd()
-                Output.note("With it: vault login --recovery-code")
+                result = "The PIN opens \(name) from now on. The password still does, too."
+            case .recovery: break
             case .offline:
                 let password = try await password(method, name, terminal)
                 try await Spinner.during("Adding the way without the network", isQuiet: global.json) {
                     _ = try await accounts.addOffline(password: password, to: account, vaultKey: vaultKey)
                 }
-                report("The password opens \(name) without the network, too: vault login --offline")
+                result = "The password opens \(name) without the network, too: vault login --offline"
             case .pkcs11, .tpm2, .fido2:
                 guard let provider else { return }
                 // A TPM gets a PIN of the vault's own. The others have theirs already.
                 let prompt = TerminalPrompt(
                     terminal: terminal, source: newPINFile.map(SecretSource.file), isNew: kind == .tpm2)
-                if opensOffline && kind == .pkcs11 { try await Hardware.requireRealToken(which) }
                 let slot = try await accounts.addHardware(
                     provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline, label: label)
-                report("\(Printable.text(slot.label ?? kind.rawValue)) opens \(name) from now on.")
+                result = "\(Printable.text(slot.label ?? kind.rawValue)) opens \(name) from now on."
+                await tellUsualAddress(of: slot, hardware)
             }
+            // One that opened the account is used up.
+            let needsCode = kind == .recovery || unlock.recoveryCode
+            let code =
+                needsCode
+                ? try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json) : nil
+            if global.json {
+                try Output.importantJSON(Report(added: kind.rawValue, recoveryCode: code?.text))
+                try await code?.add()
+                return
+            }
+            if let result { Output.line(result) }
+            try await code?.showAndAdd()
+            if kind == .recovery { Output.note("With it: vault login --recovery-code") }
         }
 
-        private func hardware() throws -> (any BiometricProvider)? {
-            guard Hardware.kinds.contains(kind.rawValue) else { return nil }
-            return try Hardware.provider(kind.rawValue, which, mayMakeKey: makeKey)
+        /// Says how hardware is found that is not where it is looked for.
+        private func tellUsualAddress(of slot: Keyslot, _ hardware: Hardware) async {
+            guard let which,
+                await hardware.availability(of: [slot], within: Hardware.glance)[slot.id] != .available
+            else { return }
+            Output.note(
+                """
+                vault: without its address it is not found, as it is not at the usual one. To change that one:
+                vault config set \(kind.rawValue) \(ShellQuoting.quoted(which))
+                """)
+        }
+
+        private struct Report: Encodable {
+            let added: String
+            /// Made by this, and shown to nobody before.
+            let recoveryCode: String?
         }
 
         /// The password, which was typed already when it opened the account.
@@ -134,11 +168,6 @@ extension UnlockCommand {
                 Output.note("The two are not the same. Once more.")
             }
             throw VaultError(.passwordUnusable, "No PIN was chosen.")
-        }
-
-        private func report(_ text: String) {
-            if global.json { return Output.json(["added": kind.rawValue]) }
-            Output.line(text)
         }
     }
 }

@@ -9,20 +9,24 @@ struct UnlockCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "Show the ways into an account. Needs no password and no network.")
+            commandName: "list", abstract: "Show the ways into an account. Needs no password and no network.",
+            discussion: """
+                Hardware is asked how it is. What is locked at the key service is known from the last time that the \
+                service was asked: it may have been unlocked there since.
+                """)
 
         @OptionGroup var user: UserOption
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
-            let account = try await user.account(in: global.openVault())
-            var rows: [Row] = []
-            for slot in account.keyslots {
-                rows.append(
-                    Row(
-                        kind: slot.kind.rawValue, label: slot.label, id: slot.id, addedAt: slot.createdAt,
-                        lastUsedAt: slot.lastUsedAt, needsKeyService: slot.needsKeyService,
-                        state: await Hardware.state(of: slot)))
+            let vault = try await global.openVault()
+            let account = try await user.account(in: vault)
+            let states = try await states(of: account, vault.storage.accounts)
+            let rows = account.keyslots.map { slot in
+                Row(
+                    kind: slot.kind.rawValue, label: slot.label, id: slot.id, addedAt: slot.createdAt,
+                    lastUsedAt: slot.lastUsedAt, needsKeyService: slot.needsKeyService,
+                    state: states[slot.id] ?? "ready")
             }
             if global.json { return Output.json(rows) }
             let date = Date.ISO8601FormatStyle.iso8601
@@ -39,6 +43,17 @@ struct UnlockCommand: AsyncParsableCommand {
                 let cells = zip(row, widths).map { $0.padded(to: $1 + 2) }.joined()
                 Output.line(cells.trimmingCharacters(in: .whitespaces))
             }
+        }
+
+        /// What is to be said of each keyslot whether it opens the account now, by its id.
+        private func states(of account: Account, _ accounts: Accounts) async throws -> [String: String] {
+            let hardware = Hardware(try await Settings(global))
+            let slots = account.keyslots.filter(\.kind.isHardware)
+            let found = await Spinner.during("Looking for hardware", isQuiet: global.json || slots.isEmpty) {
+                await hardware.availability(of: slots, within: .seconds(10))
+            }
+            let locked = await accounts.lockedKeyslots(of: account)
+            return found.mapValues(\.inWords).merging(locked.map { ($0, "locked at the key service") }) { $1 }
         }
 
         private struct Row: Encodable {

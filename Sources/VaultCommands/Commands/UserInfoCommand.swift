@@ -13,9 +13,8 @@ struct UserInfoCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        let method = try await unlock.reusableMethod(for: account)
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
         let info = try await Spinner.during("Asking the identity provider", isQuiet: global.json) {
-            let session = try await vault.auth.unlock(account, with: method)
             _ = try await session.patientAccessToken(forceRefresh: false)
             return try await vault.auth.userInfo()
         }

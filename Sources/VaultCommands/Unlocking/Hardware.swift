@@ -10,26 +10,40 @@ internal import CredentialVault
     internal import VaultTPM2
 #endif
 
-/// The hardware that this build can use.
-enum Hardware {
+/// The hardware that this build can use, at the addresses that are given or, by the settings, usual.
+///
+/// An address may name a library, which then runs in this process. So it never comes out of the store of accounts, which
+/// somebody else may have written: a keyslot says which token it needs, and not by what that is reached.
+struct Hardware {
     static let kinds = ["pkcs11", "tpm2", "fido2"]
 
+    private let usual: [String: String]
+
+    init(_ settings: Settings) {
+        usual = [Settings.Name.pkcs11, .tpm2].reduce(into: [:]) { $0[$1.rawValue] = settings[$1] }
+    }
+
     /// - Parameters:
-    ///   - detail: the token's URI, or how to reach the TPM; nil for the usual one.
+    ///   - address: the token's URI, or how to reach the TPM; nil for the usual one.
     ///   - mayMakeKey: whether a token that has no key to use may be given one.
+    ///   - limit: how long it may take for what needs no person; nil for what such hardware may need.
     /// - Throws: `VaultError` with code `configurationInvalid` when this program was built without it.
-    static func provider(
-        _ kind: String, _ detail: String? = nil, mayMakeKey: Bool = false
+    func provider(
+        _ kind: String, at address: String? = nil, mayMakeKey: Bool = false, within limit: Duration? = nil
     ) throws -> any BiometricProvider {
+        let address = address ?? usual[kind]
         switch kind {
         #if PKCS11
-            case "pkcs11": return PKCS11Provider(uri: detail ?? "pkcs11:", newKey: mayMakeKey ? .elliptic : nil)
+            case "pkcs11":
+                return PKCS11Provider(
+                    uri: address ?? "pkcs11:", newKey: mayMakeKey ? .elliptic : nil, timeLimit: limit ?? .seconds(60))
         #endif
         #if TPM2
-            case "tpm2": return detail.map { TPM2Provider(tcti: $0) } ?? TPM2Provider()
+            case "tpm2":
+                return TPM2Provider(tcti: address ?? "device:/dev/tpmrm0", timeLimit: limit ?? .seconds(15))
         #endif
         #if FIDO2
-            case "fido2": return FIDO2Provider()
+            case "fido2": return FIDO2Provider(timeLimit: limit ?? .seconds(15))
         #endif
         default:
             throw VaultError(
@@ -39,9 +53,9 @@ enum Hardware {
     }
 
     /// Refuses tokens made of software: whoever can read their files can try PINs without end.
-    static func requireRealToken(_ uri: String?) async throws {
+    func requireRealToken(at address: String?) async throws {
         #if PKCS11
-            let tokens = try await PKCS11Tokens.list(uri: uri ?? "pkcs11:")
+            let tokens = try await PKCS11Tokens.list(uri: address ?? usual["pkcs11"] ?? "pkcs11:")
             guard tokens.allSatisfy(\.isHardware) else {
                 throw VaultError(
                     .configurationInvalid,
@@ -56,29 +70,61 @@ enum Hardware {
         #if TPM2
             TPM2Provider.silenceLibraries()
         #endif
+        #if PKCS11
+            PKCS11Provider.silenceLibraries()
+        #endif
     }
 
-    /// What is there right now and opens the account.
-    static func present(for account: Account) async -> (any BiometricProvider)? {
-        for slot in account.keyslots where slot.kind.isHardware {
-            guard let provider = try? provider(slot.kind.rawValue),
-                let protected = try? HardwareKeyslot.protectedSecret(of: slot)
-            else { continue }
-            if await provider.availability(of: protected) == .available { return provider }
+    // MARK: - What is there
+
+    /// How long it may take to find out what is there, before a person is asked for a PIN: what hangs must not keep
+    /// anybody from the password.
+    static let glance = Duration.seconds(2)
+
+    /// Finds out how the hardware of these keyslots is, of all at once.
+    ///
+    /// - Parameter limit: how long any of them may take.
+    /// - Returns: it by the keyslot's id.
+    func availability(of slots: [Keyslot], within limit: Duration) async -> [String: BiometricAvailability] {
+        await withTaskGroup(of: (String, BiometricAvailability).self) { group in
+            for slot in slots {
+                group.addTask { (slot.id, await availability(of: slot, within: limit)) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        return nil
     }
 
-    /// What is to be said of a keyslot: whether its hardware is there.
-    static func state(of slot: Keyslot) async -> String {
-        guard slot.kind.isHardware else { return "ready" }
-        guard let provider = try? provider(slot.kind.rawValue) else { return "not in this build" }
-        guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { return "damaged" }
-        return switch await provider.availability(of: protected) {
+    private func availability(of slot: Keyslot, within limit: Duration) async -> BiometricAvailability {
+        guard let provider = try? provider(slot.kind.rawValue, within: limit) else {
+            return .unusable("not in this build")
+        }
+        guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { return .unusable("damaged") }
+        return await provider.availability(of: protected)
+    }
+}
+
+extension BiometricAvailability {
+    /// For a list of the ways in.
+    var inWords: String {
+        switch self {
         case .available: "ready"
-        case .missing: "not plugged in"
-        case .lockedOut(let duration): duration.map { "locked for \($0.components.seconds) s" } ?? "locked"
+        case .missing: "not there"
+        case .lockedOut(let duration): duration.map { "locked for \($0.inWords) at most" } ?? "locked"
         case .unusable(let reason): reason
         }
+    }
+}
+
+extension Duration {
+    /// For a person: "15 seconds", "10 minutes", "2 hours".
+    fileprivate var inWords: String {
+        let seconds = max(1, components.seconds)
+        let (count, unit) =
+            switch seconds {
+            case ..<120: (seconds, "second")
+            case ..<7200: ((seconds + 59) / 60, "minute")
+            default: ((seconds + 3599) / 3600, "hour")
+            }
+        return "\(count) \(unit)\(count == 1 ? "" : "s")"
     }
 }

@@ -1,15 +1,18 @@
 internal import ArgumentParser
 
-/// Which hardware is meant, for opening an account and for adding a way in.
+/// Which hardware is meant, for opening an account.
 struct HardwareOptions: ParsableArguments {
+    /// What stands for the address of the settings, where the option has no value.
+    private static let usual = "the usual one"
+
     @Option(
-        defaultAsFlag: "pkcs11:",
+        defaultAsFlag: usual,
         help: ArgumentHelp(
             "Use a PKCS#11 token or smart card; the URI (RFC 7512) says which.", valueName: "uri"))
     var pkcs11: String?
 
     @Option(
-        defaultAsFlag: "device:/dev/tpmrm0",
+        defaultAsFlag: usual,
         help: ArgumentHelp("Use this machine's TPM 2.0, or the one that tpm2-tss reaches so.", valueName: "tcti"))
     var tpm2: String?
 
@@ -24,5 +27,6 @@ struct HardwareOptions: ParsableArguments {
 
     var kind: String? { pkcs11 != nil ? "pkcs11" : tpm2 != nil ? "tpm2" : fido2 ? "fido2" : nil }
 
-    var detail: String? { pkcs11 ?? tpm2 }
+    /// Its address; nil for the usual one.
+    var address: String? { (pkcs11 ?? tpm2).flatMap { $0 == Self.usual ? nil : $0 } }
 }

@@ -7,6 +7,8 @@ struct TerminalPrompt: BiometricPrompt {
     let source: SecretSource?
     /// Whether the hardware has no PIN for this yet, and gets the one that is chosen.
     var isNew = false
+    /// Whether another way in is tried when the person types nothing.
+    var canBeSkipped = false
 
     func pin(_ request: PINRequest) async throws -> SecretBytes {
         let label = Printable.text(request.label)
@@ -24,7 +26,11 @@ struct TerminalPrompt: BiometricPrompt {
         } else if let left = request.triesLeft, request.isLow {
             Output.note("\(left) tries are left.")
         }
-        guard isNew else { return try await terminal.askSecret("PIN of \(label): ") }
+        guard isNew else {
+            let pin = try await terminal.askSecret("PIN of \(label): ")
+            if canBeSkipped && pin.count == 0 { throw SkippedWay() }
+            return pin
+        }
         let pin = try judged(try await terminal.askSecret("New PIN for \(label): "))
         guard try await terminal.askSecret("The same again: ").isEqual(to: pin) else {
             throw VaultError(.passwordUnusable, "The two are not the same. Nothing was changed.")

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 
-/// How the account is opened: by the way that is named, or else by the most convenient one that is there.
+/// How the account is opened.
 struct UnlockOptions: ParsableArguments {
     @OptionGroup var password: PasswordOptions
 
@@ -29,8 +29,13 @@ struct UnlockOptions: ParsableArguments {
 
     @OptionGroup var hardware: HardwareOptions
 
+    /// Whether it is said which way in is to be used.
+    var isNamed: Bool { ways.contains(true) }
+
+    private var ways: [Bool] { [usesPassword, pin, recoveryCode, offline, hardware.kind != nil] }
+
     func validate() throws {
-        guard [usesPassword, pin, recoveryCode, offline, hardware.kind != nil].count(where: { $0 }) <= 1 else {
+        guard ways.count(where: { $0 }) <= 1 else {
             throw ValidationError("Only one way to open the account can be named.")
         }
     }
@@ -43,55 +48,38 @@ struct UnlockOptions: ParsableArguments {
         }
     }
 
-    /// The way in, with its secret read or asked for.
+    /// The way in that is named, or else the password, with its secret read or asked for.
     ///
-    /// - Parameter password: how to ask for the password, where that is meant unless another way is named.
+    /// - Parameter password: how to ask for the password.
     func method(
-        for account: Account, _ terminal: any Terminal = ControllingTerminal(), password prompt: String? = nil
+        for account: Account, _ terminal: any Terminal = ControllingTerminal(), password prompt: String = "Password"
     ) async throws -> UnlockMethod {
         let name = Printable.text(account.displayName)
         if pin { return .pin(try await ask("PIN of \(name): ", terminal)) }
         if recoveryCode { return .recoveryCode(try await ask("Recovery code of \(name): ", terminal)) }
         if offline { return .offline(try await ask("Password of \(name): ", terminal)) }
         if let kind = hardware.kind {
-            return try .hardware(Hardware.provider(kind, hardware.detail), hardwarePrompt(terminal))
+            let provider = try await Hardware(Settings()).provider(kind, at: hardware.address)
+            return .hardware(
+                provider, TerminalPrompt(terminal: terminal, source: password.isGiven ? password.source : nil))
         }
-        if let prompt { return .password(try await ask("\(prompt) of \(name): ", terminal)) }
-        return try await mostConvenient(account, name, terminal)
+        return .password(try await ask("\(prompt) of \(name): ", terminal))
     }
 
     /// As ``method(for:_:)``, where a used recovery code could not be replaced.
     func reusableMethod(
-        for account: Account, _ terminal: any Terminal = ControllingTerminal(), password prompt: String? = nil
+        for account: Account, _ terminal: any Terminal = ControllingTerminal(), password prompt: String = "Password"
     ) async throws -> UnlockMethod {
         guard !recoveryCode else {
             throw VaultError(
                 .configurationInvalid,
-                "A recovery code works once. Use it with: vault passwd --recovery-code, or vault login --recovery-code")
+                "A recovery code works once, and the new one would not be shown here. Use it with: vault passwd --recovery-code, or vault login --recovery-code"
+            )
         }
         return try await method(for: account, terminal, password: prompt)
     }
 
-    /// Hardware that is there, then the PIN, then the password. A secret that is given is the password.
-    private func mostConvenient(
-        _ account: Account, _ name: String, _ terminal: any Terminal
-    ) async throws -> UnlockMethod {
-        if !password.isGiven && !usesPassword && terminal.isInteractive {
-            if let present = await Hardware.present(for: account) {
-                return .hardware(present, hardwarePrompt(terminal))
-            }
-            if account.keyslot(.pin) != nil {
-                return .pin(try await ask("PIN of \(name): ", terminal))
-            }
-        }
-        return .password(try await ask("Password of \(name): ", terminal))
-    }
-
     private func ask(_ prompt: String, _ terminal: any Terminal) async throws -> SharedSecret {
         SharedSecret(try await password.source.password(prompt, terminal))
-    }
-
-    private func hardwarePrompt(_ terminal: any Terminal) -> TerminalPrompt {
-        TerminalPrompt(terminal: terminal, source: password.isGiven ? password.source : nil)
     }
 }

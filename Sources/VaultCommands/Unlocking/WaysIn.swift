@@ -1,0 +1,98 @@
+internal import CredentialVault
+
+/// Opening an account where no way in is named: by the first that is there and works.
+extension UnlockOptions {
+    /// Opens the account by the way that is named. Without one, at a terminal: with hardware that is there, else with the
+    /// PIN, else with the password; when one of these turns out to be of no use now, the person is told, and asked for the
+    /// next. A secret that is given is the password, and then nothing else is tried.
+    ///
+    /// - Parameters:
+    ///   - isReusable: refuses a recovery code, for what could not show the new one.
+    ///   - isQuiet: whether to show no spinner.
+    func session(
+        of account: Account, in vault: Vault, isReusable: Bool = false, isQuiet: Bool
+    ) async throws -> Session {
+        let terminal = ControllingTerminal()
+        func session(_ method: UnlockMethod) async throws -> Session {
+            try await Spinner.during("Opening \(Printable.text(account.displayName))", isQuiet: isQuiet) {
+                try await vault.auth.unlock(account, with: method)
+            }
+        }
+        guard !isNamed, !password.isGiven, terminal.isInteractive else {
+            return try await session(
+                isReusable ? reusableMethod(for: account, terminal) : method(for: account, terminal))
+        }
+        let hardware = Hardware(try await Settings())
+        var kinds = await convenientKinds(of: account, hardware, isQuiet: isQuiet)[...]
+        while let kind = kinds.popFirst() {
+            let next = kinds.first
+            do {
+                return try await session(method(kind, for: account, hardware, terminal, canBeSkipped: next != nil))
+            } catch {
+                guard let next, let reason = Self.uselessness(of: kind, error) else { throw error }
+                Self.tell(reason, next: next)
+            }
+        }
+        throw VaultError(.notEnrolled, "There is no way into \(account.displayName).")
+    }
+
+    /// The ways in to be tried, in this order. There is one at least.
+    private func convenientKinds(of account: Account, _ hardware: Hardware, isQuiet: Bool) async -> [Keyslot.Kind] {
+        let slots = account.keyslots.filter(\.kind.isHardware)
+        let typed = [Keyslot.Kind.pin, .password].filter { account.keyslot($0) != nil }
+        guard !slots.isEmpty else { return typed.isEmpty ? [.password] : typed }
+        let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
+            await hardware.availability(of: slots, within: Hardware.glance)
+        }
+        var present: [Keyslot.Kind] = []
+        for slot in slots where found[slot.id] == .available && !present.contains(slot.kind) {
+            present.append(slot.kind)
+        }
+        // What is wrong with the only way in is told when it is used.
+        guard let first = (present + typed).first else { return [slots[0].kind] }
+        for slot in slots {
+            // Whoever has one token in its place may well have another one in a drawer.
+            guard let state = found[slot.id], state != .available, state != .missing || present.isEmpty else {
+                continue
+            }
+            let name = slot.kind.displayName + (slot.label.map { " \"\($0)\"" } ?? "")
+            let reason = if case .unusable(let text) = state { ": \(text)" } else { " is \(state.inWords)." }
+            Self.tell("The \(name)\(reason)", next: first)
+        }
+        return present + typed
+    }
+
+    private func method(
+        _ kind: Keyslot.Kind, for account: Account, _ hardware: Hardware, _ terminal: any Terminal, canBeSkipped: Bool
+    ) async throws -> UnlockMethod {
+        if kind.isHardware {
+            let prompt = TerminalPrompt(terminal: terminal, source: nil, canBeSkipped: canBeSkipped)
+            return try .hardware(hardware.provider(kind.rawValue), prompt)
+        }
+        let isPIN = kind == .pin
+        let name = Printable.text(account.displayName)
+        let secret = SharedSecret(try await terminal.askSecret("\(isPIN ? "PIN" : "Password") of \(name): "))
+        if canBeSkipped && secret.bytes.count == 0 { throw SkippedWay() }
+        return isPIN ? .pin(secret) : .password(secret)
+    }
+
+    private static func tell(_ reason: String, next: Keyslot.Kind) {
+        Spinner.stopAll()
+        Output.note("vault: \(Printable.text(reason)) Going on with the \(next.displayName).")
+    }
+
+    /// Why a way in is of no use now, in a sentence; nil when it is not the way in that failed, or its secret was wrong.
+    private static func uselessness(of kind: Keyslot.Kind, _ error: any Error) -> String? {
+        if error is SkippedWay { return kind.isHardware ? "No PIN for the \(kind.displayName)." : "No PIN." }
+        guard let error = error as? VaultError else { return nil }
+        return switch error.code {
+        case .keyLocked: "The \(kind.displayName) is locked at the key service."
+        case .keyMissing: "The key service does not have the key of the \(kind.displayName) any more."
+        case .hardwareLocked, .hardwareMissing, .hardwareReplaced, .hardwareFailed, .offlineTooLong: error.description
+        default: nil
+        }
+    }
+}
+
+/// The person typed nothing, and wants the next way in.
+struct SkippedWay: Error {}
