@@ -152,6 +152,9 @@ let package = Package(
                 "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
             ]),
 
+        // What the tests of several hardware targets need, so that they need not wait for all that VaultTesting imports.
+        .target(name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto"], path: "Tests/TestSupport"),
+
         // What Tests/Benchmarks/tpm2.py measures.
         .executableTarget(
             name: "vault-tpm2-benchmark", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"],
@@ -172,7 +175,7 @@ let package = Package(
             path: "Tests/Benchmarks/vault-benchmarks"),
 
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
-        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
+        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto", "TestSupport"]),
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioHTTP1, nioPosix]),
@@ -204,17 +207,17 @@ let package = Package(
         .testTarget(
             name: "VaultTPM2Tests",
             dependencies: [
-                "VaultTPM2", "VaultBiometric", "VaultCrypto",
+                "VaultTPM2", "VaultBiometric", "VaultCrypto", "TestSupport",
                 .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
             ]),
         .testTarget(
             name: "VaultFIDO2Tests",
-            dependencies: ["VaultFIDO2", "VaultBiometric", "VaultCrypto", crypto, cryptoExtras],
+            dependencies: ["VaultFIDO2", "VaultBiometric", "VaultCrypto", "TestSupport", crypto, cryptoExtras],
             exclude: ["Recordings"]),
         .testTarget(
             name: "VaultPKCS11Tests",
             dependencies: [
-                "VaultPKCS11", "VaultBiometric", "VaultCrypto",
+                "VaultPKCS11", "VaultBiometric", "VaultCrypto", "TestSupport",
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .testTarget(

@@ -18,9 +18,3 @@ static inline ssize_t tpm2_read_memory(void *target, size_t address, size_t coun
 
 /* Behind _GNU_SOURCE in string.h, which changes what other headers say to other modules. */
 extern void *memmem(const void *, size_t, const void *, size_t);
-
-/* Overwrites what functions that have returned left on the stack: more than the libraries use. */
-__attribute__((noinline)) static void tpm2_wipe_stack(void) {
-    char below[128 * 1024];
-    explicit_bzero(below, sizeof below);
-}

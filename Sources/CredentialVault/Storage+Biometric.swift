@@ -22,14 +22,11 @@ extension Storage {
             provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline)
     }
 
-    /// Takes the account's hardware away: tokens, TPMs and security keys. Password and PIN stay.
+    /// Takes the account's hardware away: tokens, TPMs and security keys, all at once. Password and PIN stay.
     ///
-    /// - Throws: `VaultError` with code `lastWayIn` when nothing else opens the account.
+    /// - Throws: `VaultError` with code `lastWayIn` when nothing else opens the account. Nothing was changed then.
     public func disableBiometricAccess(userID: String) async throws {
-        let account = try await account(userID: userID)
-        for slot in account.keyslots where slot.kind.isHardware {
-            try await accounts.removeKeyslot(slot.id, of: account.id)
-        }
+        try await accounts.removeHardware(of: account(userID: userID).id)
     }
 
     /// Whether hardware opens the account. Needs no network, and no hardware.

@@ -44,3 +44,23 @@ public struct BiometricError: Error, Sendable, CustomStringConvertible {
         self.underlying = underlying
     }
 }
+
+extension BiometricAvailability {
+    /// What a provider answers after a look at its hardware.
+    ///
+    /// - Parameter look: throws when nothing would be protected or opened now.
+    package static func found(by look: () async throws -> Void) async -> BiometricAvailability {
+        do {
+            try await look()
+            return .available
+        } catch let error as BiometricError {
+            switch error.code {
+            case .tokenMissing, .tokenReplaced: return .missing
+            case .lockedOut: return .lockedOut(for: error.endsAfter)
+            default: return .unusable(error.description)
+            }
+        } catch {
+            return .unusable("The hardware was not asked to the end.")
+        }
+    }
+}

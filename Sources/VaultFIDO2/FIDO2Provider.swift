@@ -18,9 +18,10 @@
 
         private let devices: (any FIDO2Devices)?
         private let allowsTouchOnly: Bool
-        private let timeLimit: Duration
-        private let touchLimit: Duration
-        private let thread: KeyThread
+        /// For what needs no person.
+        private let thread: HardwareThread
+        /// For what waits for a touch.
+        private let touchThread: HardwareThread
 
         /// Makes a provider. Nothing is opened yet.
         ///
@@ -38,27 +39,23 @@
         ) {
             self.devices = devices
             self.allowsTouchOnly = allowsTouchOnly
-            self.timeLimit = timeLimit
-            self.touchLimit = touchLimit
-            thread = KeyThread(clock: clock)
+            thread = HardwareThread(
+                limit: timeLimit, clock: clock,
+                late:
+                    "The security key did not answer within \(timeLimit.inWords). Another program may be using it, or it "
+                    + "hangs: unplug it and plug it in again.")
+            touchThread = HardwareThread(
+                limit: touchLimit, clock: clock,
+                late: "The security key was not touched within \(touchLimit.inWords), or it hangs. Try again.")
         }
 
         public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
-            do {
+            await .found {
                 if let protected {
                     _ = try await inspect(try StoredForm(protected.bytes))
                 } else {
                     _ = try await candidate()
                 }
-                return .available
-            } catch let error as BiometricError {
-                switch error.code {
-                case .tokenMissing, .tokenReplaced: return .missing
-                case .lockedOut: return .lockedOut(for: error.endsAfter)
-                default: return .unusable(error.description)
-                }
-            } catch {
-                return .unusable("The security key was not asked to the end.")
             }
         }
 
@@ -76,12 +73,12 @@
                 for: device.label, candidate.triesLeft, candidate.abilities.pinLength, prompt: prompt)
 
             await prompt.act("Touch the security key (\(device.label)).")
-            let credential = try await touched { ring in
+            let credential = try await run(on: touchThread) { ring in
                 try ring.asking(device) { try $0.makeCredential(pin: pin) }
             }
             await prompt.act("Touch the security key (\(device.label)) again.")
             let salt = KeyConnection.randomBytes()
-            let answer = try await touched { ring in
+            let answer = try await run(on: touchThread) { ring in
                 try ring.asking(device) {
                     SecretBox(try $0.secret(of: credential.id, salt: salt, pin: pin, provenBy: credential.publicKey))
                 }
@@ -91,7 +88,7 @@
                 await prompt.act(
                     "Touch the security key (\(device.label)) once more: it has to show that its PIN counts.")
                 let box = SecretBox(try answer.copy())
-                try await touched { ring in
+                try await run(on: touchThread) { ring in
                     try ring.using(device) {
                         try ring.connect(to: device).requireAnother(than: box.take(), of: credential.id, salt: salt)
                     }
@@ -109,7 +106,7 @@
             let state = try await inspect(form)
             let pin = try await pin(for: protected.label, state.triesLeft, state.pinLength, prompt: prompt)
             await prompt.act("Touch the security key (\(protected.label)).")
-            return try await touched { ring in
+            return try await run(on: touchThread) { ring in
                 // Found anew: another one may be in its place, and gets no PIN.
                 let (device, key) = try ring.find(form.credentialID)
                 return try ring.asking(device, key) { key in
@@ -140,7 +137,7 @@
 
         /// Finds out whether a key would open this now.
         private func inspect(_ form: StoredForm) async throws -> State {
-            try await untouched { ring in
+            try await run(on: thread) { ring in
                 let (device, key) = try ring.find(form.credentialID)
                 return try ring.using(device) {
                     let triesLeft = form.needsPIN ? try key.pinTriesLeft() : nil
@@ -152,7 +149,7 @@
 
         /// Finds the key that can be enrolled.
         private func candidate() async throws -> KeyRing.Candidate {
-            try await untouched { ring in
+            try await run(on: thread) { ring in
                 let candidate = try ring.candidate()
                 try Self.requireTry(candidate.triesLeft)
                 return candidate
@@ -163,33 +160,12 @@
             if triesLeft == 0 { throw BiometricError(.lockedOut, BiometricError.blockedText) }
         }
 
-        /// Runs what needs no person.
-        private func untouched<Answer: Sendable>(
-            _ body: @escaping @Sendable (KeyRing) throws -> Answer
-        ) async throws -> Answer {
-            try await run(
-                within: timeLimit,
-                orThrow:
-                    "The security key did not answer within \(timeLimit.inWords). Another program may be using it, or "
-                    + "it hangs: unplug it and plug it in again.", body)
-        }
-
-        /// Runs what waits for a touch.
-        private func touched<Answer: Sendable>(
-            _ body: @escaping @Sendable (KeyRing) throws -> Answer
-        ) async throws -> Answer {
-            try await run(
-                within: touchLimit,
-                orThrow: "The security key was not touched within \(touchLimit.inWords), or it hangs. Try again.", body)
-        }
-
         private func run<Answer: Sendable>(
-            within limit: Duration, orThrow text: String, _ body: @escaping @Sendable (KeyRing) throws -> Answer
+            on thread: HardwareThread, _ body: @escaping @Sendable (KeyRing) throws -> Answer
         ) async throws -> Answer {
             // The library counts a little longer, so that there is one place that tells what took too long.
-            let libraryLimit = limit + .seconds(5)
-            return try await thread.run(within: limit, orThrow: BiometricError(.timedOut, text)) {
-                [devices, allowsTouchOnly] interruption in
+            let libraryLimit = thread.limit + .seconds(5)
+            return try await thread.converse { [devices, allowsTouchOnly] interruption in
                 do {
                     return try body(
                         KeyRing(

@@ -3,6 +3,7 @@
     internal import Dispatch
     internal import Foundation
     internal import Synchronization
+    internal import VaultBiometric
 
     /// What reaches into a call that runs on another thread: whether it was given up, and the key to be told so.
     final class Interruption: Sendable {
@@ -49,6 +50,21 @@
                     }
                     if !isAttached || self.detached.wait(timeout: .now() + .milliseconds(100)) == .success { return }
                 }
+            }
+        }
+    }
+
+    extension HardwareThread {
+        /// Runs `body` with what is needed to converse with keys. When the call is given up, the key is told to wait for no
+        /// touch, and `body` begins nothing new.
+        func converse<Answer: Sendable>(
+            _ body: @escaping @Sendable (Interruption) throws -> Answer
+        ) async throws -> Answer {
+            let interruption = Interruption()
+            return try await run(onGivingUp: interruption.giveUp) { _ in
+                // Counts for this thread alone. A key that cannot do what is needed is told apart from one that fails.
+                fido_init(FIDO_DISABLE_U2F_FALLBACK)
+                return try body(interruption)
             }
         }
     }

@@ -12,7 +12,7 @@
 
         /// Opens the key, which tells what it can do.
         ///
-        /// - Parameter limit: how long each command may take. The library counts it; ``KeyThread`` counts its own.
+        /// - Parameter limit: how long each command may take. The library counts it; `HardwareThread` counts its own.
         init(
             to key: FIDO2Device, of devices: (any FIDO2Devices)?, within limit: Duration, _ interruption: Interruption
         ) throws {
@@ -96,13 +96,6 @@
             let (seconds, attoseconds) = components
             let milliseconds = Double(seconds) * 1000 + Double(attoseconds) / 1e15
             return CInt(min(max(1, milliseconds), Double(CInt.max)))
-        }
-
-        /// For a person: "15 seconds", "2 minutes".
-        var inWords: String {
-            let seconds = max(1, components.seconds)
-            let (count, unit) = seconds < 120 ? (seconds, "second") : ((seconds + 59) / 60, "minute")
-            return "\(count) \(unit)\(count == 1 ? "" : "s")"
         }
     }
 #endif

@@ -19,7 +19,6 @@
         let sealed: [UInt8]
 
         private static let start = Array("CVFIDO2".utf8) + [1]
-        private static let checksumSize = 32
         static let saltSize = 32
 
         static let damaged = BiometricError(
@@ -75,27 +74,22 @@
             purpose: "credential-vault/v1/fido2-secret", issuer: "", subject: "", id: "")
 
         var bytes: [UInt8] {
-            var bytes = Self.start + [needsPIN ? 1 : 0] + salt
-            withUnsafeBytes(of: UInt16(credentialID.count).bigEndian) { bytes += $0 }
-            bytes += credentialID + sealed
-            return bytes + Checksum.of([bytes])
+            var writer = StoredBytesWriter(start: Self.start)
+            writer.append([needsPIN ? 1 : 0] + salt)
+            writer.appendField(credentialID)
+            writer.append(sealed)
+            return writer.finished()
         }
 
         /// - Throws: ``damaged``.
         init(_ bytes: [UInt8]) throws(BiometricError) {
-            let end = bytes.count - Self.checksumSize
-            let sizeStart = Self.start.count + 1 + Self.saltSize
-            guard bytes.starts(with: Self.start), end >= sizeStart + 2,
-                Checksum.of([Array(bytes[..<end])]).elementsEqual(bytes[end...])
-            else { throw Self.damaged }
-            let idStart = sizeStart + 2
-            let idSize = Int(bytes[sizeStart]) << 8 | Int(bytes[sizeStart + 1])
-            let flag = bytes[Self.start.count]
-            guard flag <= 1, Credential.idSize.contains(idSize), idStart + idSize <= end else { throw Self.damaged }
+            var reader = try StoredBytesReader(bytes, start: Self.start, damaged: Self.damaged)
+            let flag = try reader.read(1)[0]
+            salt = try reader.read(Self.saltSize)
+            credentialID = try reader.readField()
+            sealed = reader.readRest()
+            guard flag <= 1, Credential.idSize.contains(credentialID.count) else { throw Self.damaged }
             needsPIN = flag == 1
-            salt = Array(bytes[Self.start.count + 1..<sizeStart])
-            credentialID = Array(bytes[idStart..<idStart + idSize])
-            sealed = Array(bytes[idStart + idSize..<end])
         }
     }
 #endif

@@ -21,7 +21,7 @@
 
         private let uri: String
         private let newKey: PKCS11KeyKind?
-        private let thread: TokenThread
+        private let thread: HardwareThread
         /// After how long the person is told that the token may be waiting: no module tells when it does.
         private static let patience = Duration.seconds(2)
 
@@ -41,7 +41,7 @@
         ) {
             self.uri = uri
             self.newKey = newKey
-            thread = TokenThread(limit: timeLimit, clock: clock)
+            thread = .forToken(limit: timeLimit, clock: clock)
         }
 
         /// Stops tpm2-pkcs11 from writing warnings to stderr, and the libraries below it from writing anything, unless
@@ -54,22 +54,12 @@
         }
 
         public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
-            do {
+            await .found {
                 let form = try protected.map { try SealedForm($0.bytes) }
-                let connection = TokenConnection(uri)
-                try await run(on: connection) { connection in
+                try await run(on: TokenConnection(uri)) { connection in
                     defer { connection.close() }
                     _ = try form.map(connection.token) ?? connection.tokenToEnrol()
                 }
-                return .available
-            } catch let error as BiometricError {
-                switch error.code {
-                case .tokenMissing, .tokenReplaced: return .missing
-                case .lockedOut: return .lockedOut(for: error.endsAfter)
-                default: return .unusable(error.description)
-                }
-            } catch {
-                return .unusable("The token was not asked to the end.")
             }
         }
 
@@ -170,6 +160,14 @@
                     throw (error as? TokenFailure).map { BiometricError($0) } ?? error
                 }
             }
+        }
+    }
+
+    extension HardwareThread {
+        static func forToken(limit: Duration, clock: any Clock<Duration>) -> HardwareThread {
+            HardwareThread(
+                limit: limit, clock: clock,
+                late: "The token did not answer within \(limit.inWords). Unplug it, plug it in again, and try again.")
         }
     }
 #endif

@@ -33,7 +33,7 @@
         public static func list(
             uri: String = "pkcs11:", timeLimit: Duration = .seconds(60), clock: any Clock<Duration> = ContinuousClock()
         ) async throws -> [PKCS11Token] {
-            try await TokenThread(limit: timeLimit, clock: clock).run { isGivenUp in
+            try await HardwareThread.forToken(limit: timeLimit, clock: clock).run { isGivenUp in
                 let connection = TokenConnection(uri)
                 defer { connection.close() }
                 do {

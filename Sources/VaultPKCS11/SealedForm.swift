@@ -23,7 +23,6 @@
         private var envelope: [UInt8] = []
 
         private static let start = Array("CVPK11".utf8) + [1]
-        private static let checksumSize = 32
         private static let context = SealingContext(
             purpose: "credential-vault/v1/pkcs11", issuer: "", subject: "", id: "")
 
@@ -57,60 +56,44 @@
         }
 
         private func sealingKey(from shared: SharedSecret) throws -> SecretBytes {
-            try KeyDerivation.hkdf(shared.bytes, salt: header, info: "credential-vault/v1/pkcs11-sealing-key")
+            try KeyDerivation.hkdf(shared.bytes, salt: writer.bytes, info: "credential-vault/v1/pkcs11-sealing-key")
         }
 
-        private var header: [UInt8] {
-            let names = [token.manufacturer, token.model, token.serial, token.label, slotDescription]
-            var bytes = Self.start
-            for field in names.map({ Array($0.utf8) }) + [keyID, fingerprint, [scheme.rawValue], message] {
-                Self.append(field, to: &bytes)
+        /// Has written all before the envelope.
+        private var writer: StoredBytesWriter {
+            var writer = StoredBytesWriter(start: Self.start)
+            for name in [token.manufacturer, token.model, token.serial, token.label, slotDescription] {
+                writer.appendField(Array(name.utf8))
             }
-            return bytes
+            for field in [keyID, fingerprint, [scheme.rawValue], message] { writer.appendField(field) }
+            return writer
         }
 
         var bytes: [UInt8] {
-            var bytes = header
-            Self.append(envelope, to: &bytes)
-            return bytes + Checksum.of([bytes])
-        }
-
-        private static func append(_ field: [UInt8], to bytes: inout [UInt8]) {
-            withUnsafeBytes(of: UInt16(truncatingIfNeeded: field.count).bigEndian) { bytes += $0 }
-            bytes += field
+            var writer = writer
+            writer.appendField(envelope)
+            return writer.finished()
         }
 
         /// - Throws: ``damaged``.
         init(_ bytes: [UInt8]) throws(BiometricError) {
-            let end = bytes.count - Self.checksumSize
-            guard bytes.starts(with: Self.start), end >= Self.start.count,
-                Checksum.of([Array(bytes[..<end])]).elementsEqual(bytes[end...])
-            else { throw Self.damaged }
-            var rest = bytes[Self.start.count..<end]
+            var reader = try StoredBytesReader(bytes, start: Self.start, damaged: Self.damaged)
             var names: [String] = []
             for _ in 1...5 {
-                guard let name = String(validating: try Self.field(&rest), as: UTF8.self) else { throw Self.damaged }
+                guard let name = String(validating: try reader.readField(), as: UTF8.self) else { throw Self.damaged }
                 names.append(name)
             }
             token = TokenIdentity(manufacturer: names[0], model: names[1], serial: names[2], label: names[3])
             slotDescription = names[4]
-            keyID = try Self.field(&rest)
-            fingerprint = try Self.field(&rest)
-            let number = try Self.field(&rest)
-            message = try Self.field(&rest)
-            envelope = try Self.field(&rest)
-            guard rest.isEmpty, number.count == 1, let scheme = KeyScheme(rawValue: number[0]) else {
+            keyID = try reader.readField()
+            fingerprint = try reader.readField()
+            let number = try reader.readField()
+            message = try reader.readField()
+            envelope = try reader.readField()
+            guard reader.isAtEnd, number.count == 1, let scheme = KeyScheme(rawValue: number[0]) else {
                 throw Self.damaged
             }
             self.scheme = scheme
-        }
-
-        private static func field(_ rest: inout ArraySlice<UInt8>) throws(BiometricError) -> [UInt8] {
-            guard rest.count >= 2 else { throw damaged }
-            let count = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
-            guard rest.count >= count else { throw damaged }
-            defer { rest.removeFirst(count) }
-            return Array(rest.prefix(count))
         }
     }
 #endif

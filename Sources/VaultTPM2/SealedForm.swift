@@ -17,7 +17,6 @@
         let policy: PCRPolicy?
 
         private static let start = Array("CVTPM2".utf8) + [1]
-        private static let checksumSize = 32
 
         static let damaged = BiometricError(
             .failed,
@@ -32,34 +31,19 @@
 
         var bytes: [UInt8] {
             let list = policy?.values.flatMap { [UInt8($0.register)] + $0.value } ?? []
-            var bytes = Self.start
-            for field in [keyName, object.publicArea, object.privateArea, list] {
-                withUnsafeBytes(of: UInt16(field.count).bigEndian) { bytes += $0 }
-                bytes += field
-            }
-            return bytes + Checksum.of([bytes])
+            var writer = StoredBytesWriter(start: Self.start)
+            for field in [keyName, object.publicArea, object.privateArea, list] { writer.appendField(field) }
+            return writer.finished()
         }
 
         /// - Throws: ``damaged``.
         init(_ bytes: [UInt8]) throws(BiometricError) {
-            let end = bytes.count - Self.checksumSize
-            guard bytes.starts(with: Self.start), end >= Self.start.count,
-                Checksum.of([Array(bytes[..<end])]).elementsEqual(bytes[end...])
-            else { throw Self.damaged }
-            var rest = bytes[Self.start.count..<end]
-            keyName = try Self.field(&rest)
-            object = SealedObject(publicArea: try Self.field(&rest), privateArea: try Self.field(&rest))
-            let list = try Self.field(&rest)
-            guard rest.isEmpty, keyName.count == TPMName.size else { throw Self.damaged }
+            var reader = try StoredBytesReader(bytes, start: Self.start, damaged: Self.damaged)
+            keyName = try reader.readField()
+            object = SealedObject(publicArea: try reader.readField(), privateArea: try reader.readField())
+            let list = try reader.readField()
+            guard reader.isAtEnd, keyName.count == TPMName.size else { throw Self.damaged }
             policy = list.isEmpty ? nil : try Self.policy(list)
-        }
-
-        private static func field(_ rest: inout ArraySlice<UInt8>) throws(BiometricError) -> [UInt8] {
-            guard rest.count >= 2 else { throw damaged }
-            let count = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
-            guard rest.count >= count else { throw damaged }
-            defer { rest.removeFirst(count) }
-            return Array(rest.prefix(count))
         }
 
         private static func policy(_ list: [UInt8]) throws(BiometricError) -> PCRPolicy {

@@ -19,7 +19,7 @@
 
         private let tcti: String
         private let pcrs: [Int]
-        private let thread: TPMThread
+        private let thread: HardwareThread
 
         /// Makes a provider. Nothing is opened yet.
         ///
@@ -37,7 +37,10 @@
         ) {
             self.tcti = tcti
             self.pcrs = Set(pcrs).sorted()
-            thread = TPMThread(limit: timeLimit, clock: clock)
+            thread = HardwareThread(
+                limit: timeLimit, clock: clock,
+                late:
+                    "The TPM did not answer within \(timeLimit.inWords). Try again; if it lasts, restart the machine.")
         }
 
         /// Stops the libraries from writing to stderr, unless the variable `TSS2_LOG` is set already, which this sets. Call
@@ -47,18 +50,7 @@
         }
 
         public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
-            do {
-                _ = try await inspect(protected.map { try SealedForm($0.bytes) })
-                return .available
-            } catch let error as BiometricError {
-                switch error.code {
-                case .tokenMissing, .tokenReplaced: return .missing
-                case .lockedOut: return .lockedOut(for: error.endsAfter)
-                default: return .unusable(error.description)
-                }
-            } catch {
-                return .unusable("The TPM was not asked to the end.")
-            }
+            await .found { _ = try await inspect(protected.map { try SealedForm($0.bytes) }) }
         }
 
         /// Seals a secret with a PIN that is chosen now: the prompt is asked once, so it has to make sure that the person

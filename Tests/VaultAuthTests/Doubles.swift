@@ -4,11 +4,13 @@ import HTTPTypes
 import Synchronization
 import VaultTesting
 
-/// A store that does what a test wants before each change.
+/// A store that does what a test wants before each change, and before each lock.
 struct WatchedStore: SecureStore {
     let base: any SecureStore
     /// Called before the change is made; what it throws is what the change throws.
     let beforeApplying: @Sendable ([StoreChange]) async throws -> Void
+    /// Called before the lock is asked for.
+    var beforeLocking: @Sendable () -> Void = {}
 
     func apply(_ changes: [StoreChange], to id: AccountID) async throws {
         try await beforeApplying(changes)
@@ -27,7 +29,8 @@ struct WatchedStore: SecureStore {
         try await base.withRecord(name, change)
     }
     func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable () async throws -> R) async throws -> R {
-        try await base.withLock(on: id, body)
+        beforeLocking()
+        return try await base.withLock(on: id, body)
     }
     func checkWritable() async throws { try await base.checkWritable() }
 }

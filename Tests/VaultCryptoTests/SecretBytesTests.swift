@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import VaultCrypto
@@ -62,8 +63,8 @@ import Testing
 
     /// Looks through all of this process's memory for bytes that only a `SecretBytes` ever held.
     @Test func `nothing is left in memory when the value ends`() throws {
-        let marker = try MemoryMarker()
-        let secret = try SecretBytes(count: marker.count) { marker.write(into: $0) }
+        let marker = try HiddenBytes.digits(count: 32)
+        let secret = try marker.revealed()
         let copy = try secret.copy()
         // The control: while they live, they are found.
         #expect(try marker.occurrences() == 2)
@@ -76,7 +77,7 @@ import Testing
 
     @Test func `a failing initializer leaves nothing either`() throws {
         struct Failure: Error {}
-        let marker = try MemoryMarker()
+        let marker = try HiddenBytes.digits(count: 32)
         #expect(throws: Failure.self) {
             _ = try SecretBytes(count: marker.count) {
                 marker.write(into: $0)
@@ -87,9 +88,9 @@ import Testing
     }
 
     @Test func `a password leaves nothing behind when it was stretched and sealed`() async throws {
-        let marker = try MemoryMarker()
+        let marker = try HiddenBytes.digits(count: 32)
         do {
-            let password = try SecretBytes(count: marker.count) { marker.write(into: $0) }
+            let password = try marker.revealed()
             let stretched = try await StretchedPassword(
                 password: password, salt: [UInt8](0..<16), deviceSecret: SecretBytes.random(count: 32),
                 parameters: .insecureForTests)

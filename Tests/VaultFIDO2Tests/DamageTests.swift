@@ -1,5 +1,6 @@
 #if FIDO2
     import Synchronization
+    import TestSupport
     import Testing
     import VaultBiometric
     import VaultCrypto

@@ -9,7 +9,7 @@
     struct DeviceFileTests {
         let port = SoftwarePort(SoftwareKey(pin: "4711"))
         let file: DeviceFile
-        let thread = KeyThread(clock: ContinuousClock())
+        let thread = HardwareThread(limit: .seconds(120), clock: ContinuousClock(), late: "")
         let salt = SoftwareKey.random(32)
 
         init() throws { file = try DeviceFile(port) }
@@ -18,8 +18,7 @@
         private func talk<Answer: Sendable>(
             _ body: @escaping @Sendable (KeyConnection) throws -> Answer
         ) async throws -> Answer {
-            try await thread.run(within: .seconds(120), orThrow: BiometricError(.timedOut, "")) {
-                [file] interruption in
+            try await thread.converse { [file] interruption in
                 let device = FIDO2Device(path: file.path, name: "")
                 return try body(KeyConnection(to: device, of: nil, within: .seconds(120), interruption))
             }

@@ -1,5 +1,6 @@
 #if FIDO2
     import Foundation
+    import TestSupport
     import Testing
     import VaultBiometric
 
@@ -131,32 +132,6 @@
                 return
             }
             #expect(text.contains("did not answer"))
-        }
-    }
-
-    /// Threads wait here until it opens.
-    final class ThreadGate: @unchecked Sendable {
-        private let condition = NSCondition()
-        private var isOpen = false
-        private let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-
-        func pass() {
-            condition.withLock {
-                while !isOpen { condition.wait() }
-            }
-        }
-
-        func open() {
-            condition.withLock {
-                isOpen = true
-                condition.broadcast()
-            }
-            continuation.finish()
-        }
-
-        /// Waits without holding a thread.
-        func opened() async {
-            for await _ in stream {}
         }
     }
 #endif

@@ -1,4 +1,5 @@
 #if FIDO2
+    import TestSupport
     import Testing
     import VaultBiometric
 

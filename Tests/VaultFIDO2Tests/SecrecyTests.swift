@@ -1,6 +1,8 @@
 #if FIDO2
+    import Crypto
     import Foundation
     import Synchronization
+    import TestSupport
     import Testing
     import VaultBiometric
     import VaultCrypto
@@ -53,56 +55,27 @@
         func memory() async throws {
             let (pin, wrongPIN) = (try HiddenBytes.digits(), try HiddenBytes.digits())
             let key = SoftwareKey(pin: nil)
-            key.set(pinHash: try await pin.pinHash())
+            key.set(pinHash: try pin.pinHash())
             let provider = FIDO2Provider(SoftwarePort(key))
             // What the test itself has left of them.
             let before = (pin: try pin.occurrences(), wrongPIN: try wrongPIN.occurrences())
 
-            let (protected, secret) = try await protected(provider, pin)
+            let (protected, secret) = try await provider.protectedUnseen(by: QuietPerson(pin))
             #expect(try secret.occurrences() == 0)
             #expect(try pin.occurrences() <= before.pin)
-            try await open(provider, protected, secret, pin)
+            try await provider.openUnseen(protected, secret, by: QuietPerson(pin))
             #expect(try secret.occurrences() == 0)
             #expect(try pin.occurrences() <= before.pin)
-            #expect(try await provider.failure(protected, by: wrongPIN) == .wrongPIN)
+            #expect(try await provider.failure(protected, by: QuietPerson(wrongPIN)).code == .wrongPIN)
             #expect(try wrongPIN.occurrences() <= before.wrongPIN)
         }
-
-        private func protected(
-            _ provider: FIDO2Provider, _ pin: HiddenBytes
-        ) async throws -> (ProtectedSecret, HiddenBytes) {
-            let secret = try SecretBytes.random(count: 32)
-            let hidden = HiddenBytes(secret)
-            let protected = try await provider.protect(secret, prompt: QuietPerson(pin: pin))
-            // Here, and nowhere else.
-            #expect(try hidden.occurrences() == 1)
-            return (protected, hidden)
-        }
-
-        private func open(
-            _ provider: FIDO2Provider, _ protected: ProtectedSecret, _ hidden: HiddenBytes, _ pin: HiddenBytes
-        ) async throws {
-            let secret = try await provider.unprotect(protected, prompt: QuietPerson(pin: pin))
-            #expect(try hidden.occurrences() == 1)
-            #expect(secret.count == 32)
-        }
     }
 
-    /// Somebody whose PIN is never in a `String`.
-    private struct QuietPerson: BiometricPrompt {
-        let pin: HiddenBytes
-
-        func pin(_ request: PINRequest) async throws -> SecretBytes { try pin.guarded() }
-
-        func act(_ instruction: String) async {}
-    }
-
-    extension FIDO2Provider {
-        fileprivate func failure(_ protected: ProtectedSecret, by pin: HiddenBytes) async throws -> BiometricError.Code?
-        {
-            await #expect(throws: BiometricError.self) {
-                _ = try await unprotect(protected, prompt: QuietPerson(pin: pin))
-            }?.code
+    extension HiddenBytes {
+        /// What a key keeps of a PIN.
+        fileprivate func pinHash() throws -> [UInt8] {
+            let bytes = try revealed()
+            return bytes.withUnsafeBytes { Array(SHA256.hash(data: $0).prefix(16)) }
         }
     }
 #endif

@@ -1,5 +1,6 @@
 #if PKCS11
     import CPKCS11
+    import TestSupport
     import Testing
     import VaultBiometric
 

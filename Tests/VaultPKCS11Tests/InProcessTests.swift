@@ -1,5 +1,6 @@
 #if PKCS11
     import Foundation
+    import TestSupport
     import Testing
     import VaultBiometric
     import VaultCrypto

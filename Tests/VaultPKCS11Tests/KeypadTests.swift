@@ -1,5 +1,6 @@
 #if PKCS11
     import CPKCS11
+    import TestSupport
     import Testing
     import VaultBiometric
 
@@ -69,7 +70,7 @@
                 }
                 defer { proxy.stop() }
                 let provider = PKCS11Provider(uri: proxy.uri, timeLimit: .seconds(60), clock: clock)
-                let person = Person(action: { finger.open() })
+                let person = Person(action: { _ in finger.open() })
                 #expect(try await provider.opened(protected, by: person) == secret.bytes)
                 #expect(person.instructions.map { $0.contains("\"vault\" blinks, touch it") } == [true])
             }

@@ -1,4 +1,5 @@
 #if PKCS11
+    import TestSupport
     import Testing
     import VaultBiometric
 

@@ -1,6 +1,7 @@
 #if PKCS11
     import CPKCS11
     import Foundation
+    import TestSupport
     import Testing
     import VaultBiometric
 

@@ -1,6 +1,7 @@
 #if PKCS11
     import Foundation
     import Synchronization
+    import TestSupport
     import Testing
 
     @testable import VaultPKCS11
@@ -88,47 +89,30 @@
             @Sendable (_ number: Int, _ message: RPCMessage, _ forward: (RPCMessage) throws -> RPCMessage) throws ->
             RPCMessage
 
-        private struct State {
-            var messages: [RPCMessage] = []
-            var open: [Socket] = []
-            var isStopped = false
-        }
-
-        private let listener: Socket
         private let folder: URL
         private let module: String
         private let handler: Handler
-        private let state = Mutex(State())
+        private let asked = Mutex<[RPCMessage]>([])
+        private let server = Mutex<SocketServer?>(nil)
 
         var socket: String { folder.appending(path: "s").path }
         var uri: String { "pkcs11:?module-name=\(module)" }
         var provider: PKCS11Provider { PKCS11Provider(uri) }
         /// What the token was asked.
-        var messages: [RPCMessage] { state.withLock { $0.messages } }
+        var messages: [RPCMessage] { asked.withLock { $0 } }
         func count(_ call: RPCMessage.Call) -> Int { messages.count { $0.call == call } }
 
         /// - Parameter handler: sees each message, and returns what is answered. An error cuts the connection.
         init(to server: TokenServer, _ handler: @escaping Handler = { try $2($1) }) throws {
             folder = try TokenServer.newFolder()
             let path = folder.appending(path: "s").path
-            listener = try Socket.listening(on: path)
+            let listener = try Socket.listening(on: .path(path))
             module = try TestModules.add(socket: path)
             self.handler = handler
-            Thread.detachNewThread { @Sendable [self, target = server.socket] in
-                while let client = try? listener.accepted() {
-                    guard let server = try? Socket.connected(to: target) else { continue }
-                    let isStopped = state.withLock { state in
-                        state.open += [client, server]
-                        return state.isStopped
-                    }
-                    if isStopped { client.stop() }
-                    Thread.detachNewThread { @Sendable in
-                        try? self.serve(client, server)
-                        client.stop()
-                        server.stop()
-                    }
-                }
+            let listening = SocketServer(listener) { [self, target = server.socket] client in
+                try serve(client, Socket.connected(to: .path(target)))
             }
+            self.server.withLock { $0 = listening }
         }
 
         private func serve(_ client: Socket, _ server: Socket) throws {
@@ -137,9 +121,9 @@
             try client.write(server.read(1))
             while true {
                 let message = try RPCMessage(from: client)
-                let number = state.withLock { state in
-                    state.messages.append(message)
-                    return state.messages.count - 1
+                let number = asked.withLock { asked in
+                    asked.append(message)
+                    return asked.count - 1
                 }
                 let answer = try handler(number, message) { message in
                     try message.write(to: server)
@@ -151,34 +135,9 @@
 
         /// Ends all connections.
         func stop() {
-            let open = state.withLock { state in
-                state.isStopped = true
-                return state.open
-            }
-            listener.stop()
-            for socket in open { socket.stop() }
+            server.withLock { $0 }?.stop()
             TestModules.remove(module)
             try? FileManager.default.removeItem(at: folder)
-        }
-    }
-
-    /// A gate that is closed at first, for threads.
-    final class ThreadGate: @unchecked Sendable {
-        // Sound because the condition guards the flag.
-        private let condition = NSCondition()
-        private var isOpen = false
-
-        func open() {
-            condition.lock()
-            isOpen = true
-            condition.broadcast()
-            condition.unlock()
-        }
-
-        func pass() {
-            condition.lock()
-            while !isOpen { condition.wait() }
-            condition.unlock()
         }
     }
 #endif

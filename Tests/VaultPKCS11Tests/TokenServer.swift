@@ -1,6 +1,8 @@
 #if PKCS11
     import Foundation
+    import TestSupport
     import Testing
+    import VaultBiometric
     import VaultCrypto
 
     @testable import VaultPKCS11
@@ -73,7 +75,7 @@
     struct SoftToken {
         let server: TokenServer
         let configuration: String
-        static let pin = "123456"
+        static let pin = Person.pin
 
         var provider: PKCS11Provider { PKCS11Provider(server.uri) }
 
@@ -116,7 +118,7 @@
             _ body: @escaping @Sendable (TokenSession) throws -> Answer
         ) async throws -> Answer {
             let uri = server.uri
-            return try await TokenThread(limit: .seconds(120), clock: ContinuousClock()).run { isGivenUp in
+            return try await HardwareThread.forToken(limit: .seconds(120), clock: ContinuousClock()).run { isGivenUp in
                 let connection = TokenConnection(uri)
                 defer { connection.close() }
                 try connection.open(isGivenUp: isGivenUp)

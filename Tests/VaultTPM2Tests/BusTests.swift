@@ -1,5 +1,6 @@
 #if TPM2
     import Synchronization
+    import TestSupport
     import Testing
     import VaultBiometric
     import VaultCrypto
@@ -83,7 +84,7 @@
             try foreign.provision("-g", "sha256", "-G", "ecc256:aes128cfb")
             let proxy = try BusProxy(to: tpm) { [port = foreign.port] _, command, forward in
                 guard command[6..<10].elementsEqual([0, 0, 0x01, 0x73]) else { return try forward(command) }
-                let socket = try Socket.connected(to: port)
+                let socket = try Socket.connected(to: .port(port))
                 try socket.write(command)
                 var answer = try socket.readMessage()
                 let start = 10 + 2 + (Int(answer[10]) << 8 | Int(answer[11])) + 2

@@ -1,5 +1,6 @@
 #if TPM2
     import Foundation
+    import TestSupport
     import Testing
     import VaultBiometric
 

@@ -1,4 +1,5 @@
 #if TPM2
+    import TestSupport
     import Testing
     import VaultBiometric
     import VaultCrypto
@@ -49,7 +50,7 @@
             let port = tpm.port
             let person = Person { _ in
                 // TPM2_PCR_Event of PCR 7, with an empty password.
-                let socket = try Socket.connected(to: port)
+                let socket = try Socket.connected(to: .port(port))
                 try socket.write(
                     [0x80, 0x02, 0, 0, 0, 31, 0, 0, 0x01, 0x3C, 0, 0, 0, 7, 0, 0, 0, 9, 0x40, 0, 0, 9, 0, 0, 0, 0, 0]
                         + [0, 2, 0xAB, 0xCD])

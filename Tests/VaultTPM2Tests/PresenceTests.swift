@@ -1,5 +1,6 @@
 #if TPM2
     import Foundation
+    import TestSupport
     import Testing
     import VaultBiometric
 
@@ -29,7 +30,7 @@
             // Put in its place while the PIN is typed, it gets no try.
             let proxy = try BusProxy(to: tpm) { [port = second.port] number, command, forward in
                 guard number >= 3 else { return try forward(command) }
-                let socket = try Socket.connected(to: port)
+                let socket = try Socket.connected(to: .port(port))
                 try socket.write(command)
                 return try socket.readMessage()
             }

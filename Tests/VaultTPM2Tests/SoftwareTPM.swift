@@ -1,5 +1,6 @@
 #if TPM2
     import Foundation
+    import TestSupport
     import Testing
 
     /// A TPM of the test's own: swtpm, on two neighbouring ports of loopback.
@@ -55,7 +56,7 @@
         func exchange(_ command: [UInt8]) throws -> [UInt8] { try Self.exchange(command, port) }
 
         private static func exchange(_ command: [UInt8], _ port: Int) throws -> [UInt8] {
-            let socket = try Socket.connected(to: port)
+            let socket = try Socket.connected(to: .port(port))
             try socket.write(command)
             return try socket.readMessage()
         }
@@ -66,7 +67,7 @@
 
         /// Ends it at once, and waits until it is gone.
         func powerOff() throws {
-            let socket = try Socket.connected(to: port + 1)
+            let socket = try Socket.connected(to: .port(port + 1))
             kill(process, SIGKILL)
             process = 0
             _ = try? socket.readSome()
@@ -81,7 +82,7 @@
         func reset() throws { try Self.reset(port) }
 
         static func reset(_ port: Int) throws {
-            let control = try Socket.connected(to: port + 1)
+            let control = try Socket.connected(to: .port(port + 1))
             try control.write([0, 0, 0, 2, 0, 0, 0, 0])  // initialize, keep nothing volatile
             try #require(try control.read(4) == [0, 0, 0, 0])
             _ = try exchange([0x80, 0x01, 0, 0, 0, 12, 0, 0, 0x01, 0x44, 0, 0], port)  // TPM2_Startup(CLEAR)

@@ -83,19 +83,20 @@ extension Accounts {
     ///
     /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
     public func removeKeyslot(_ id: String, of account: AccountID) async throws {
-        try await changing(account) { current in
-            guard let slot = current.keyslots.first(where: { $0.id == id }) else {
+        try await remove(from: account) { slots in
+            guard let slot = slots.first(where: { $0.id == id }) else {
                 throw VaultError(.notEnrolled, "That way in is not there any more.")
             }
-            // The offline one opens with the password, and goes with it.
-            let gone = current.keyslots.filter { $0.id == id || slot.kind == .password && $0.kind == .offline }
-            let left = current.keyslots.filter { kept in !gone.contains { $0.id == kept.id } }
-            guard left.contains(where: { $0.kind != .offline }) else {
-                throw VaultError(
-                    .lastWayIn, "This is the last way into \(current.displayName). Add another one first.")
-            }
-            return gone.map { .removeKeyslot(id: $0.id) }
+            return [slot]
         }
+    }
+
+    /// Removes every hardware token, TPM and security key: all of them, or none.
+    ///
+    /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
+    ///   Nothing was changed then.
+    public func removeHardware(of account: AccountID) async throws {
+        try await remove(from: account) { slots in slots.filter(\.kind.isHardware) }
     }
 
     /// Gives a way in another label.
@@ -158,6 +159,28 @@ extension Accounts {
             _ = try await TokenItems(store: store, id: current.id, vaultKey: vaultKey).claims()
         } catch let error as StoreError where error.code == .corrupt {
             throw anew
+        }
+    }
+
+    /// What is left is judged under the lock that the removal is made under: two programs that each leave the other's way
+    /// in would leave none.
+    private func remove(
+        from account: AccountID, _ choose: @escaping @Sendable ([Keyslot]) throws -> [Keyslot]
+    ) async throws {
+        try await changing(account) { current in
+            let chosen = try choose(current.keyslots)
+            guard !chosen.isEmpty else { return [] }
+            var gone = Set(chosen.map(\.id))
+            // The offline one opens with the password, and goes with it.
+            if chosen.contains(where: { $0.kind == .password }) {
+                gone.formUnion(current.keyslots.filter { $0.kind == .offline }.map(\.id))
+            }
+            guard current.keyslots.contains(where: { $0.kind != .offline && !gone.contains($0.id) }) else {
+                throw VaultError(
+                    .lastWayIn,
+                    "That would remove the last way into \(current.displayName). Add another one first.")
+            }
+            return gone.map { .removeKeyslot(id: $0) }
         }
     }
 

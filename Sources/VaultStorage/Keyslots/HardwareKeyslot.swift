@@ -109,10 +109,7 @@ public enum HardwareKeyslot {
             }
             let slotKey = try slotKey(
                 secret, releasedKey: releasedKey, slotID: slot.id, protection: slot.protection)
-            return try VaultKey(
-                SealedEnvelope.open(
-                    slot.wrapped, key: slotKey,
-                    context: .keyslot(slot.kind, of: account.id, slotID: slot.id, keyID: slot.keyID)))
+            return try slot.vaultKey(under: slotKey, of: account.id)
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw StoreError(
                 .corrupt, "The hardware opened its part, but the stored keyslot is damaged and does not open.",

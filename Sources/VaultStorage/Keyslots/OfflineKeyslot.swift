@@ -42,22 +42,10 @@ public enum OfflineKeyslot {
         guard slot.kind == .offline, slot.keyID.isEmpty else {
             throw StoreError(.corrupt, "A keyslot of the kind \(slot.kind.rawValue) does not open offline.")
         }
-        guard slot.argon2.passes >= min(3, cost.passes), slot.argon2.memoryKiB >= min(128 * 1024, cost.memoryKiB) else {
-            throw StoreError(.corrupt, "The stored keyslot asks for so little work that somebody must have changed it.")
-        }
-        let stretched: StretchedPassword
+        let stretched = try await slot.stretched(
+            password, of: account, floor: (passes: 3, memoryKiB: 128 * 1024), cost: cost)
         do {
-            stretched = try await StretchedPassword(
-                password: password, salt: slot.salt, deviceSecret: SecretBytes(copying: account.deviceSecret),
-                parameters: slot.argon2)
-        } catch let error as VaultCryptoError where error.code == .invalidInput {
-            throw StoreError(.corrupt, "The stored keyslot has impossible parameters.", underlying: error)
-        }
-        do {
-            return try VaultKey(
-                SealedEnvelope.open(
-                    slot.wrapped, key: stretched.offlineSlotKey(slotID: slot.id),
-                    context: .keyslot(.offline, of: account.id, slotID: slot.id, keyID: "")))
+            return try slot.vaultKey(under: stretched.offlineSlotKey(slotID: slot.id), of: account.id)
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             return nil
         }

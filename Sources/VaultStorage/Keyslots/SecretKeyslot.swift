@@ -53,26 +53,12 @@ public enum SecretKeyslot {
         guard kinds.contains(slot.kind) else {
             throw StoreError(.corrupt, "A keyslot of the kind \(slot.kind.rawValue) has no secret to type.")
         }
-        // Whoever can write the disk could otherwise make the next login give away a cheap hash of the password.
-        guard slot.argon2.passes >= min(2, cost.passes), slot.argon2.memoryKiB >= min(19 * 1024, cost.memoryKiB) else {
-            throw StoreError(.corrupt, "The stored keyslot asks for so little work that somebody must have changed it.")
-        }
-        let deviceSecret = try SecretBytes(copying: account.deviceSecret)
-        let stretched: StretchedPassword
-        do {
-            stretched = try await StretchedPassword(
-                password: prepared(secret, slot.kind), salt: slot.salt, deviceSecret: deviceSecret,
-                parameters: slot.argon2)
-        } catch let error as VaultCryptoError where error.code == .invalidInput {
-            throw StoreError(.corrupt, "The stored keyslot has impossible parameters.", underlying: error)
-        }
+        let stretched = try await slot.stretched(
+            prepared(secret, slot.kind), of: account, floor: (passes: 2, memoryKiB: 19 * 1024), cost: cost)
         let released = try await keyService.releaseKey(id: slot.keyID, secret: stretched.authSecret(), kind: .secret)
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: slot.id)
         do {
-            return try VaultKey(
-                SealedEnvelope.open(
-                    slot.wrapped, key: slotKey,
-                    context: .keyslot(slot.kind, of: account.id, slotID: slot.id, keyID: slot.keyID)))
+            return try slot.vaultKey(under: slotKey, of: account.id)
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw StoreError(
                 .corrupt, "The secret is right, but the stored keyslot is damaged and does not open.",

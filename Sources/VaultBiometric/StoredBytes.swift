@@ -1,0 +1,63 @@
+internal import VaultCrypto
+
+// The frame of what a provider stores: a word that tells whose it is, with a version; the content; a checksum over both,
+// by which damage is told apart from hardware that does not open it.
+
+/// Writes what a provider stores.
+package struct StoredBytesWriter {
+    /// What was written so far, without the checksum.
+    package private(set) var bytes: [UInt8]
+
+    /// - Parameter start: the word and the version.
+    package init(start: [UInt8]) { bytes = start }
+
+    package mutating func append(_ content: [UInt8]) { bytes += content }
+
+    /// Appends at most 65,535 bytes behind their number in two bytes, the greater first.
+    package mutating func appendField(_ content: [UInt8]) {
+        withUnsafeBytes(of: UInt16(truncatingIfNeeded: content.count).bigEndian) { bytes += $0 }
+        bytes += content
+    }
+
+    /// All of it, with the checksum.
+    package func finished() -> [UInt8] { bytes + Checksum.of([bytes]) }
+}
+
+/// Reads what ``StoredBytesWriter`` wrote.
+package struct StoredBytesReader {
+    private static let checksumSize = 32
+    private var rest: ArraySlice<UInt8>
+    private let damaged: BiometricError
+
+    /// - Parameters:
+    ///   - start: the word and the version.
+    ///   - damaged: what is thrown, here and when something is missing later.
+    package init(_ bytes: [UInt8], start: [UInt8], damaged: BiometricError) throws(BiometricError) {
+        let end = bytes.count - Self.checksumSize
+        guard bytes.starts(with: start), end >= start.count,
+            Checksum.of([Array(bytes[..<end])]).elementsEqual(bytes[end...])
+        else { throw damaged }
+        rest = bytes[start.count..<end]
+        self.damaged = damaged
+    }
+
+    /// Whether everything was read.
+    package var isAtEnd: Bool { rest.isEmpty }
+
+    package mutating func read(_ count: Int) throws(BiometricError) -> [UInt8] {
+        guard rest.count >= count else { throw damaged }
+        defer { rest.removeFirst(count) }
+        return Array(rest.prefix(count))
+    }
+
+    /// Reads what ``StoredBytesWriter/appendField(_:)`` wrote.
+    package mutating func readField() throws(BiometricError) -> [UInt8] {
+        let size = try read(2)
+        return try read(Int(size[0]) << 8 | Int(size[1]))
+    }
+
+    package mutating func readRest() -> [UInt8] {
+        defer { rest = [] }
+        return Array(rest)
+    }
+}

@@ -1,0 +1,43 @@
+internal import Synchronization
+
+/// A clock on which the time that is waited for has passed when it rings.
+package final class HandClock: Clock {
+    package struct Instant: InstantProtocol {
+        let offset: Duration
+        package func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        package func duration(to other: Instant) -> Duration { other.offset - offset }
+        package static func < (first: Instant, second: Instant) -> Bool { first.offset < second.offset }
+    }
+
+    private struct State {
+        var passed = Duration.zero
+        var sleepers: [(until: Duration, continuation: AsyncStream<Void>.Continuation)] = []
+    }
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var now: Instant { Instant(offset: .zero) }
+    package var minimumResolution: Duration { .zero }
+
+    package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        state.withLock { state in
+            if deadline.offset <= state.passed {
+                continuation.finish()
+            } else {
+                state.sleepers.append((deadline.offset, continuation))
+            }
+        }
+        for await _ in stream {}
+        try Task.checkCancellation()
+    }
+
+    /// - Parameter longest: whoever waits for more goes on waiting.
+    package func ring(longest: Duration = .seconds(1_000_000)) {
+        state.withLock { state in
+            state.passed = longest
+            for sleeper in state.sleepers where sleeper.until <= longest { sleeper.continuation.finish() }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import Synchronization
+package import VaultBiometric
+package import VaultCrypto
+
+/// Somebody who types a PIN when asked, and does what the hardware wants.
+package final class Person: BiometricPrompt {
+    /// What is typed unless a test says otherwise.
+    package static let pin = "123456"
+
+    private let answer: @Sendable (PINRequest) async throws -> String
+    private let action: @Sendable (String) async -> Void
+    private let asked = Mutex<(requests: [PINRequest], instructions: [String])>(([], []))
+
+    /// What was asked, in order.
+    package var requests: [PINRequest] { asked.withLock { $0.requests } }
+    /// What was to be done at the hardware, in order.
+    package var instructions: [String] { asked.withLock { $0.instructions } }
+
+    /// - Parameters:
+    ///   - answer: what the person does before the PIN is typed, and the PIN.
+    ///   - action: what the person does when told to do something at the hardware.
+    package init(
+        _ answer: @escaping @Sendable (PINRequest) async throws -> String,
+        action: @escaping @Sendable (String) async -> Void = { _ in }
+    ) {
+        self.answer = answer
+        self.action = action
+    }
+
+    package convenience init(
+        _ pin: String = pin, action: @escaping @Sendable (String) async -> Void = { _ in }
+    ) {
+        self.init({ _ in pin }, action: action)
+    }
+
+    package func pin(_ request: PINRequest) async throws -> SecretBytes {
+        asked.withLock { $0.requests.append(request) }
+        return try SecretBytes(utf8: try await answer(request))
+    }
+
+    package func act(_ instruction: String) async {
+        asked.withLock { $0.instructions.append(instruction) }
+        await action(instruction)
+    }
+}
+
+/// Somebody whose PIN is in memory only while it is typed.
+package struct QuietPerson: BiometricPrompt {
+    private let pin: HiddenBytes
+
+    package init(_ pin: HiddenBytes) { self.pin = pin }
+
+    package func pin(_ request: PINRequest) async throws -> SecretBytes { try pin.revealed() }
+    package func act(_ instruction: String) async {}
+}

@@ -1,0 +1,15 @@
+#if FIDO2
+    import VaultFIDO2
+
+    extension FIDO2Provider {
+        /// With patience for a machine that is busy with other tests.
+        init(
+            _ port: SoftwarePort, _ others: SoftwarePort..., allowsTouchOnly: Bool = false,
+            clock: any Clock<Duration> = ContinuousClock()
+        ) {
+            self.init(
+                devices: SoftwarePorts(ports: [port] + others), allowsTouchOnly: allowsTouchOnly,
+                timeLimit: .seconds(120), touchLimit: .seconds(120), clock: clock)
+        }
+    }
+#endif
