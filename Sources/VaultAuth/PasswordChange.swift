@@ -29,18 +29,18 @@ extension Accounts {
         let keepsOffline = !dropsOtherWays && account.keyslot(.offline) != nil
         let offline = keepsOffline ? try await offlineSlot(new, account, vaultKey) : nil
         // Others may be added or used meanwhile; the password and what opens with it have to be what was looked at.
-        let ofPassword = account.keyslots.filter { $0.kind == .password || $0.kind == .offline }.map(\.id)
+        let ofPassword = account.keyslotIDs { $0 == .password || $0 == .offline }
         let id = account.id
         let password = try SharedSecret(new.copy())
         return try await store.withLock(on: id) {
             guard let current = try await store.account(id), current.deviceSecret == account.deviceSecret,
-                current.keyslots.filter({ $0.kind == .password || $0.kind == .offline }).map(\.id) == ofPassword
+                current.keyslotIDs(where: { $0 == .password || $0 == .offline }) == ofPassword
             else {
                 throw VaultError(.busy, "Another program changed the password meanwhile. Nothing was changed here.")
             }
             try await requireCurrent(vaultKey, of: current, as: account)
             let dropped = dropsOtherWays ? current.keyslots.filter { $0.kind != .password } : []
-            let gone = Set(ofPassword + dropped.map(\.id))
+            let gone = Set(ofPassword + (dropsOtherWays ? current.keyslotIDs { _ in true } : []))
             try await store.apply([.stageKeyslot(slot)], to: id)
             FaultPoint.passwordStaged.reach()
             do {

@@ -25,17 +25,10 @@ extension Registration {
             }
             return method
         }
-        if let provider = await Hardware.present(for: existing) {
-            let kind = Keyslot.Kind(rawValue: provider.kind)
-            if try await terminal.confirm("Open it with the \(kind.displayName) that is here?") {
-                let method = UnlockMethod.hardware(provider, TerminalPrompt(terminal: terminal, source: nil))
-                return try await open(existing, with: method)
-            }
-        }
-        let losses = try await vault.storage.accounts.losses(with: existing)
+        if let method = try await askForHardware(existing) { return method }
+        let losses = try await losses(of: existing)
         if !losses.isEmpty && !mayLoseItems {
-            let names = losses.map(Printable.text).joined(separator: ", ")
-            guard try await terminal.confirm("With a new password these are lost: \(names). Go on?") else {
+            guard try await terminal.confirm("With a new password these are lost: \(losses). Go on?") else {
                 throw VaultError(.cancelled, "Nothing was changed.")
             }
         }
@@ -62,6 +55,26 @@ extension Registration {
                 if error.code != .wrongSecret { return nil }
             }
         }
+    }
+
+    /// - Returns: nil when none is there, or wanted, or when the one that is there is of no use.
+    private func askForHardware(_ existing: Account) async throws -> UnlockMethod? {
+        let slots = existing.keyslots.filter(\.kind.isHardware)
+        guard !slots.isEmpty else { return nil }
+        let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
+            await hardware.availability(of: slots, within: Hardware.glance)
+        }
+        for slot in slots where found[slot.id] == .available {
+            let name = Printable.text(slot.label ?? slot.kind.displayName)
+            guard try await terminal.confirm("Open it with \(name)?") else { continue }
+            let prompt = TerminalPrompt(terminal: terminal, source: nil)
+            do {
+                return try await open(existing, with: .hardware(hardware.provider(slot.kind.rawValue), prompt))
+            } catch let error as VaultError where error.code != .cancelled {
+                Output.note(error.description)
+            }
+        }
+        return nil
     }
 
     /// Where the key service has lost the password's key, or locked it for ever, the way without the network may still be

@@ -4,6 +4,7 @@ internal import CredentialVault
 /// the account is here already, see `Registration+Again.swift`.
 struct Registration {
     let vault: Vault
+    let hardware: Hardware
     let token: RefreshToken
     let alias: String?
     let source: SecretSource
@@ -28,6 +29,14 @@ struct Registration {
             return try await open(existing, with: .password(password))
         } catch let error as VaultError where Self.meansAnotherWay(error) {
             if let method = try await openWithoutKeyService(existing, password, after: error) { return method }
+            // Why the account stays closed matters more than what a new password would do: each try may cost a guess.
+            let losses = try await losses(of: existing)
+            guard losses.isEmpty || mayLoseItems else {
+                throw VaultError(
+                    error.code,
+                    "\(error.description) The account is registered here already, and with a new password these are lost: \(losses). --yes confirms that; at a terminal each way in is asked for.",
+                    guessesRemaining: error.guessesRemaining, underlying: error)
+            }
             if let objection = NewPasswordRule.objection(to: password.bytes, names: names) {
                 throw VaultError(.passwordUnusable, "\(error.description) As a new one: \(objection)")
             }
@@ -37,7 +46,12 @@ struct Registration {
 
     /// Whether the account may still be opened with something else.
     static func meansAnotherWay(_ error: VaultError) -> Bool {
-        [.wrongSecret, .keyLocked, .keyMissing, .notEnrolled].contains(error.code)
+        [.wrongSecret, .keyLocked, .keyMissing, .notEnrolled, .storeCorrupt].contains(error.code)
+    }
+
+    /// What is lost with a new password, for a person; empty for nothing.
+    func losses(of existing: Account) async throws -> String {
+        try await vault.storage.accounts.losses(with: existing).map(Printable.text).joined(separator: ", ")
     }
 
     func newPassword() async throws -> SharedSecret {

@@ -48,6 +48,8 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var refreshStartedAt: Date?
     /// The ways to the vault key. Staged ones are not among them.
     public var keyslots: [Keyslot]
+    /// What is stored as a way to the vault key and was damaged: it opens nothing, and keeps the others from nothing.
+    public var damagedKeyslots: [DamagedKeyslot] = []
 
     public init(
         id: AccountID, alias: String? = nil, email: String? = nil, preferredUsername: String? = nil,
@@ -80,6 +82,17 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var description: String { "Account(\(id))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}
+
+/// A keyslot whose stored bytes are not those that were written, as far as it can be told which one it was.
+public struct DamagedKeyslot: Sendable, Hashable {
+    public let id: String
+    public let kind: Keyslot.Kind
+
+    public init(id: String, kind: Keyslot.Kind) {
+        self.id = id
+        self.kind = kind
+    }
 }
 
 /// One way to the vault key: the vault key sealed under this slot's own key.

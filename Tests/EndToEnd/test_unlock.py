@@ -1,8 +1,10 @@
 """Ways into an account beside the password: PIN, recovery code, and the password without the network."""
 
+import contextlib
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 from datetime import datetime, timedelta
 
@@ -171,10 +173,37 @@ def test_a_recovery_code_that_nobody_sees_replaces_none(person):
 
 def test_registering_again_does_not_drop_the_other_ways_unasked(with_pin):
     again = with_pin.register(password="another one entirely")
-    assert again.status != 0 and "these of it are lost: PIN" in again.err and "--yes" in again.err
+    assert again.status == 77 and "with a new password these are lost: PIN" in again.err and "--yes" in again.err
+    assert "Wrong password. 2 guesses are left." in again.err, "each try costs one"
     assert kinds(with_pin) == ["password", "pin"]
     assert with_pin.register("--yes", password="another one entirely").status == 0
     assert kinds(with_pin) == ["password"]
+
+
+def test_a_damaged_way_in_is_shown_and_leaves_the_others(with_pin):
+    with_pin.sql("UPDATE keyslot SET wrapped = x'00' WHERE kind = 'pin'")
+    assert with_pin.vault("login", password=PASSWORD).status == 0
+    damaged = with_pin.vault("login", "--pin", password=PIN)
+    assert damaged.status == 65 and "is damaged" in damaged.err
+    ways = {way["kind"]: way for way in with_pin.vault("unlock", "list", "--json").json}
+    assert ways["password"]["state"] == "ready" and "damaged" in ways["pin"]["state"]
+    assert with_pin.vault("unlock", "remove", ways["pin"]["id"]).status == 0
+    assert kinds(with_pin) == ["password"]
+    assert add_pin(with_pin).status == 0
+    with_pin.sql("UPDATE keyslot SET wrapped = x'00' WHERE kind = 'pin'")
+    # A new one takes its place.
+    assert add_pin(with_pin).status == 0
+    assert kinds(with_pin) == ["password", "pin"]
+    assert with_pin.vault("login", "--pin", password=PIN).status == 0
+
+
+def test_a_recovery_code_that_cannot_be_stored_is_called_back(person):
+    code = CODE.search(person.register("--recovery-code").out)[1]
+    with contextlib.closing(sqlite3.connect(person.database)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        result = person.vault("unlock", "add", "recovery", password=PASSWORD)
+    assert result.status == 75 and "that was just shown does not count" in result.err
+    assert person.vault("login", "--recovery-code", password=code).status == 0
 
 
 def lock_password(person):

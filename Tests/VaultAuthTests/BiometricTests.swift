@@ -85,6 +85,34 @@ struct BiometricTests {
         }
     }
 
+    /// For some tokens the public key is enough to make a keyslot, and whoever writes the disk can put it there.
+    @Test func `a keyslot that somebody else made opens nothing, and nothing is sealed for them`() async throws {
+        try await withBench { bench in
+            let token = try ScriptedToken(pin: pin)
+            try await bench.register()
+            try await bench.putNote()
+            let account = try await bench.vault.storage.account(userID: "alice")
+            let forged = try await HardwareKeyslot.make(
+                for: account, vaultKey: VaultKey.random(), provider: token, prompt: ScriptedPrompt(pin),
+                keyService: bench.keyService, now: bench.clock.now)
+            try await bench.store.apply([.putKeyslot(forged)], to: account.id)
+            let method = UnlockMethod.hardware(token, ScriptedPrompt(pin))
+            let opened = await failure { try await bench.vault.auth.unlock(userID: "alice", with: method) }
+            #expect(opened?.code == .storeCorrupt)
+            let before = try await bench.store.item(.refreshToken, of: account.id)
+            let refreshToken = try await bench.signIn()
+            let stored = await failure {
+                try await bench.vault.storage.storeRefreshToken(refreshToken, with: method)
+            }
+            #expect(stored?.code == .storeCorrupt)
+            #expect(try await bench.store.item(.refreshToken, of: account.id) == before)
+            // Nor when what would show it was taken away.
+            try await bench.store.apply([.removeItem(.idTokenClaims)], to: account.id)
+            let bare = await failure { try await bench.vault.auth.unlock(userID: "alice", with: method) }
+            #expect(bare?.code == .storeCorrupt)
+        }
+    }
+
     @Test func `of two tokens the one that is there opens the account`() async throws {
         try await withBench { bench in
             let (first, second) = (try ScriptedToken(pin: pin), try ScriptedToken(pin: pin))

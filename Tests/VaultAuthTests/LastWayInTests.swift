@@ -32,6 +32,19 @@ extension Bench {
         }
     }
 
+    @Test func `what opens the account only for a while is not the last way in`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let accounts = bench.vault.storage.accounts
+            let token = try ScriptedToken(pin: "123456")
+            try await accounts.addHardware(
+                token, prompt: ScriptedPrompt("123456"), to: bench.account(), vaultKey: bench.vaultKey(),
+                opensOffline: true)
+            #expect(await failure { try await bench.removePassword() }?.code == .lastWayIn)
+            #expect(try await bench.kinds() == ["password", "pkcs11"])
+        }
+    }
+
     @Test func `hardware goes in one change when something else opens the account`() async throws {
         try await withBench { bench in
             try await bench.register()

@@ -83,11 +83,10 @@ extension Accounts {
     ///
     /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
     public func removeKeyslot(_ id: String, of account: AccountID) async throws {
-        try await remove(from: account) { slots in
-            guard let slot = slots.first(where: { $0.id == id }) else {
-                throw VaultError(.notEnrolled, "That way in is not there any more.")
-            }
-            return [slot]
+        try await remove(from: account) { current in
+            let ids = current.keyslots.map(\.id) + current.damagedKeyslots.map(\.id)
+            guard ids.contains(id) else { throw VaultError(.notEnrolled, "That way in is not there any more.") }
+            return [id]
         }
     }
 
@@ -96,7 +95,7 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
     ///   Nothing was changed then.
     public func removeHardware(of account: AccountID) async throws {
-        try await remove(from: account) { slots in slots.filter(\.kind.isHardware) }
+        try await remove(from: account) { $0.keyslotIDs(where: \.isHardware) }
     }
 
     /// Gives a way in another label.
@@ -143,8 +142,8 @@ extension Accounts {
             guard slot.kind != .offline || current.passwordKeyslot?.id == password else {
                 throw VaultError(.busy, "Another program changed the password meanwhile. Try again.")
             }
-            let replaced = slot.kind.isHardware ? [] : current.keyslots.filter { $0.kind == slot.kind }
-            return replaced.map { .removeKeyslot(id: $0.id) } + [.putKeyslot(slot)]
+            let replaced = slot.kind.isHardware ? [] : current.keyslotIDs { $0 == slot.kind }
+            return replaced.map { .removeKeyslot(id: $0) } + [.putKeyslot(slot)]
         }
         FaultPoint.keyslotStored.reach()
     }
@@ -156,7 +155,9 @@ extension Accounts {
         guard current.deviceSecret == account.deviceSecret else { throw anew }
         do {
             // Every account has its claims from the start.
-            _ = try await TokenItems(store: store, id: current.id, vaultKey: vaultKey).claims()
+            guard try await TokenItems(store: store, id: current.id, vaultKey: vaultKey).claims() != nil else {
+                throw StoreError(.corrupt, "What the account \(current.id) began with is not stored any more.")
+            }
         } catch let error as StoreError where error.code == .corrupt {
             throw anew
         }
@@ -165,20 +166,21 @@ extension Accounts {
     /// What is left is judged under the lock that the removal is made under: two programs that each leave the other's way
     /// in would leave none.
     private func remove(
-        from account: AccountID, _ choose: @escaping @Sendable ([Keyslot]) throws -> [Keyslot]
+        from account: AccountID, _ choose: @escaping @Sendable (Account) throws -> [String]
     ) async throws {
         try await changing(account) { current in
-            let chosen = try choose(current.keyslots)
-            guard !chosen.isEmpty else { return [] }
-            var gone = Set(chosen.map(\.id))
+            var gone = Set(try choose(current))
             // The offline one opens with the password, and goes with it.
-            if chosen.contains(where: { $0.kind == .password }) {
-                gone.formUnion(current.keyslots.filter { $0.kind == .offline }.map(\.id))
+            if let password = current.passwordKeyslot?.id, gone.contains(password) {
+                gone.formUnion(current.keyslotIDs { $0 == .offline })
             }
-            guard current.keyslots.contains(where: { $0.kind != .offline && !gone.contains($0.id) }) else {
+            // One that needs no key service opens only for a while after the account was online last.
+            let stays = current.keyslots.contains { $0.needsKeyService && !gone.contains($0.id) }
+            guard stays || gone.isDisjoint(with: current.keyslots.map(\.id)) else {
                 throw VaultError(
                     .lastWayIn,
-                    "That would remove the last way into \(current.displayName). Add another one first.")
+                    "That would remove the last way into \(current.displayName) that the key service has a key for. Add another one first."
+                )
             }
             return gone.map { .removeKeyslot(id: $0) }
         }

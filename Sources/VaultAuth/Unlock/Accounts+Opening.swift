@@ -17,6 +17,7 @@ extension Accounts {
             let slot = try await slot(of: account, for: method)
             do {
                 let vaultKey = try await opened(slot, of: account, with: method)
+                try await requireRight(vaultKey, of: account)
                 // Only for the person to look at: it must not keep anybody out.
                 try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: account.id)
                 return vaultKey
@@ -54,8 +55,30 @@ extension Accounts {
         }
     }
 
+    /// A keyslot is worth what its hardware proves, and some can be made by anybody: for a token, its public key is enough.
+    /// So the vault key has to open what it sealed already, or what is sealed with it from now on could be somebody else's.
+    private func requireRight(_ vaultKey: VaultKey, of account: Account) async throws {
+        do {
+            // Every account has its claims from the start.
+            if try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).claims() != nil { return }
+        } catch let error as StoreError where error.code == .corrupt {}
+        guard try await store.account(account.id)?.deviceSecret == account.deviceSecret else {
+            throw VaultError(.busy, "Another program changed the account meanwhile. Try again.")
+        }
+        throw VaultError(
+            .storeCorrupt,
+            "What opens \(account.displayName) so does not open what is stored of it: something changed the store. Nothing was deleted; another way in may still work. See: vault unlock list"
+        )
+    }
+
     private func slot(of account: Account, _ kind: Keyslot.Kind) throws -> Keyslot {
         if let slot = account.keyslot(kind) { return slot }
+        guard account.damagedKeyslots.isEmpty else {
+            throw VaultError(
+                .storeCorrupt,
+                "A way into \(account.displayName) is damaged. Nothing was deleted; another way in may still work. See: vault unlock list"
+            )
+        }
         guard kind == .password || kind == .offline else {
             throw VaultError(
                 .notEnrolled, "\(account.displayName) has no \(kind.displayName): see \"vault unlock add\".")
@@ -104,7 +127,7 @@ extension Accounts {
         guard now <= last + offlineMaximumAge, now >= account.createdAt - 86_400 else {
             throw VaultError(
                 .offlineTooLong,
-                "\(account.displayName) was online last on \(last.formatted(.iso8601)), which is too long ago to be opened without the network. Log in with the network and another way in."
+                "\(account.displayName) was online last on \(last.formatted(.iso8601)), which is too long ago to be opened without the network. Log in with the network and another way in, or allow a longer time: --offline-max-age DAYS."
             )
         }
     }

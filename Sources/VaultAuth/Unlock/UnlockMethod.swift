@@ -55,6 +55,11 @@ extension Keyslot.Kind {
 }
 
 extension Account {
+    /// The ids of the keyslots of some kinds, the damaged ones, too.
+    func keyslotIDs(where isMeant: (Keyslot.Kind) -> Bool) -> [String] {
+        keyslots.filter { isMeant($0.kind) }.map(\.id) + damagedKeyslots.filter { isMeant($0.kind) }.map(\.id)
+    }
+
     /// Whether there is a way in that needs no key service.
     public var opensOffline: Bool { keyslots.contains { !$0.needsKeyService } }
 

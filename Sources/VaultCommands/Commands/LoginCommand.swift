@@ -27,20 +27,22 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         let token = try await Spinner.during("Signing in", isQuiet: global.json) {
             try await currentToken(of: session, account)
         }
-        var code: NewRecoveryCode?
+        var code: Result<NewRecoveryCode, VaultError>?
         if unlock.recoveryCode {
-            code = try await NewRecoveryCode(
-                for: account, vaultKey: session.openVaultKey(), in: vault, isQuiet: global.json)
+            code = await NewRecoveryCode.made(
+                for: account, vaultKey: try session.openVaultKey(), in: vault, isQuiet: global.json)
         }
+        let newCode = try? code?.get()
         if global.json {
             try Output.importantJSON(
                 Report(
                     subject: account.id.subject, issuer: account.id.issuer, expiresAt: token?.expiresAt,
-                    scope: token?.scope, offline: session.isOffline, recoveryCode: code?.text))
-            try await code?.add()
+                    scope: token?.scope, offline: session.isOffline, recoveryCode: newCode?.text))
+            try await newCode?.add()
+            _ = try code?.get()
             return
         }
-        try await code?.showAndAdd()
+        try await newCode?.showAndAdd()
         let end = (token?.expiresAt).map { " The access token is valid until \($0.formatted(.iso8601))." }
         let name = Printable.text(account.displayName)
         if session.isOffline {
@@ -49,6 +51,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         } else {
             Output.line("Signed in as \(name).\(end ?? "")")
         }
+        _ = try code?.get()
     }
 
     /// A new token, or without the network the one that is stored, as long as it is valid.

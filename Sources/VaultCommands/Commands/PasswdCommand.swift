@@ -63,22 +63,25 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let kept = account.keyslots.filter { slot in
             slot.kind != .password && !dropped.contains { $0.id == slot.id }
         }
-        var code: NewRecoveryCode?
+        var code: Result<NewRecoveryCode, VaultError>?
         if case .recoveryCode = method, !dropsOtherWays {
-            code = try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
+            code = await NewRecoveryCode.made(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }
+        let newCode = try? code?.get()
         if global.json {
             try Output.importantJSON(
                 Report(
                     changed: true, dropped: dropped.map(\.kind.rawValue), kept: kept.map(\.kind.rawValue),
-                    recoveryCode: code?.text))
-            try await code?.add()
+                    recoveryCode: newCode?.text))
+            try await newCode?.add()
+            _ = try code?.get()
             return
         }
         Output.line("The password of \(name) was changed.")
         if !dropped.isEmpty { Output.line("Removed: \(Self.names(dropped)).") }
         if !kept.isEmpty { Output.line("These still open the account: \(Self.names(kept)).") }
-        try await code?.showAndAdd()
+        try await newCode?.showAndAdd()
+        _ = try code?.get()
     }
 
     private static func names(_ slots: [Keyslot]) -> String {

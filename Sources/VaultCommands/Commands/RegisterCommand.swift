@@ -88,7 +88,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         let method: UnlockMethod
         do {
             let store = Registration(
-                vault: vault, token: token, alias: alias, source: source, terminal: terminal,
+                vault: vault, hardware: Hardware(settings), token: token, alias: alias, source: source,
+                terminal: terminal,
                 mayLoseItems: yes, isQuiet: global.json,
                 prompt: way.takesPassword ? "New password for this vault" : "New password")
             method = try await store.run()
@@ -109,25 +110,25 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         let store = vault.storage.accounts.store
         guard var account = try await store.account(id), let session = vault.auth.session else { return }
         let vaultKey = try await session.openVaultKey()
-        var failures: [VaultError] = []
+        var failure: VaultError?
         if allowOffline {
             do {
                 try await addOffline(to: account, vaultKey, in: vault, method, terminal)
                 account = try await store.account(id) ?? account
             } catch let error as VaultError {
-                failures.append(error.afterRegistering("but does not open without the network", "offline"))
+                failure = VaultError(
+                    error.code,
+                    "\(error.description) The account is registered, but does not open without the network. To add that: vault unlock add offline",
+                    guessesRemaining: error.guessesRemaining, underlying: error)
             }
         }
-        var code: NewRecoveryCode?
+        var code: Result<NewRecoveryCode, VaultError>?
         if recoveryCode || method.kind == .recovery {
-            do {
-                code = try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
-            } catch let error as VaultError {
-                failures.append(error.afterRegistering("but has no new recovery code", "recovery"))
-            }
+            code = await NewRecoveryCode.made(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }
-        try await report(account, code)
-        if let failure = failures.first { throw failure }
+        try await report(account, try? code?.get())
+        _ = try code?.get()
+        if let failure { throw failure }
     }
 
     /// With the password that was just typed, or else with the one that the account has.
@@ -208,14 +209,5 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             try await recoveryCode?.showAndAdd()
             Output.note("Next: vault login --user \(ShellQuoting.quoted(account.displayName))")
         }
-    }
-}
-
-extension VaultError {
-    /// What went wrong with a way in, when the account itself was registered.
-    fileprivate func afterRegistering(_ state: String, _ way: String) -> VaultError {
-        VaultError(
-            code, "\(description) The account is registered, \(state). To add it: vault unlock add \(way)",
-            guessesRemaining: guessesRemaining, underlying: underlying)
     }
 }

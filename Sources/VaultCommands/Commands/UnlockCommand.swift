@@ -22,19 +22,26 @@ struct UnlockCommand: AsyncParsableCommand {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
             let states = try await states(of: account, vault.storage.accounts)
-            let rows = account.keyslots.map { slot in
-                Row(
-                    kind: slot.kind.rawValue, label: slot.label, id: slot.id, addedAt: slot.createdAt,
-                    lastUsedAt: slot.lastUsedAt, needsKeyService: slot.needsKeyService,
-                    state: states[slot.id] ?? "ready")
-            }
+            let rows =
+                account.keyslots.map { slot in
+                    Row(
+                        kind: slot.kind.rawValue, label: slot.label, id: slot.id, addedAt: slot.createdAt,
+                        lastUsedAt: slot.lastUsedAt, needsKeyService: slot.needsKeyService,
+                        state: states[slot.id] ?? "ready")
+                }
+                + account.damagedKeyslots.map {
+                    Row(
+                        kind: $0.kind.rawValue, label: nil, id: $0.id, addedAt: nil, lastUsedAt: nil,
+                        needsKeyService: nil,
+                        state: "damaged, to be removed: \($0.id)")
+                }
             if global.json { return Output.json(rows) }
             let date = Date.ISO8601FormatStyle.iso8601
             let table =
                 [["KIND", "LABEL", "ADDED", "LAST USED", "STATE"]]
                 + rows.map {
                     [
-                        $0.kind, $0.label.map(Printable.text) ?? "-", $0.addedAt.formatted(date),
+                        $0.kind, $0.label.map(Printable.text) ?? "-", $0.addedAt?.formatted(date) ?? "-",
                         $0.lastUsedAt?.formatted(date) ?? "-", $0.state,
                     ]
                 }
@@ -60,9 +67,9 @@ struct UnlockCommand: AsyncParsableCommand {
             let kind: String
             let label: String?
             let id: String
-            let addedAt: Date
+            let addedAt: Date?
             let lastUsedAt: Date?
-            let needsKeyService: Bool
+            let needsKeyService: Bool?
             let state: String
         }
     }
@@ -104,11 +111,16 @@ struct UnlockCommand: AsyncParsableCommand {
         func run() async throws {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
-            let slot = try account.keyslot(named: way)
-            try await vault.storage.accounts.removeKeyslot(slot.id, of: account.id)
-            if global.json { return Output.json(["removed": slot.id]) }
+            let damaged = account.damagedKeyslots.first { $0.id == way }
+            let slot = damaged == nil ? try account.keyslot(named: way) : nil
+            let id = damaged?.id ?? slot?.id ?? way
+            try await vault.storage.accounts.removeKeyslot(id, of: account.id)
+            if global.json { return Output.json(["removed": id]) }
             let name = Printable.text(account.displayName)
-            Output.line("The \(slot.kind.rawValue) does not open \(name) any more.")
+            Output.line("The \(slot?.kind.rawValue ?? "damaged keyslot") does not open \(name) any more.")
+            if slot?.kind == .password && account.keyslot(.offline) != nil {
+                Output.line("Nor does the password without the network.")
+            }
         }
     }
 }

@@ -20,6 +20,20 @@ struct NewRecoveryCode {
         text = code.bytes.utf8String() ?? ""
     }
 
+    /// Makes one after something that was done already: a failure must not hide that, and is thrown when it was reported.
+    static func made(
+        for account: Account, vaultKey: VaultKey, in vault: Vault, isQuiet: Bool
+    ) async -> Result<NewRecoveryCode, VaultError> {
+        do {
+            return .success(try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: isQuiet))
+        } catch {
+            return .failure(
+                Self.explained(
+                    error,
+                    "No new recovery code was made; one that there is still works. See: vault unlock add recovery"))
+        }
+    }
+
     /// Shows it to a person, and then puts it into the old one's place.
     func showAndAdd() async throws {
         Output.note("Recovery code. Write it down now: it is not shown again, and works once.")
@@ -28,5 +42,19 @@ struct NewRecoveryCode {
     }
 
     /// Puts it into the old one's place. It has to be shown by then.
-    func add() async throws { try await accounts.add(slot, to: account, vaultKey: vaultKey) }
+    func add() async throws {
+        do {
+            try await accounts.add(slot, to: account, vaultKey: vaultKey)
+        } catch {
+            throw Self.explained(
+                error, "The recovery code that was just shown does not count; one that there was before still works.")
+        }
+    }
+
+    private static func explained(_ error: any Error, _ state: String) -> VaultError {
+        let converted = VaultError.converting(error) as? VaultError
+        return VaultError(
+            converted?.code ?? .storeUnreadable, "\(converted?.description ?? "\(error)") \(state)",
+            retryAfter: converted?.retryAfter, underlying: error)
+    }
 }

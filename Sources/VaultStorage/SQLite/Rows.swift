@@ -19,17 +19,31 @@ extension Account {
         created_at, last_online_at, refresh_started_at, checksum
         """
 
-    init(row: Row, keyslots: [Keyslot]) throws {
+    /// - Parameter slots: the rows of its keyslots. One that is damaged leaves the others as they are.
+    init(row: Row, slots: [Row]) throws {
+        let id = try AccountID(row: row)
+        var keyslots: [Keyslot] = []
+        var damaged: [DamagedKeyslot] = []
+        for slot in slots {
+            do {
+                keyslots.append(try Keyslot(row: slot, of: id))
+            } catch {
+                try damaged.append(
+                    DamagedKeyslot(
+                        id: slot.decode(forColumn: "id"), kind: Keyslot.Kind(rawValue: slot.decode(forColumn: "kind"))))
+            }
+        }
         let lastOnlineAt: Double? = try row.decode(forColumn: "last_online_at")
         let refreshStartedAt: Double? = try row.decode(forColumn: "refresh_started_at")
         try self.init(
-            id: AccountID(row: row), alias: row.decode(forColumn: "alias"), email: row.decode(forColumn: "email"),
+            id: id, alias: row.decode(forColumn: "alias"), email: row.decode(forColumn: "email"),
             preferredUsername: row.decode(forColumn: "preferred_username"),
             method: SignInMethod(rawValue: row.decode(forColumn: "method")),
             clientID: row.decode(forColumn: "client_id"), keyServiceURL: row.decode(forColumn: "key_service_url"),
             deviceSecret: row.bytes("device_secret"), createdAt: row.date("created_at"),
             lastOnlineAt: lastOnlineAt.map { Date(timeIntervalSince1970: $0) },
             refreshStartedAt: refreshStartedAt.map { Date(timeIntervalSince1970: $0) }, keyslots: keyslots)
+        damagedKeyslots = damaged
         guard try row.bytes("checksum") == checksum else {
             throw StoreError(.corrupt, "The stored account \(id) is damaged.")
         }

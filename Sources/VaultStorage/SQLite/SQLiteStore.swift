@@ -31,10 +31,7 @@ public final class SQLiteStore: SecureStore {
                 grouping: Row.fetchAll(db, sql: "SELECT * FROM keyslot WHERE staged = 0 ORDER BY created_at"),
                 by: { try $0.decode(Int64.self, forColumn: "account_id") })
             return try Row.fetchAll(db, sql: "SELECT \(Account.columns) FROM account ORDER BY created_at, id").map {
-                row in
-                let id = try AccountID(row: row)
-                let own = slots[try row.decode(forColumn: "id")] ?? []
-                return try Account(row: row, keyslots: own.map { try Keyslot(row: $0, of: id) })
+                try Account(row: $0, slots: slots[$0.decode(forColumn: "id")] ?? [])
             }
         }
     }
@@ -101,11 +98,10 @@ public final class SQLiteStore: SecureStore {
     }
 
     private static func account(_ db: Database, row: Row) throws -> Account {
-        let id = try AccountID(row: row)
         let slots = try Row.fetchAll(
             db, sql: "SELECT * FROM keyslot WHERE account_id = ? AND staged = 0 ORDER BY created_at",
             arguments: [row.decode(Int64.self, forColumn: "id")])
-        return try Account(row: row, keyslots: slots.map { try Keyslot(row: $0, of: id) })
+        return try Account(row: row, slots: slots)
     }
 
     private func read<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
