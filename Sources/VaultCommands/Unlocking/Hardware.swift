@@ -31,16 +31,17 @@ struct Hardware {
     func provider(
         _ kind: String, at address: String? = nil, mayMakeKey: Bool = false, within limit: Duration? = nil
     ) throws -> any BiometricProvider {
-        let address = address ?? usual[kind]
         switch kind {
         #if PKCS11
             case "pkcs11":
                 return PKCS11Provider(
-                    uri: address ?? "pkcs11:", newKey: mayMakeKey ? .elliptic : nil, timeLimit: limit ?? .seconds(60))
+                    uri: address ?? usual[kind] ?? "pkcs11:", newKey: mayMakeKey ? .elliptic : nil,
+                    timeLimit: limit ?? .seconds(60))
         #endif
         #if TPM2
             case "tpm2":
-                return TPM2Provider(tcti: address ?? "device:/dev/tpmrm0", timeLimit: limit ?? .seconds(15))
+                return TPM2Provider(
+                    tcti: address ?? usual[kind] ?? "device:/dev/tpmrm0", timeLimit: limit ?? .seconds(15))
         #endif
         #if FIDO2
             case "fido2": return FIDO2Provider(timeLimit: limit ?? .seconds(15))

@@ -14,7 +14,7 @@ extension UnlockOptions {
     ) async throws -> Session {
         let terminal = ControllingTerminal()
         func session(_ method: UnlockMethod) async throws -> Session {
-            try await Spinner.during("Opening \(Printable.text(account.displayName))", isQuiet: isQuiet) {
+            try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
                 try await vault.auth.unlock(account, with: method)
             }
         }
