@@ -203,7 +203,8 @@ let package = Package(
                 "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
                 httpTypes,
             ]),
-        .testTarget(name: "VaultBiometricTests", dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting"]),
+        .testTarget(
+            name: "VaultBiometricTests", dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting", "TestSupport"]),
         .testTarget(
             name: "VaultTPM2Tests",
             dependencies: [
