@@ -7,8 +7,10 @@ import signal
 import sqlite3
 import subprocess
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 import pytest
+from support.faults import FaultProxy
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import KEY_SERVICE, VAULT, run
 
@@ -204,6 +206,24 @@ def test_a_recovery_code_that_cannot_be_stored_is_called_back(person):
         result = person.vault("unlock", "add", "recovery", password=PASSWORD)
     assert result.status == 75 and "that was just shown does not count" in result.err
     assert person.vault("login", "--recovery-code", password=code).status == 0
+
+
+def test_what_was_done_is_said_when_no_new_recovery_code_can_be_made(person):
+    proxy = FaultProxy()
+    try:
+        proxy.target = urlsplit(person.environment()["CREDENTIAL_VAULT_KEY_SERVICE"]).port
+        code = CODE.search(person.register("--recovery-code", "--key-service", f"http://{proxy.address}").out)[1]
+        proxy.set("reset", request=b"createkey")
+        result = person.vault("login", "--recovery-code", password=code)
+        assert result.status == 69 and result.out.startswith("Signed in as alice."), result
+        assert "No new recovery code was made; one that there is still works." in result.err
+        added = person.vault(
+            "unlock", "add", "pin", "--recovery-code", "--new-pin-file", person.password_file(PIN, "pin"), password=code)
+        assert added.status == 69 and kinds(person) == ["password", "recovery"], "not even a PIN"
+        proxy.heal()
+        assert person.vault("login", "--recovery-code", password=code).status == 0
+    finally:
+        proxy.kill()
 
 
 def lock_password(person):
@@ -435,6 +455,9 @@ def test_status_tells_whether_it_is_offline_and_for_how_long(offline):
 def test_the_time_without_the_network_is_limited(offline):
     status, _, err = cut_off(offline, "login", "--offline-max-age", "0")
     assert status == 83 and "too long ago" in err
+    for command in (["unlock", "add", "recovery"], ["passwd", "--new-password-file", offline.password_file()]):
+        limited = offline.vault(*command, "--offline", "--offline-max-age", "0", password=PASSWORD)
+        assert limited.status == 83 and "--offline-max-age DAYS" in limited.err, limited
     assert offline.vault("config", "set", "offline-max-age", "0").status == 0
     assert cut_off(offline, "login")[0] == 83
     assert cut_off(offline, "login", "--offline-max-age", "1")[0] == 0

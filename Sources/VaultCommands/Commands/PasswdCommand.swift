@@ -35,7 +35,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let terminal = ControllingTerminal()
-        let vault = try await global.openVault()
+        let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
         let newSource = newFile.map(SecretSource.file) ?? .terminal

@@ -69,7 +69,7 @@ extension UnlockCommand {
 
         func run() async throws {
             let terminal = ControllingTerminal()
-            let vault = try await global.openVault()
+            let vault = try await unlock.openVault(global)
             let account = try await user.account(in: vault)
             let name = Printable.text(account.displayName)
             let hardware = Hardware(try await Settings(global))
@@ -90,7 +90,9 @@ extension UnlockCommand {
                 try await Spinner.during("Adding the PIN", isQuiet: global.json) {
                     _ = try await accounts.addPIN(pin.bytes, to: account, vaultKey: vaultKey)
                 }
-                result = "The PIN opens \(name) from now on. The password still does, too."
+                result =
+                    "The PIN opens \(name) from now on."
+                    + (account.passwordKeyslot == nil ? "" : " The password still does, too.")
             case .recovery: break
             case .offline:
                 let password = try await password(method, name, terminal)
@@ -110,16 +112,19 @@ extension UnlockCommand {
             }
             // One that opened the account is used up.
             let needsCode = kind == .recovery || unlock.recoveryCode
-            let code =
+            let made =
                 needsCode
-                ? try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json) : nil
+                ? await NewRecoveryCode.made(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json) : nil
+            let code = kind == .recovery ? try made?.get() : try? made?.get()
             if global.json {
                 try Output.importantJSON(Report(added: kind.rawValue, recoveryCode: code?.text))
                 try await code?.add()
+                _ = try made?.get()
                 return
             }
             if let result { Output.line(result) }
             try await code?.showAndAdd()
+            _ = try made?.get()
             if kind == .recovery { Output.note("With it: vault login --recovery-code") }
         }
 
