@@ -269,7 +269,7 @@ def test_a_module_that_hangs_holds_nobody_up(alice, token, hanging_module):
     usual(alice, "pkcs11", hanging_module.address)
     terminal = alice.terminal("login", env=hanging_module.env)
     terminal.expect("Looking for hardware")
-    terminal.expect("The token did not answer within 2 s.")
+    terminal.expect("The token did not answer within 2 seconds.")
     finish_with_the_password(terminal)
 
 
