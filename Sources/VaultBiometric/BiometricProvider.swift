@@ -11,9 +11,15 @@ public protocol BiometricProvider: Sendable {
     /// What keyslots made with it are called: `pkcs11`, `tpm2`, `fido2`.
     var kind: String { get }
 
-    /// Whether the hardware counts wrong PINs itself and stops at some number of them. Only then may it protect a keyslot
-    /// that opens without the key service.
+    /// Whether hardware of this kind counts wrong PINs itself and stops at some number of them. Only then may it protect a
+    /// keyslot that opens without the key service, and only while ``guessLimit()`` is firm.
     var limitsGuesses: Bool { get }
+
+    /// Finds out, without asking the person for anything, whether the hardware that is there now limits the guesses of
+    /// somebody who has it. Without this function that is what `limitsGuesses` says.
+    ///
+    /// - Throws: ``BiometricError`` when the hardware is not there or does not tell.
+    func guessLimit() async throws -> GuessLimit
 
     /// Finds out, without asking the person for anything, whether a protected secret could be opened now.
     ///
@@ -29,6 +35,22 @@ public protocol BiometricProvider: Sendable {
 
     /// Opens what ``protect(_:prompt:)`` made: exactly the same bytes, or an error.
     func unprotect(_ protected: ProtectedSecret, prompt: any BiometricPrompt) async throws -> SecretBytes
+}
+
+extension BiometricProvider {
+    public func guessLimit() async throws -> GuessLimit {
+        limitsGuesses ? .firm : .absent("This hardware does not limit guesses.")
+    }
+}
+
+/// Whether hardware limits the guesses of somebody who has it. The texts are for a person, and say what to do.
+public enum GuessLimit: Sendable, Hashable {
+    /// It counts wrong PINs, and only whoever knows another secret starts the count anew.
+    case firm
+    /// It counts them, and whoever has it may be able to start the count anew, for this reason.
+    case weak(String)
+    /// It does not count them, or so that it is no limit.
+    case absent(String)
 }
 
 /// A secret under the protection of hardware. It is stored in the clear: without the hardware it is worth nothing.

@@ -70,13 +70,13 @@ struct Settings {
         }
 
         private static func validate(uri value: String) throws {
+            guard !value.contains("pin-value"), !value.contains("pin-source") else {
+                throw VaultError(.configurationInvalid, "A PIN does not belong into the settings: leave it out.")
+            }
             guard value.hasPrefix("pkcs11:") else {
                 throw VaultError(
                     .configurationInvalid,
                     "pkcs11 is the URI of a token, such as pkcs11:token=label, and not \(value).")
-            }
-            guard !value.contains("pin-value"), !value.contains("pin-source") else {
-                throw VaultError(.configurationInvalid, "A PIN does not belong into the settings: leave it out.")
             }
         }
 

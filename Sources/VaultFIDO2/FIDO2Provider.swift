@@ -125,7 +125,7 @@
             let request = PINRequest(
                 label: label, triesLeft: triesLeft, isLow: triesLeft < KeyPIN.tries, isFinal: triesLeft == 1,
                 length: length)
-            return try KeyPIN(try await prompt.pin(request))
+            return try KeyPIN(try await prompt.pin(request), length: length)
         }
 
         /// What is known about an enrolled key without its PIN.

@@ -11,11 +11,12 @@
         /// only while the key is attached.
         private struct Key: @unchecked Sendable {
             let device: OpaquePointer
+            /// Given when it is detached. Each has its own: an earlier key says nothing about this one.
+            let detached = DispatchSemaphore(value: 0)
         }
 
         private let givenUp = Atomic(false)
         private let key = Mutex<Key?>(nil)
-        private let detached = DispatchSemaphore(value: 0)
 
         /// Whether nobody waits any more.
         var isGivenUp: Bool { givenUp.load(ordering: .sequentiallyConsistent) }
@@ -29,9 +30,13 @@
             key.withLock { [key = Key(device: device)] in $0 = key }
         }
 
-        func detach() {
-            key.withLock { $0 = nil }
-            detached.signal()
+        /// - Parameter device: nothing happens when it is not the one that is attached.
+        func detach(_ device: OpaquePointer) {
+            key.withLock { key in
+                guard key?.device == device else { return }
+                key?.detached.signal()
+                key = nil
+            }
         }
 
         /// Gives the call up. A key that waits for a touch stops blinking (CTAP 2.1 section 11.2.9.1.5, "CTAPHID_CANCEL").
@@ -43,12 +48,12 @@
             if givenUp.exchange(true, ordering: .sequentiallyConsistent) { return }
             Thread.detachNewThread { @Sendable in
                 for _ in 0..<100 {
-                    let isAttached = self.key.withLock { key in
+                    let detached = self.key.withLock { key in
                         // It fails for a key that is gone, or too old to wait.
                         if let key { _ = fido_dev_cancel(key.device) }
-                        return key != nil
+                        return key?.detached
                     }
-                    if !isAttached || self.detached.wait(timeout: .now() + .milliseconds(100)) == .success { return }
+                    guard let detached, detached.wait(timeout: .now() + .milliseconds(100)) == .timedOut else { return }
                 }
             }
         }

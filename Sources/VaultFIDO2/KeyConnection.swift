@@ -33,7 +33,7 @@
         }
 
         deinit {
-            interruption.detach()
+            interruption.detach(device)
             // It fails for a key that was never opened.
             _ = fido_dev_close(device)
             var device: OpaquePointer? = device

@@ -15,10 +15,12 @@
 
         /// Printable ASCII never leaves guarded memory; anything else passes through a `String`, which cannot be wiped.
         ///
-        /// - Throws: ``BiometricError`` with code `failed` for a PIN that no key can have. It costs no try.
-        init(_ pin: borrowing SecretBytes) throws {
+        /// - Parameter length: what the key allows, in bytes.
+        /// - Throws: ``BiometricError`` with code `failed` for a PIN that the key cannot have. It costs no try.
+        init(_ pin: borrowing SecretBytes, length: ClosedRange<Int> = KeyPIN.length) throws {
             let isPlain = pin.withUnsafeBytes { $0.allSatisfy { (0x20...0x7E).contains($0) } }
-            text = isPlain ? try Self.terminated(pin) : try Self.terminated(Self.normalized(pin))
+            text =
+                isPlain ? try Self.terminated(pin, length) : try Self.terminated(Self.normalized(pin, length), length)
         }
 
         /// As libfido2 takes it.
@@ -29,22 +31,28 @@
             return try pin.text.withUnsafeBytes { try body($0.bindMemory(to: CChar.self).baseAddress) }
         }
 
-        private static func normalized(_ pin: borrowing SecretBytes) throws -> SecretBytes {
-            guard let text = pin.utf8String() else { throw unusable }
+        private static func normalized(
+            _ pin: borrowing SecretBytes, _ length: ClosedRange<Int>
+        ) throws -> SecretBytes {
+            guard let text = pin.utf8String() else { throw unusable(length) }
             return try SecretBytes(utf8: text.precomposedStringWithCanonicalMapping)
         }
 
-        private static func terminated(_ pin: borrowing SecretBytes) throws -> SecretBytes {
+        private static func terminated(
+            _ pin: borrowing SecretBytes, _ length: ClosedRange<Int>
+        ) throws -> SecretBytes {
             let hasZero = pin.withUnsafeBytes { $0.contains(0) }
-            guard length.contains(pin.count), !hasZero else { throw unusable }
+            guard length.contains(pin.count), !hasZero else { throw unusable(length) }
             return try SecretBytes(count: pin.count + 1) { target in
                 pin.withUnsafeBytes { target.copyMemory(from: $0) }
             }
         }
 
-        private static var unusable: BiometricError {
+        private static func unusable(_ length: ClosedRange<Int>) -> BiometricError {
             BiometricError(
-                .failed, "The PIN of a security key has at least 4 characters, and at most 63 bytes of UTF-8.")
+                .failed,
+                "The PIN of this security key has at least \(length.lowerBound) characters, and at most "
+                    + "\(length.upperBound) bytes of UTF-8. This one was not tried.")
         }
     }
 #endif

@@ -65,7 +65,8 @@
                 })
         }
 
-        /// The point travels as it is, and with some older modules in an OCTET STRING.
+        /// The point travels as it is, and with some older modules in an OCTET STRING. A key that wants the PIN each time
+        /// gets it; that it is wrong is no failure to derive.
         private func deriveAnyhow(
             _ point: [UInt8], _ curve: Curve, _ key: TokenKey, _ pin: SharedSecret?
         ) throws -> CK_OBJECT_HANDLE {
@@ -78,7 +79,7 @@
                     }
                     try logIn(pin, as: CKU_CONTEXT_SPECIFIC)
                     return try derive(point, curve, key)
-                } catch is TokenFailure {
+                } catch let failure as TokenFailure where failure.call == .deriving || failure.isNoLoginForUse {
                     throw BiometricError.notOpened
                 }
             }

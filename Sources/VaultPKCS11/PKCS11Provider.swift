@@ -16,7 +16,7 @@
     /// stderr: ``silenceLibraries()`` makes that of tpm2-pkcs11 as quiet as it can be.
     public struct PKCS11Provider: BiometricProvider {
         public let kind = "pkcs11"
-        /// What plays a token in software, as SoftHSM does, does not: see ``PKCS11Token/isHardware``.
+        /// What plays a token in software, as SoftHSM does, does not: ``guessLimit()`` tells.
         public let limitsGuesses = true
 
         private let uri: String
@@ -63,7 +63,17 @@
             }
         }
 
-        /// Protects a secret with the PIN that the token has.
+        /// Whether the token that would be enrolled limits the guesses of somebody who has it. `absent` when it is made of
+        /// software; `weak` for a TPM behind tpm2-pkcs11, whose lockout password cannot be seen from here.
+        public func guessLimit() async throws -> GuessLimit {
+            try await run(on: TokenConnection(uri)) { connection in
+                defer { connection.close() }
+                return try connection.tokenToEnrol().guessLimit()
+            }
+        }
+
+        /// Protects a secret with the PIN that the token has. It is refused where the token tells that none of its PINs is
+        /// as short or as long, which costs no try.
         public func protect(
             _ secret: borrowing SecretBytes, prompt: any BiometricPrompt
         ) async throws -> ProtectedSecret {
@@ -116,11 +126,13 @@
         private struct TokenState: Sendable {
             let identity: TokenIdentity
             let request: PINRequest
+            let pinLength: ClosedRange<Int>?
             let hasKeypad: Bool
 
             init(_ token: Token) {
                 identity = token.identity
                 request = token.request
+                pinLength = token.pinLength
                 hasKeypad = token.hasKeypad
             }
         }
@@ -135,6 +147,13 @@
             let pin = SharedSecret(try await prompt.pin(token.request))
             // No PIN at all means the keypad to a module.
             guard pin.bytes.count > 0 else { throw BiometricError(.failed, "The PIN is empty.") }
+            if let length = token.pinLength, !length.contains(pin.bytes.count) {
+                throw BiometricError(
+                    .wrongPIN,
+                    "The PIN of \"\(token.identity.name)\" has \(length.lowerBound) to \(length.upperBound) characters. "
+                        + "This one was not tried.",
+                    triesLeft: token.request.triesLeft)
+            }
             return pin
         }
 

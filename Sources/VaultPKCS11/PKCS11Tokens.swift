@@ -14,7 +14,8 @@
         /// before the PIN is entered, and may not allow the one that it shows to be used for this.
         public let showsUsableKey: Bool
         /// Whether it calls itself a piece of hardware. What plays a token in software lets anybody guess PINs who can
-        /// read its files, so it should not protect a keyslot that opens without the key service.
+        /// read its files. tpm2-pkcs11 calls the TPM a piece of hardware, which it is; that limits guesses only while the
+        /// TPM has a lockout password. See ``PKCS11Provider/guessLimit()``.
         public let isHardware: Bool
         /// Whether it takes no PIN now.
         public let isLocked: Bool

@@ -27,6 +27,23 @@
         /// Whether the slot says that it is a piece of hardware.
         var isHardware: Bool { slotInfo.flags & CKF_HW_SLOT != 0 }
 
+        func guessLimit() throws -> GuessLimit {
+            guard isHardware else {
+                return .absent(
+                    "The token \"\(identity.name)\" is made of software, which limits no guesses: whoever can read its "
+                        + "files can try PINs without end.")
+            }
+            var module = CK_INFO()
+            try self.module.ask(.listing) { $0.C_GetInfo?(&module) }
+            guard !text(&module.manufacturerID).hasPrefix("tpm2-software") else {
+                return .weak(
+                    "The token \"\(identity.name)\" is kept by the TPM, whose count of wrong PINs whoever has this machine "
+                        + "can set back unless the TPM has a lockout password, which cannot be seen through PKCS#11. Use the "
+                        + "TPM itself.")
+            }
+            return .firm
+        }
+
         private func has(_ flag: CK_FLAGS) -> Bool { info.flags & flag != 0 }
 
         /// Whether it asks for a PIN at all, and was set up. What else there is, such as the system's certificates, can
@@ -41,13 +58,16 @@
         /// What its flags tell about the tries that are left: nothing but whether it is the last.
         var triesLeft: Int? { isLocked ? 0 : isFinalTry ? 1 : nil }
 
-        var request: PINRequest {
+        /// What a PIN has, in bytes; nil for a token that does not tell, or tells nonsense.
+        var pinLength: ClosedRange<Int>? {
             let (least, most) = (max(1, Int(clamping: info.ulMinPinLen)), Int(clamping: info.ulMaxPinLen))
-            // Some do not tell, or tell nonsense.
-            let length = most >= least && most <= 1024 ? least...most : 1...64
-            return PINRequest(
+            return most >= least && most <= 1024 ? least...most : nil
+        }
+
+        var request: PINRequest {
+            PINRequest(
                 label: identity.name, triesLeft: triesLeft, isLow: has(CKF_USER_PIN_COUNT_LOW) || isFinalTry,
-                isFinal: isFinalTry, length: length)
+                isFinal: isFinalTry, length: pinLength ?? 1...64)
         }
 
         /// The same slot as it is now.
@@ -98,7 +118,7 @@
                     var info = CK_INFO()
                     try module.ask(.listing) { $0.C_GetInfo?(&info) }
                     guard uri.matches(&info) else { continue }
-                    for slot in try slots(of: module) {
+                    for slot in try module.slots() {
                         guard let token = try? Token.inSlot(slot, of: module) else { continue }
                         var (slotInfo, tokenInfo) = (token.slotInfo, token.info)
                         if uri.matches(slot: slot, &slotInfo) && uri.matches(&tokenInfo) && token.isUsable {
@@ -110,13 +130,17 @@
             return tokens
         }
 
-        private func slots(of module: TokenModule) throws -> [CK_SLOT_ID] {
+    }
+
+    extension TokenModule {
+        /// The slots with a token in them.
+        func slots() throws -> [CK_SLOT_ID] {
             var count: CK_ULONG = 0
-            try module.ask(.listing) { $0.C_GetSlotList?(1, nil, &count) }
-            // Room for some that come in the meantime.
-            var slots = [CK_SLOT_ID](repeating: 0, count: Int(clamping: count) + 8)
+            try ask(.listing) { $0.C_GetSlotList?(1, nil, &count) }
+            // Room for some that come in the meantime; and no module has a thousand, whatever it says.
+            var slots = [CK_SLOT_ID](repeating: 0, count: min(Int(clamping: count), 1024) + 8)
             count = CK_ULONG(slots.count)
-            try module.ask(.listing) { $0.C_GetSlotList?(1, &slots, &count) }
+            try ask(.listing) { $0.C_GetSlotList?(1, &slots, &count) }
             return Array(slots.prefix(Int(clamping: count)))
         }
     }

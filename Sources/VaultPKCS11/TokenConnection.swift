@@ -22,15 +22,14 @@
 
         /// p11-kit counts who uses a module, but does not keep the last one from stopping it while the next one finds it
         /// started.
-        fileprivate static let startOrStop = NSLock()
+        static let startOrStop = NSLock()
 
         init(_ text: String) { self.text = text }
 
         deinit {
             // Whoever let go of it last may be on a thread that must not wait.
             guard list != nil || single != nil else { return }
-            let remains = Remains(list: list, single: single, modules: modules)
-            Thread.detachNewThread { @Sendable in remains.release() }
+            Remains(list: list, single: single, modules: modules).releaseLater()
         }
 
         /// Loads and starts the modules, unless that was done already.
@@ -43,7 +42,10 @@
         }
 
         private func start() throws {
-            Self.startOrStop.lock()
+            // A module that somebody else starts may hang.
+            while !Self.startOrStop.lock(before: .soon) {
+                if isGivenUp() { throw CancellationError() }
+            }
             defer { Self.startOrStop.unlock() }
             if isGivenUp() { throw CancellationError() }
             let uri = try TokenURI(text)
@@ -95,7 +97,7 @@
 
         /// Stops the modules, as far as nobody else in this process uses them.
         func close() {
-            Remains(list: list, single: single, modules: modules).release()
+            Remains(list: list, single: single, modules: modules).release(isGivenUp: isGivenUp)
             (list, single, modules, uri, found) = (nil, nil, [], nil, nil)
         }
 
@@ -112,12 +114,21 @@
         let single: UnsafeMutablePointer<CK_FUNCTION_LIST>?
         let modules: [TokenModule]
 
-        func release() {
-            TokenConnection.startOrStop.lock()
+        /// - Parameter isGivenUp: whether nobody waits any more. Another thread does it then, when it is its turn: this one
+        ///   may hold a PIN.
+        func release(isGivenUp: () -> Bool) {
+            if list == nil && single == nil { return }
+            while !TokenConnection.startOrStop.lock(before: .soon) {
+                if isGivenUp() { return releaseLater() }
+            }
             defer { TokenConnection.startOrStop.unlock() }
             for module in modules { p11_kit_module_finalize(module.functions) }
             if let list { p11_kit_modules_release(list) }
             if let single { p11_kit_module_release(single) }
+        }
+
+        func releaseLater() {
+            Thread.detachNewThread { @Sendable in release { false } }
         }
     }
 

@@ -44,6 +44,12 @@
         /// Whether no PIN was sent yet.
         var isBeforeLogin: Bool { [.listing, .opening].contains(call) }
 
+        /// Whether the module has no login for a single use of a key, or not for this use. No PIN was tried then.
+        var isNoLoginForUse: Bool {
+            let codes = [CKR_OPERATION_NOT_INITIALIZED, CKR_USER_TYPE_INVALID, CKR_FUNCTION_NOT_SUPPORTED]
+            return call == .loggingIn && codes.contains(code)
+        }
+
         /// Whether it was the person, at the token, who called it off.
         var isCancellation: Bool { [CKR_CANCEL, CKR_FUNCTION_CANCELED, CKR_FUNCTION_REJECTED].contains(code) }
     }

@@ -14,22 +14,31 @@
 
         /// Runs `body` while nobody else is logged in at the token.
         ///
-        /// - Parameter isGivenUp: whether nobody waits any more.
+        /// - Parameter isGivenUp: whether nobody waits any more. It is asked again and again: who is logged in may hang.
+        /// - Throws: `CancellationError` when nobody waits any more, and what `body` throws.
         func pass<Answer>(
             _ token: TokenIdentity, isGivenUp: () -> Bool, _ body: () throws -> Answer
         ) throws -> Answer {
-            condition.lock()
-            while busy.contains(token) { condition.wait() }
-            busy.insert(token)
-            condition.unlock()
+            try condition.withLock {
+                while busy.contains(token) {
+                    if isGivenUp() { throw CancellationError() }
+                    _ = condition.wait(until: .soon)
+                }
+                if isGivenUp() { throw CancellationError() }
+                busy.insert(token)
+            }
             defer {
                 condition.lock()
                 busy.remove(token)
                 condition.broadcast()
                 condition.unlock()
             }
-            if isGivenUp() { throw CancellationError() }
             return try body()
         }
+    }
+
+    extension Date {
+        /// Until when a thread waits for another one before it asks whether somebody still waits for itself.
+        static var soon: Date { Date(timeIntervalSinceNow: 0.1) }
     }
 #endif

@@ -9,7 +9,8 @@
     final class TokenURI {
         private let uri: OpaquePointer
 
-        /// - Throws: `failed` when it is no such URI, or says something that would have to be understood.
+        /// - Throws: `failed` when it is no such URI, or says something that would have to be understood. The URI is not
+        ///   in the error: there may be a PIN in it.
         init(_ text: String) throws {
             guard let uri = p11_kit_uri_new() else { throw BiometricError(.failed, "There is not enough memory.") }
             self.uri = uri
@@ -17,10 +18,11 @@
             guard result == 0 else {
                 throw BiometricError(
                     .failed,
-                    "\"\(text)\" is no PKCS#11 URI. One looks like this: pkcs11:token=label;object=key")
+                    "The token's address is no PKCS#11 URI. One looks like this: pkcs11:token=label;object=key")
             }
             guard p11_kit_uri_any_unrecognized(uri) == 0 else {
-                throw BiometricError(.failed, "\"\(text)\" has an attribute that RFC 7512 does not know.")
+                throw BiometricError(
+                    .failed, "The token's PKCS#11 URI has an attribute that RFC 7512 does not know.")
             }
         }
 
@@ -55,7 +57,10 @@
         var keyLabel: [UInt8]? { attribute(CKA_LABEL) }
 
         private func attribute(_ type: CK_ATTRIBUTE_TYPE) -> [UInt8]? {
-            guard let found = p11_kit_uri_get_attribute(uri, type)?.pointee else { return nil }
+            // p11-kit read it out of the URI, which is no longer than this.
+            guard let found = p11_kit_uri_get_attribute(uri, type)?.pointee, found.ulValueLen < 1 << 20 else {
+                return nil
+            }
             return Array(UnsafeRawBufferPointer(start: found.pValue, count: Int(found.ulValueLen)))
         }
 

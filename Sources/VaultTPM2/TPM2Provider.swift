@@ -3,7 +3,8 @@
     public import VaultBiometric
     public import VaultCrypto
 
-    /// Protects a secret with the machine's TPM 2.0 and a PIN. The TPM counts wrong PINs itself.
+    /// Protects a secret with the machine's TPM 2.0 and a PIN. The TPM counts wrong PINs itself; how much that is worth,
+    /// ``guessLimit()`` tells.
     ///
     /// The secret is sealed under the TPM's storage root key: the key that the owner put at 0x81000001, or else the one
     /// that the TPM derives from the TCG's template, which needs an owner without a password. It can be opened only by
@@ -53,6 +54,12 @@
             await .found { _ = try await inspect(protected.map { try SealedForm($0.bytes) }) }
         }
 
+        /// Whether the TPM limits the guesses of somebody who has the machine. `weak` while it has no lockout password, as
+        /// most have none: then every program on the machine can set the count of wrong PINs back.
+        public func guessLimit() async throws -> GuessLimit {
+            try await connected { try $0.guessCount().limit }
+        }
+
         /// Seals a secret with a PIN that is chosen now: the prompt is asked once, so it has to make sure that the person
         /// typed what they meant.
         public func protect(
@@ -95,7 +102,7 @@
 
         /// What can be known without a PIN.
         private struct State: Sendable {
-            let guesses: GuessLimit
+            let guesses: GuessCount
             let model: String
         }
 
@@ -107,13 +114,9 @@
                 throw BiometricError(.failed, "A TPM has PCRs 0 to 23, and \(pcrs) is not all among them.")
             }
             return try await connected { [pcrs] tpm in
-                let guesses = try tpm.guessLimit()
-                guard guesses.isEffective else {
-                    throw BiometricError(
-                        .unavailable,
-                        "The TPM is set up not to limit guessing, so a PIN would protect nothing. Its owner can change "
-                            + "that (tpm2_dictionarylockout --setup-parameters).")
-                }
+                let guesses = try tpm.guessCount()
+                // What is protected already is no safer while it stays shut.
+                if form == nil, case .absent(let reason) = guesses.limit { throw BiometricError(.unavailable, reason) }
                 _ = try tpm.storageKey(named: form?.keyName)
                 if guesses.isLocked { throw guesses.lockedOut() }
                 if let form {
@@ -143,11 +146,11 @@
         fileprivate func reason(for failure: TPMFailure, to form: SealedForm) throws -> any Error {
             switch (failure.command, failure.response) {
             case (.unsealing, .wrongAuthorization), (.unsealing, .wrongAuthorizationUncounted):
-                let guesses = try guessLimit()
+                let guesses = try guessCount()
                 if guesses.isLocked { return guesses.lockedOut("The PIN is wrong. ") }
                 return BiometricError(.wrongPIN, "The PIN is wrong.", triesLeft: guesses.triesLeft)
             case (_, .lockedOut):
-                return try guessLimit().lockedOut()
+                return try guessCount().lockedOut()
             case (.unsealing, .policyNotMet), (.unsealing, .pcrChanged):
                 return try change(since: form.policy) ?? SealedForm.damaged
             case (.loading, _) where failure.isAboutParameter:

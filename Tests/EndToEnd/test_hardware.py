@@ -29,6 +29,8 @@ def neighbouring_ports():
 
 
 class SoftwareTPM:
+    LOCKOUT_PASSWORD = "kept elsewhere"
+
     def __init__(self, folder):
         self.folder = folder
         folder.mkdir()
@@ -44,13 +46,19 @@ class SoftwareTPM:
                 return client.connect_ex(("127.0.0.1", port + 1)) == 0
 
         wait_until(answers, "swtpm")
+        self.env = os.environ | {"TPM2TOOLS_TCTI": self.address, "TSS2_LOG": "all+none"}
+        subprocess.run(["tpm2_changeauth", "-c", "lockout", self.LOCKOUT_PASSWORD], env=self.env, check=True)
+
+    def drop_lockout_password(self):
+        """As most machines come: clearing it is what a machine's firmware does."""
+        subprocess.run(["tpm2_clear", "-c", "p"], env=self.env, check=True)
 
     def lock(self):
         """Uses up the tries. It takes another one after two hours."""
-        env = os.environ | {"TPM2TOOLS_TCTI": self.address, "TSS2_LOG": "all+none"}
+        env = self.env
         subprocess.run(
             ["tpm2_dictionarylockout", "--setup-parameters", "--max-tries=1", "--recovery-time=7200",
-             "--lockout-recovery-time=7200"], env=env, check=True)
+             "--lockout-recovery-time=7200", "-p", self.LOCKOUT_PASSWORD], env=env, check=True)
         context = self.folder / "locked.ctx"
         subprocess.run(["tpm2_createprimary", "-Q", "-c", context, "-p", "right"], env=env, check=True)
         wrong = subprocess.run(
@@ -110,6 +118,8 @@ def kinds(person):
 
 def add(person, kind, address, *arguments, **options):
     pin = person.password_file(PIN, "hardware-pin")
+    if kind == "pkcs11":
+        arguments += ("--yes",)  # The token is made of software.
     return person.vault(
         "unlock", "add", kind, "--which", address, "--new-pin-file", pin, *arguments, password=PASSWORD, **options)
 
@@ -214,10 +224,10 @@ def test_a_token_is_found_by_itself_and_its_module_by_the_settings_only(alice, t
     assert state(alice, "pkcs11", env | by_environment) == "not there"
 
 
-@pytest.mark.parametrize("value", ["mine", "pkcs11:token=mine?pin-value=1234"])
+@pytest.mark.parametrize("value", ["mine", "pkcs11:token=mine?pin-value=1234", "token=mine?pin-value=1234"])
 def test_what_cannot_be_an_address_is_refused(person, value):
     refused = person.vault("config", "set", "pkcs11", value)
-    assert refused.status == 78 and "pkcs11" in refused.err or "PIN" in refused.err
+    assert refused.status == 78 and ("pkcs11" in refused.err or "PIN" in refused.err) and "1234" not in refused.err
     assert person.vault("config", "get", "pkcs11").status == 78
 
 
@@ -259,7 +269,7 @@ def test_a_module_that_hangs_holds_nobody_up(alice, token, hanging_module):
     usual(alice, "pkcs11", hanging_module.address)
     terminal = alice.terminal("login", env=hanging_module.env)
     terminal.expect("Looking for hardware")
-    terminal.expect("The token did not answer within 2 s.")
+    terminal.expect("The token did not answer within 2 seconds.")
     finish_with_the_password(terminal)
 
 
@@ -353,9 +363,69 @@ def test_hardware_opens_without_the_key_service_only_when_that_is_wanted(alice, 
 
 def test_a_token_of_software_never_opens_without_the_key_service(alice, token):
     uri, env = token
-    refused = add(alice, "pkcs11", uri, "--make-key", "--opens-offline", "--yes", env=env)
+    refused = add(alice, "pkcs11", uri, "--make-key", "--opens-offline", env=env)
     assert refused.status == 78 and "made of software" in refused.err
     assert kinds(alice) == ["password"]
+
+
+# Whose count of wrong PINs is worth nothing
+
+
+def test_a_token_of_software_is_asked_about(alice, token):
+    uri, env = token
+    arguments = [
+        "unlock", "add", "pkcs11", "--which", uri, "--make-key", "--new-pin-file",
+        str(alice.password_file(PIN, "hardware-pin"))]
+    refused = alice.vault(*arguments, password=PASSWORD, env=env)
+    assert refused.status == 78 and "made of software" in refused.err and "--yes" in refused.err
+    terminal = alice.terminal(*arguments, env=env)
+    terminal.expect("Add it all the same? [y/N] ")
+    terminal.type("n")
+    assert terminal.end() == 82 and "can try PINs without end" in terminal.shown
+    assert kinds(alice) == ["password"]
+    terminal = alice.terminal(*arguments, env=env)
+    terminal.expect("Add it all the same? [y/N] ")
+    terminal.type("y")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert kinds(alice) == ["password", "pkcs11"]
+    told = add(alice, "pkcs11", uri, "--label", "once more", env=env)
+    assert told.status == 0 and "made of software" in told.err
+
+
+def test_a_tpm_without_a_lockout_password_is_told_and_never_opens_without_the_key_service(alice, tpm):
+    tpm.drop_lockout_password()
+    refused = add(alice, "tpm2", tpm.address, "--opens-offline", "--yes")
+    assert refused.status == 78 and "tpm2_changeauth -c lockout" in refused.err
+    assert kinds(alice) == ["password"]
+    added = add(alice, "tpm2", tpm.address)
+    assert added.status == 0 and "guess without end" in added.err and "tpm2_changeauth -c lockout" in added.err
+    assert alice.vault("login", "--tpm2", tpm.address, password=PIN).status == 0
+
+
+def test_that_few_tries_are_left_is_told(alice, token):
+    uri, env = token
+    assert add(alice, "pkcs11", uri, "--make-key", env=env).status == 0
+    assert alice.vault("login", "--pkcs11", uri, password=WRONG, env=env).status == 77
+    terminal = alice.terminal("login", "--pkcs11", uri, env=env)
+    terminal.expect("PIN of mine: ")
+    assert "A wrong PIN was entered before; few tries are left." in terminal.shown
+    terminal.type(PIN)
+    assert terminal.end() == 0
+    terminal = alice.terminal("login", "--pkcs11", uri, env=env)
+    terminal.expect("PIN of mine: ")
+    assert "few tries" not in terminal.shown
+    terminal.type(PIN)
+    assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("address", ["pkcs11:token=%zz?pin-value=1234", "pkcs11:token=mine?pin-value=1234"])
+def test_an_address_with_a_pin_in_it_is_not_repeated(alice, token, address):
+    uri, env = token
+    for arguments in (["unlock", "add", "pkcs11", "--which", address, "--yes"], ["login", f"--pkcs11={address}"]):
+        refused = alice.vault(*arguments, "--json", password=PASSWORD, env=env)
+        assert refused.status != 0 and "1234" not in refused.err + refused.out
 
 
 @pytest.mark.parametrize("option", [["--opens-offline"], ["--which", "device"]], ids=lambda option: option[0])

@@ -58,10 +58,13 @@
             await port.isQuiet()
         }
 
-        @Test("also when that was just before it began to blink")
-        func earlyCancellation() async throws {
-            let provider = FIDO2Provider(port)
-            let protected = try await provider.protected(secret, pin: "4711")
+        @Test(
+            "also when that was just before it began to blink, and when another key is plugged in",
+            .timeLimit(.minutes(2)), arguments: [false, true])
+        func earlyCancellation(_ hasOther: Bool) async throws {
+            let other = SoftwarePort(SoftwareKey(pin: "4711"), path: "/dev/software1", name: "Other Key")
+            let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
+            let provider = hasOther ? FIDO2Provider(other, port) : FIDO2Provider(port)
             port.key.set(.never)
             // The key hears of the cancellation, and then of the command that makes it blink.
             let (told, gate) = (ThreadGate(), ThreadGate())

@@ -79,11 +79,16 @@
         func shortestPIN() async throws {
             var model = SoftwareKey.Model()
             model.shortestPIN = 6
-            let provider = FIDO2Provider(SoftwarePort(SoftwareKey(model, pin: "471100")))
+            let key = SoftwareKey(model, pin: "471100")
+            let provider = FIDO2Provider(SoftwarePort(key))
             let person = Person("471100")
             let protected = try await provider.protect(secret.guarded(), prompt: person)
             #expect(try await provider.opened(protected, by: person) == secret.bytes)
             #expect(person.requests.map(\.length) == [6...63, 6...63])
+            // A shorter one costs no try.
+            #expect(try await provider.failure(protected, pin: "47110").code == .failed)
+            #expect(try await provider.refusal(secret, by: Person("47110")).code == .failed)
+            #expect(key.triesLeft == 8)
         }
 
         @Test("and another one each time, though the secret is the same")

@@ -1,5 +1,6 @@
 #if PKCS11
     import CPKCS11
+    import Foundation
     import TestSupport
     import Testing
     import VaultBiometric
@@ -82,6 +83,32 @@
                 let error = try await proxy.provider.failure(protected, by: Person("654321"))
                 #expect(error.code == .lockedOut)
                 #expect(error.description.contains("is wrong"))
+            }
+
+            @Test("unless it is made of software")
+            func limit() async throws {
+                let token = try SoftToken()
+                guard case .absent(let reason) = try await token.provider.guessLimit() else {
+                    Issue.record("Nothing counts where the files are.")
+                    return
+                }
+                #expect(reason.contains("\"vault\" is made of software"))
+            }
+
+            @Test("as far as the TPM's lockout password goes, if it is of tpm2-pkcs11")
+            func limitOfTPM() async throws {
+                let token = try TPMToken()
+                let environment = token.server.environment
+                let uri = "pkcs11:?module-path=\(try Program.library("libtpm2_pkcs11.so"))"
+                await #expect(processExitsWith: .success) {
+                    [environment = environment as [String: String], uri = uri as String] in
+                    for (name, value) in environment { setenv(name, value, 1) }
+                    guard case .weak(let reason) = try await PKCS11Provider(uri).guessLimit() else {
+                        Issue.record("Everybody may be able to set the TPM's count back.")
+                        return
+                    }
+                    #expect(reason.contains("lockout password"))
+                }
             }
 
             @Test(

@@ -48,14 +48,20 @@
             @Test("and a URI that makes no sense is told")
             func uris() async throws {
                 for (uri, code, word) in [
-                    ("nonsense", .failed, "nonsense"), ("pkcs11:token=%zz", .failed, "pkcs11:token=label"),
-                    ("pkcs11:colour=green", .failed, "colour"),
+                    ("nonsense", .failed, "pkcs11:token=label"), ("pkcs11:token=%zz", .failed, "pkcs11:token=label"),
+                    ("pkcs11:colour=green", .failed, "RFC 7512"),
+                    ("pkcs11:token=%zz?pin-value=4711", .failed, "pkcs11:token=label"),
+                    ("pkcs11:colour=green?pin-value=4711", .failed, "RFC 7512"),
+                    ("token=mine?pin-value=4711", .failed, "pkcs11:token=label"),
                     ("pkcs11:?module-path=/nowhere/module.so", .unavailable, "/nowhere/module.so"),
                     ("pkcs11:?module-name=nobody", .unavailable, "nobody"),
                 ] as [(String, BiometricError.Code, String)] {
                     let error = await #expect(throws: BiometricError.self) { _ = try await PKCS11Tokens.list(uri: uri) }
                     #expect(error?.code == code)
                     #expect(error?.description.contains(word) == true)
+                    var whole = ""
+                    dump(error, to: &whole)
+                    #expect(!whole.contains("4711"))
                     guard case .unusable = await PKCS11Provider(uri).availability(of: nil) else {
                         Issue.record("\(uri) means no token.")
                         continue

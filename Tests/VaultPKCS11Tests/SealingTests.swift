@@ -55,8 +55,15 @@
                 #expect(try await proxy.provider.refusal(secret, by: Person("")).code == .failed)
                 let person = Person { _ in throw BiometricError(.cancelled, "No.") }
                 #expect(try await proxy.provider.refusal(secret, by: person).code == .cancelled)
+                // Nor is one tried that the token cannot have.
+                let protected = try await token.provider.protected(secret)
+                for pin in ["123", String(repeating: "1", count: 256)] {
+                    let refusal = try await proxy.provider.refusal(secret, by: Person(pin))
+                    #expect(refusal.code == .wrongPIN)
+                    #expect(refusal.description.contains("4 to 255"))
+                    #expect(try await proxy.provider.failure(protected, by: Person(pin)).code == .wrongPIN)
+                }
                 #expect(proxy.count(.logIn) == 0)
-                #expect(try await proxy.provider.refusal(secret, by: Person("1")).code == .wrongPIN)
                 await #expect(throws: BiometricError.self) {
                     _ = try await proxy.provider.protect(.random(count: 31), prompt: Person())
                 }

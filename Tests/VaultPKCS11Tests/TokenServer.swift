@@ -14,7 +14,7 @@
         let folder: URL
         let module: String
         private let library: String
-        private let environment: [String: String]
+        let environment: [String: String]
         private var process: Program?
 
         var socket: String { folder.appending(path: "s").path }

@@ -70,10 +70,16 @@ import VaultTesting
         #expect(await biometricCode { _ = try await bench.open(slot, token, pin: "0000") } == .wrongPIN)
         #expect(bench.keyService.calls == 0)
         let unlimited = try ScriptedToken(kind: "pkcs11", pin: pin, limitsGuesses: false)
+        let resettable = Renamed(kind: "tpm2", base: token, limit: .weak("Set a password."))
         #expect(
-            await biometricCode { _ = try await bench.make(unlimited, pin: pin, needsKeyService: false) } == .failed)
+            await biometricCode { _ = try await bench.make(unlimited, pin: pin, needsKeyService: false) }
+                == .unavailable)
+        #expect(
+            await biometricCode { _ = try await bench.make(resettable, pin: pin, needsKeyService: false) }
+                == .unavailable)
         bench.keyService.isReachable = true
         _ = try await bench.make(unlimited, pin: pin)
+        _ = try await bench.make(resettable, pin: pin)
     }
 
     @Test(arguments: [true, false])
@@ -144,7 +150,10 @@ import VaultTesting
 private struct Renamed: BiometricProvider {
     let kind: String
     let base: ScriptedToken
+    var limit = GuessLimit.firm
     var limitsGuesses: Bool { base.limitsGuesses }
+
+    func guessLimit() async throws -> GuessLimit { limit }
 
     func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
         await base.availability(of: protected)

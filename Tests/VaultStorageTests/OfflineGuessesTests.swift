@@ -71,6 +71,34 @@ import VaultTesting
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `a guess of a task that was cancelled does not count, and a right one clears the count`(
+        kind: StoreKind
+    ) async throws {
+        try await kind.withStore { (store) async throws in
+            let guesses = OfflineGuesses(store: store, account: alice)
+            for _ in 0..<5 {
+                let task = Task { [start] in
+                    try await guesses.charge(now: start) { () async throws -> Int? in
+                        withUnsafeCurrentTask { $0?.cancel() }
+                        throw CancellationError()
+                    }
+                }
+                await #expect(throws: CancellationError.self) { try await task.value }
+            }
+            for _ in 0..<3 { #expect(try await guessWrong(guesses, at: start) == nil) }
+            let task = Task { [start] in
+                try await guesses.charge(now: start + 1) { () async throws -> Int? in
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    return 7
+                }
+            }
+            #expect(try await task.value == 7)
+            for _ in 0..<3 { #expect(try await guessWrong(guesses, at: start + 1) == nil) }
+            #expect(try await guessWrong(guesses, at: start + 1) == 1)
+        }
+    }
+
     /// As it is used: around an offline keyslot.
     private func open(
         _ slot: Keyslot, of account: Account, _ password: borrowing SecretBytes, _ guesses: OfflineGuesses, now: Date

@@ -76,7 +76,12 @@
             #expect(try tpm.used() == 0)
         }
 
-        @Test("or else protects nothing", arguments: [(tries: 3, recovery: 0), (tries: 1_000_000, recovery: 10)])
+        @Test(
+            "or else protects nothing",
+            arguments: [
+                (tries: 3, recovery: 0), (tries: 1_000_000, recovery: 7200), (tries: 3, recovery: 1),
+                (tries: 3, recovery: 60), (tries: 900, recovery: 600),
+            ])
         func noLimit(_ setting: (tries: Int, recovery: Int)) async throws {
             try setUp(tries: setting.tries, recovery: setting.recovery)
             let person = Person("4711")
@@ -85,6 +90,35 @@
             }
             #expect(error?.code == .unavailable)
             #expect(person.requests.isEmpty)
+            guard case .absent(let reason) = try await provider.guessLimit() else {
+                Issue.record("Nothing is limited.")
+                return
+            }
+            #expect(reason.contains("--setup-parameters"))
+        }
+
+        @Test(
+            "and what that is worth depends on who can set the count back",
+            arguments: [(32, 600), (3, 1000), (32, 7200)])
+        func lockoutPassword(_ tries: Int, _ recovery: Int) async throws {
+            try setUp(tries: tries, recovery: recovery)
+            guard case .weak(let reason) = try await provider.guessLimit() else {
+                Issue.record("Everybody can set it back.")
+                return
+            }
+            #expect(reason.contains("tpm2_changeauth -c lockout"))
+            // It is as good as before for what asks the key service, too.
+            let protected = try await provider.protected(secret, pin: "4711")
+            try tpm.tool("tpm2_changeauth", "-c", "lockout", "elsewhere")
+            #expect(try await provider.guessLimit() == .firm)
+            #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
+            // The firmware can clear it, which ends the password, and what was protected.
+            try tpm.tool("tpm2_clear", "-c", "p")
+            guard case .weak = try await provider.guessLimit() else {
+                Issue.record("Everybody can set it back again.")
+                return
+            }
+            #expect(try await provider.failure(protected, pin: "4711").code == .tokenReplaced)
         }
     }
 #endif

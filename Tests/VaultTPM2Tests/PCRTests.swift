@@ -61,7 +61,7 @@
             #expect(error.code == .failed)
             #expect(error.description.contains("PCR 7 (Secure Boot) changed"))
             #expect(try tpm.used() == 0)
-            #expect(try TPMConnection(tpm.tcti).guessLimit().failures == 0)
+            #expect(try TPMConnection(tpm.tcti).guessCount().failures == 0)
             try tpm.reset()
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }

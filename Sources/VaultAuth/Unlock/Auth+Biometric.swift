@@ -30,6 +30,8 @@ private struct AnnouncedProvider: BiometricProvider {
     var kind: String { base.kind }
     var limitsGuesses: Bool { base.limitsGuesses }
 
+    func guessLimit() async throws -> GuessLimit { try await base.guessLimit() }
+
     func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
         await base.availability(of: protected)
     }

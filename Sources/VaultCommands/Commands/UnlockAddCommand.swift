@@ -52,7 +52,7 @@ extension UnlockCommand {
             help: "The hardware opens the account without the key service, which then cannot end that.")
         var opensOffline = false
 
-        @Flag(help: "Do not ask whether offline, or --opens-offline, is wanted.")
+        @Flag(help: "Do not ask whether offline, --opens-offline, or a token made of software is wanted.")
         var yes = false
 
         func validate() throws {
@@ -62,6 +62,10 @@ extension UnlockCommand {
             guard !opensOffline || isHardware else { throw ValidationError("--opens-offline goes with hardware.") }
             guard which == nil || kind == .pkcs11 || kind == .tpm2 else {
                 throw ValidationError("--which goes with pkcs11 and tpm2.")
+            }
+            // It is repeated as what to put into the settings.
+            guard which?.contains("pin-value") != true, which?.contains("pin-source") != true else {
+                throw ValidationError("A PIN does not belong into --which: leave it out.")
             }
         }
 
@@ -74,7 +78,7 @@ extension UnlockCommand {
             let name = Printable.text(account.displayName)
             let hardware = Hardware(try await Settings(global))
             let provider = isHardware ? try hardware.provider(kind.rawValue, at: which, mayMakeKey: makeKey) : nil
-            if opensOffline && kind == .pkcs11 { try await hardware.requireRealToken(at: which) }
+            if let provider { try await checkGuessLimit(of: provider, terminal) }
             if !yes && (kind == .offline || opensOffline) {
                 try await OfflineConsent.ask(terminal, for: isHardware ? Keyslot.Kind(rawValue: kind.rawValue) : nil)
             }
@@ -126,6 +130,25 @@ extension UnlockCommand {
             try await code?.showAndAdd()
             _ = try made?.get()
             if kind == .recovery { Output.note("With it: vault login --recovery-code") }
+        }
+
+        /// Says what the PIN is worth where whoever has the hardware can guess it without end, and asks where it never
+        /// limits that.
+        private func checkGuessLimit(of provider: any BiometricProvider, _ terminal: any Terminal) async throws {
+            switch try await provider.guessLimit() {
+            case .firm: break
+            case .weak(let reason) where opensOffline, .absent(let reason) where opensOffline:
+                throw VaultError(
+                    .configurationInvalid, "\(reason) It cannot open the account without the key service.")
+            case .weak(let reason): Output.note("vault: \(Printable.text(reason))")
+            case .absent(let reason):
+                let cost = "vault: \(Printable.text(reason))"
+                if yes {
+                    Output.note(cost)
+                } else {
+                    try await Consent.ask(terminal, cost: cost, "Add it all the same?")
+                }
+            }
         }
 
         /// Says how hardware is found that is not where it is looked for.

@@ -53,19 +53,6 @@ struct Hardware {
         }
     }
 
-    /// Refuses tokens made of software: whoever can read their files can try PINs without end.
-    func requireRealToken(at address: String?) async throws {
-        #if PKCS11
-            let tokens = try await PKCS11Tokens.list(uri: address ?? usual["pkcs11"] ?? "pkcs11:")
-            guard tokens.allSatisfy(\.isHardware) else {
-                throw VaultError(
-                    .configurationInvalid,
-                    "This token is made of software, which limits no guesses. It cannot open the account without the key service."
-                )
-            }
-        #endif
-    }
-
     /// Keeps libraries from writing to standard error. To be called before there is a second thread.
     static func silenceLibraries() {
         #if TPM2

@@ -1,17 +1,23 @@
 internal import CredentialVault
 
-/// Opening without the key service costs safety: a person is told, and asked.
+/// What costs safety: a person is told, and asked.
+enum Consent {
+    /// - Throws: `VaultError` with code `cancelled` when it is not wanted, `configurationInvalid` without a terminal.
+    static func ask(_ terminal: any Terminal, cost: String, _ question: String) async throws {
+        Output.note(cost)
+        guard terminal.isInteractive else {
+            throw VaultError(.configurationInvalid, "There is no terminal to ask. Use --yes to add it all the same.")
+        }
+        guard try await terminal.confirm(question) else { throw VaultError(.cancelled, "Nothing was added.") }
+    }
+}
+
+/// Opening without the key service costs safety.
 enum OfflineConsent {
     /// - Parameter hardware: what is to open the account; nil for the password alone.
     /// - Throws: `VaultError` with code `cancelled` when it is not wanted.
     static func ask(_ terminal: any Terminal, for hardware: Keyslot.Kind? = nil) async throws {
-        Output.note(cost(of: hardware))
-        guard terminal.isInteractive else {
-            throw VaultError(.configurationInvalid, "There is no terminal to ask. Use --yes to add it all the same.")
-        }
-        guard try await terminal.confirm("Add the way without the network?") else {
-            throw VaultError(.cancelled, "Nothing was added.")
-        }
+        try await Consent.ask(terminal, cost: cost(of: hardware), "Add the way without the network?")
     }
 
     private static func cost(of hardware: Keyslot.Kind?) -> String {

@@ -23,8 +23,11 @@ struct TerminalPrompt: BiometricPrompt {
         Spinner.stopAll()
         if request.isFinal {
             Output.note("This is the last try: another wrong PIN locks \(label).")
-        } else if let left = request.triesLeft, request.isLow {
-            Output.note("\(left) tries are left.")
+        } else if request.isLow {
+            // A PKCS#11 token tells no number.
+            Output.note(
+                request.triesLeft.map { "\($0) tries are left." }
+                    ?? "A wrong PIN was entered before; few tries are left.")
         }
         guard isNew else {
             let pin = try await terminal.askSecret("PIN of \(label): ")

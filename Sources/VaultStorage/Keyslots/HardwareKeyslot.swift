@@ -5,7 +5,8 @@ internal import VaultCrypto
 
 /// Makes and opens keyslots that hardware protects. The hardware holds a random key; under it lies the long secret of a
 /// key at the key service, so an unlock still goes through the service, can be ended there, and leaves a trace. Only
-/// hardware that counts wrong PINs itself may do without the service, and only on request.
+/// hardware that counts wrong PINs itself, so that whoever has it cannot start the count anew, may do without the service,
+/// and only on request.
 ///
 /// Whoever can write the disk can put another keyslot in its place if something can be protected without the PIN (with a
 /// token's public key, say). It opens a vault key of theirs, which opens none of the account's items.
@@ -36,10 +37,7 @@ public enum HardwareKeyslot {
         for account: Account, vaultKey: VaultKey, provider: any BiometricProvider, prompt: any BiometricPrompt,
         keyService: (any KeyService)?, now: Date
     ) async throws -> Keyslot {
-        guard keyService != nil || provider.limitsGuesses else {
-            throw BiometricError(
-                .failed, "This hardware does not limit guesses, so it cannot be used without the key service.")
-        }
+        if keyService == nil { try await requireGuessLimit(of: provider) }
         let kind = Keyslot.Kind(rawValue: provider.kind)
         guard !SecretKeyslot.kinds.contains(kind), kind != .offline else {
             throw BiometricError(.failed, "Hardware cannot make a keyslot of the kind \(kind.rawValue).")
@@ -114,6 +112,15 @@ public enum HardwareKeyslot {
             throw StoreError(
                 .corrupt, "The hardware opened its part, but the stored keyslot is damaged and does not open.",
                 underlying: error)
+        }
+    }
+
+    /// - Throws: `BiometricError` with code `unavailable` when whoever has the hardware can guess without end.
+    private static func requireGuessLimit(of provider: any BiometricProvider) async throws {
+        switch try await provider.guessLimit() {
+        case .firm: break
+        case .weak(let reason), .absent(let reason):
+            throw BiometricError(.unavailable, "\(reason) It cannot open the account without the key service.")
         }
     }
 

@@ -49,12 +49,17 @@ public struct OfflineGuesses: Sendable {
         do {
             guard let result = try await guess() else { return nil }
             // It was right: that the count cannot be cleared right now is no reason to say otherwise.
-            try? await store.withRecord(name) { $0 = nil }
+            await toTheEnd { try await store.withRecord(name) { $0 = nil } }
             return result
         } catch {
-            try? await giveBack()
+            await toTheEnd(giveBack)
             throw error
         }
+    }
+
+    /// Does it in a task of its own: the store does nothing more for one that was cancelled, as the guess may have been.
+    private func toTheEnd(_ body: @escaping @Sendable () async throws -> Void) async {
+        await Task { try? await body() }.value
     }
 
     /// Counts a guess.
@@ -76,7 +81,7 @@ public struct OfflineGuesses: Sendable {
         }
     }
 
-    private func giveBack() async throws {
+    @Sendable private func giveBack() async throws {
         try await store.withRecord(name) { bytes in
             guard var record = Self.decode(bytes) else { return }
             record.wrong = max(0, record.wrong - 1)

@@ -4,7 +4,7 @@
 
     /// How the TPM counts wrong PINs. It keeps one count for all that it protects, so the tries of other programs count
     /// here, too. Only time takes one back, not a right PIN, and a machine that loses its power may cost one.
-    struct GuessLimit: Sendable {
+    struct GuessCount: Sendable {
         /// Wrong ones that are counted now.
         let failures: Int
         /// How many wrong ones there may be.
@@ -13,12 +13,36 @@
         let recovery: Duration
         /// Whether it takes no PIN now.
         let isLocked: Bool
+        /// Whether it takes a password to start the count anew. Everybody who can send it a command can do so otherwise.
+        let hasLockoutPassword: Bool
 
         var triesLeft: Int { isLocked ? 0 : max(0, maximum - failures) }
 
-        /// Whether guessing is limited at all. A TPM whose recovery takes no time, or that has no maximum worth the
-        /// name, was set up not to.
-        var isEffective: Bool { recovery > .zero && maximum <= 1000 }
+        /// How many wrong PINs are too many for one day. At this many, half of all PINs of six digits take a year and a
+        /// third to try; what TPMs come with is 40 to 180.
+        private static let tooManyADay: Int64 = 1000
+
+        /// Whether guessing is limited at all. A TPM whose recovery takes next to no time, or that has no maximum worth
+        /// the name, was set up not to.
+        var isEffective: Bool {
+            let seconds = recovery.components.seconds
+            return seconds > 0 && Int64(maximum) + 86_400 / seconds <= Self.tooManyADay
+        }
+
+        /// What the count is worth against somebody who has the machine.
+        var limit: GuessLimit {
+            guard isEffective else {
+                return .absent(
+                    "The TPM is set up not to limit guessing, so a PIN would protect nothing. Its owner can change that "
+                        + "(tpm2_dictionarylockout --setup-parameters).")
+            }
+            guard hasLockoutPassword else {
+                return .weak(
+                    "The TPM has no lockout password: whoever has this machine can set its count of wrong PINs back, and "
+                        + "guess without end. Set one, and keep it elsewhere: tpm2_changeauth -c lockout PASSWORD")
+            }
+            return .firm
+        }
 
         /// What to tell when the TPM takes no PIN. It does not tell when it counted last, so this is the longest that
         /// the next try can be away.
@@ -36,14 +60,15 @@
 
     extension TPMConnection {
         /// Asks the TPM how it stands with wrong PINs.
-        func guessLimit() throws -> GuessLimit {
+        func guessCount() throws -> GuessCount {
             let properties = try properties(from: .permanent, count: 32)
             guard let failures = properties[.lockoutCounter], let maximum = properties[.maximumFailures],
                 let recovery = properties[.lockoutInterval], let flags = properties[.permanent]
             else { throw BiometricError(.unavailable, "The TPM does not tell how it limits guessing.") }
-            return GuessLimit(
+            return GuessCount(
                 failures: Int(failures), maximum: Int(maximum), recovery: .seconds(Int64(recovery)),
-                isLocked: flags & TPMA_PERMANENT_INLOCKOUT != 0 || failures >= maximum)
+                isLocked: flags & TPMA_PERMANENT_INLOCKOUT != 0 || failures >= maximum,
+                hasLockoutPassword: flags & TPMA_PERMANENT_LOCKOUTAUTHSET != 0)
         }
 
         /// What the maker calls the TPM.
