@@ -24,6 +24,9 @@
         /// started.
         fileprivate static let startOrStop = NSLock()
 
+        /// Where all calls to the modules are made.
+        let thread = HardwareThread()
+
         init(_ text: String) { self.text = text }
 
         deinit {

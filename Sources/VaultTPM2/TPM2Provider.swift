@@ -84,14 +84,16 @@
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
         ) async throws -> SecretBytes {
             let form = try SealedForm(protected.bytes)
-            let guesses = try await inspect(form).guesses
+            let thread = HardwareThread()
+            let state = try await inspect(form, on: thread)
+            let guesses = state.guesses
             let request = PINRequest(
                 label: protected.label, triesLeft: guesses.triesLeft, isLow: guesses.failures > 0,
                 isFinal: guesses.triesLeft == 1)
             let pin = SecretBox(try await prompt.pin(request))
-            let secret = try await connected { tpm in
+            let secret = try await connected(on: thread) { tpm in
                 let auth = try AuthValue.of(pin: pin.take())
-                let key = try tpm.storageKey(named: form.keyName)
+                let key = try tpm.storageKey(named: form.keyName, saved: state.key)
                 do {
                     return SecretBox(try tpm.unseal(form.object, auth: auth, under: key, policy: form.policy))
                 } catch let failure as TPMFailure {
@@ -105,16 +107,20 @@
         private struct State: Sendable {
             let guesses: GuessLimit
             let model: String
+            /// See ``TPMConnection/save(_:)``.
+            var key: [UInt8]?
         }
 
         /// Finds out whether the TPM would take a PIN for this now.
         ///
-        /// - Parameter form: nil for something new.
-        private func inspect(_ form: SealedForm?) async throws -> State {
+        /// - Parameters:
+        ///   - form: nil for something new.
+        ///   - thread: where it is opened later, if it is.
+        private func inspect(_ form: SealedForm?, on thread: HardwareThread? = nil) async throws -> State {
             guard form != nil || pcrs.allSatisfy(PCRPolicy.registers.contains) else {
                 throw BiometricError(.failed, "A TPM has PCRs 0 to 23, and \(pcrs) is not all among them.")
             }
-            return try await connected { [pcrs] tpm in
+            return try await connected(on: thread ?? HardwareThread()) { [pcrs] tpm in
                 let guesses = try tpm.guessLimit()
                 guard guesses.isEffective else {
                     throw BiometricError(
@@ -122,21 +128,24 @@
                         "The TPM is set up not to limit guessing, so a PIN would protect nothing. Its owner can change "
                             + "that (tpm2_dictionarylockout --setup-parameters).")
                 }
-                _ = try tpm.storageKey(named: form?.keyName)
+                let key = try tpm.storageKey(named: form?.keyName)
                 if guesses.isLocked { throw guesses.lockedOut() }
                 if let form {
                     if let change = try tpm.change(since: form.policy) { throw change }
                 } else {
                     _ = try tpm.pcrPolicy(of: pcrs)
                 }
-                return State(guesses: guesses, model: form == nil ? try tpm.model() : "")
+                return State(
+                    guesses: guesses, model: form == nil ? try tpm.model() : "",
+                    key: thread == nil ? nil : try tpm.save(key))
             }
         }
 
         private func connected<Answer: Sendable>(
+            on thread: HardwareThread = HardwareThread(),
             _ body: @escaping @Sendable (TPMConnection) throws -> Answer
         ) async throws -> Answer {
-            try await thread.run { [tcti] isGivenUp in
+            try await self.thread.run(on: thread) { [tcti] isGivenUp in
                 do {
                     return try body(TPMConnection(tcti, isGivenUp: isGivenUp))
                 } catch let failure as TPMFailure {

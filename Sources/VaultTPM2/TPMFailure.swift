@@ -9,6 +9,8 @@
         case readingProperties = "telling its properties"
         case findingStorageKey = "looking for its storage root key"
         case makingStorageKey = "deriving its storage root key"
+        case savingStorageKey = "saving its storage root key"
+        case loadingStorageKey = "loading its storage root key"
         case startingSession = "starting an encrypted session"
         case readingPCRs = "reading its PCRs"
         case sealing = "sealing"
