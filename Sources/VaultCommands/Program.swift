@@ -12,12 +12,12 @@ public enum VaultProgram {
         Hardware.silenceLibraries()
         // A reader that went away is noticed by the failing write.
         signal(SIGPIPE, SIG_IGN)
-        Interruption.install()
         // What is asked for most often should not wait for the parser to look at every command's options.
         if ["--help", "-h"].contains(CommandLine.arguments.dropFirst().joined(separator: " ")) {
             Output.line(VaultCommand.helpMessage())
             exit(ExitStatus.success)
         }
+        Interruption.install()
         var isJSON = CommandLine.arguments.contains("--json")
         do {
             var command = try VaultCommand.parseAsRoot()
