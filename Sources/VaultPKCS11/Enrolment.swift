@@ -69,7 +69,10 @@
                 return try form.open(
                     secret(form.message, form.scheme, with: handles[0], wantsPIN: wantsPIN(handles[0]), pin))
             } catch {
-                if Self.isOfKey(error) { _ = try key(of: form) }
+                if Self.isOfKey(error) {
+                    // What else goes wrong now, in a session in which something failed already, is not what to tell of.
+                    do { _ = try key(of: form) } catch is TokenFailure {}
+                }
                 throw error
             }
         }

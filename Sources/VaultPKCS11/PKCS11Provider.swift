@@ -151,7 +151,7 @@
         private func run<Answer: Sendable>(
             on connection: TokenConnection, _ body: @escaping @Sendable (TokenConnection) throws -> Answer
         ) async throws -> Answer {
-            try await thread.run(on: connection.thread) { isGivenUp in
+            try await thread.run { isGivenUp in
                 do {
                     try connection.open(isGivenUp: isGivenUp)
                     return try body(connection)

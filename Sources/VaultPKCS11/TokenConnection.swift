@@ -24,9 +24,6 @@
         /// started.
         fileprivate static let startOrStop = NSLock()
 
-        /// Where all calls to the modules are made.
-        let thread = HardwareThread()
-
         init(_ text: String) { self.text = text }
 
         deinit {

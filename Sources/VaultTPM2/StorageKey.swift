@@ -98,7 +98,7 @@
                 try send(.savingStorageKey) { Esys_ContextSave($0, key.object.handle, &pointer) }
                 let context = try Allocated(pointer, of: .savingStorageKey)
                 return try Wire.bytes(context.pointer, Tss2_MU_TPMS_CONTEXT_Marshal)
-            } catch is TPMFailure {
+            } catch let failure as TPMFailure where failure.isAnswer {
                 return nil
             }
         }
@@ -110,7 +110,7 @@
             var handle: ESYS_TR = ESYS_TR_NONE
             do {
                 try send(.loadingStorageKey) { Esys_ContextLoad($0, context.pointer, &handle) }
-            } catch is TPMFailure {
+            } catch let failure as TPMFailure where failure.isAnswer {
                 return nil
             }
             let object = TPMObject(handle, of: self)

@@ -84,14 +84,13 @@
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
         ) async throws -> SecretBytes {
             let form = try SealedForm(protected.bytes)
-            let thread = HardwareThread()
-            let state = try await inspect(form, on: thread)
+            let state = try await inspect(form, willOpen: true)
             let guesses = state.guesses
             let request = PINRequest(
                 label: protected.label, triesLeft: guesses.triesLeft, isLow: guesses.failures > 0,
                 isFinal: guesses.triesLeft == 1)
             let pin = SecretBox(try await prompt.pin(request))
-            let secret = try await connected(on: thread) { tpm in
+            let secret = try await connected { tpm in
                 let auth = try AuthValue.of(pin: pin.take())
                 let key = try tpm.storageKey(named: form.keyName, saved: state.key)
                 do {
@@ -115,12 +114,12 @@
         ///
         /// - Parameters:
         ///   - form: nil for something new.
-        ///   - thread: where it is opened later, if it is.
-        private func inspect(_ form: SealedForm?, on thread: HardwareThread? = nil) async throws -> State {
+        ///   - willOpen: whether it is to be opened next.
+        private func inspect(_ form: SealedForm?, willOpen: Bool = false) async throws -> State {
             guard form != nil || pcrs.allSatisfy(PCRPolicy.registers.contains) else {
                 throw BiometricError(.failed, "A TPM has PCRs 0 to 23, and \(pcrs) is not all among them.")
             }
-            return try await connected(on: thread ?? HardwareThread()) { [pcrs] tpm in
+            return try await connected { [pcrs] tpm in
                 let guesses = try tpm.guessLimit()
                 guard guesses.isEffective else {
                     throw BiometricError(
@@ -137,15 +136,14 @@
                 }
                 return State(
                     guesses: guesses, model: form == nil ? try tpm.model() : "",
-                    key: thread == nil ? nil : try tpm.save(key))
+                    key: willOpen ? try tpm.save(key) : nil)
             }
         }
 
         private func connected<Answer: Sendable>(
-            on thread: HardwareThread = HardwareThread(),
             _ body: @escaping @Sendable (TPMConnection) throws -> Answer
         ) async throws -> Answer {
-            try await self.thread.run(on: thread) { [tcti] isGivenUp in
+            try await thread.run { [tcti] isGivenUp in
                 do {
                     return try body(TPMConnection(tcti, isGivenUp: isGivenUp))
                 } catch let failure as TPMFailure {

@@ -9,7 +9,7 @@
         let limit: Duration
         let clock: any Clock<Duration>
 
-        /// Runs `body` on a thread of its own, or on one that an earlier part of the same operation had.
+        /// Runs `body` on a new thread.
         ///
         /// The thread cannot be stopped: a driver that hangs keeps it. When the time is up, or the caller is cancelled,
         /// the call is given up. `body` then sends nothing more to the TPM but what frees what it held there, and what
@@ -18,11 +18,10 @@
         /// - Parameter body: gets a function that tells whether the call was given up.
         /// - Throws: `timedOut`, `CancellationError`, or what `body` throws.
         func run<Answer: Sendable>(
-            on thread: HardwareThread = HardwareThread(),
             _ body: @escaping @Sendable (_ isGivenUp: @escaping @Sendable () -> Bool) throws -> Answer
         ) async throws -> Answer {
             let call = HardwareCall<Answer>()
-            thread.run {
+            Thread.detachNewThread { @Sendable in
                 Self.holdBackBrokenPipes()
                 let result = Result { try body { call.isOver } }
                 tpm2_wipe_stack()
