@@ -5,19 +5,23 @@ internal import Foundation
 
 /// The command `vault`, from its arguments to its exit status.
 public enum VaultProgram {
-    /// Runs the command and ends the process.
-    public static func run() async -> Never {
+    /// Does what is to be done before there is a second thread. If nothing but the help is asked for, shows that and ends
+    /// the process.
+    public static func prepare() {
         // What this process knows must not leave it by a core dump. Where the system forbids that, so be it.
         _ = linux_forbid_dumps()
         Hardware.silenceLibraries()
         // A reader that went away is noticed by the failing write.
         signal(SIGPIPE, SIG_IGN)
-        Interruption.install()
         // What is asked for most often should not wait for the parser to look at every command's options.
-        if ["--help", "-h"].contains(CommandLine.arguments.dropFirst().joined(separator: " ")) {
-            Output.line(VaultCommand.helpMessage())
-            exit(ExitStatus.success)
-        }
+        guard ["--help", "-h"].contains(CommandLine.arguments.dropFirst().joined(separator: " ")) else { return }
+        Output.line(VaultCommand.helpMessage())
+        exit(ExitStatus.success)
+    }
+
+    /// Runs the command and ends the process.
+    public static func run() async -> Never {
+        Interruption.install()
         var isJSON = CommandLine.arguments.contains("--json")
         do {
             var command = try VaultCommand.parseAsRoot()

@@ -91,6 +91,8 @@ public enum Argon2id {
                             context.threads = min(
                                 parameters.lanes, UInt32(max(1, ProcessInfo.processInfo.activeProcessorCount)))
                             context.version = ARGON2_VERSION_13.rawValue
+                            context.allocate_cbk = { HugePages.allocate($0, $1) }
+                            context.free_cbk = { HugePages.free($0, $1) }
                             return argon2id_ctx(&context)
                         }
                     }

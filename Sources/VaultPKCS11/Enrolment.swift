@@ -43,7 +43,8 @@
             for scheme in key.publicKey.schemes {
                 let form = try SealedForm(sealing: secret.bytes, for: key, on: token, by: scheme)
                 do {
-                    let opened = try form.open(self.secret(form.message, scheme, with: key, pin: pin))
+                    let opened = try form.open(
+                        self.secret(form.message, scheme, with: key.handle, wantsPIN: key.wantsPIN, pin))
                     if opened.isEqual(to: secret.bytes) { return form }
                 } catch let failure as TokenFailure where failure.call == .decrypting || failure.call == .deriving {
                     try checkPresence()
@@ -56,11 +57,43 @@
 
         /// Opens a secret with the key that it was sealed for.
         func open(_ form: SealedForm, _ pin: SharedSecret?) throws -> SecretBytes {
+            let handles = try privateKeys(id: form.keyID)
+            guard handles.count == 1 else {
+                let key = try key(of: form)
+                return try form.open(
+                    secret(form.message, form.scheme, with: key.handle, wantsPIN: key.wantsPIN, pin))
+            }
+            // Reading what a private key tells of itself takes a token a while. The only one with the id is the right one,
+            // unless it fails.
+            do {
+                return try form.open(
+                    secret(form.message, form.scheme, with: handles[0], wantsPIN: wantsPIN(handles[0]), pin))
+            } catch {
+                if Self.isOfKey(error) {
+                    // What else goes wrong now, in a session in which something failed already, is not what to tell of.
+                    do { _ = try key(of: form) } catch is TokenFailure {}
+                }
+                throw error
+            }
+        }
+
+        /// - Throws: `tokenReplaced` when the key is not there any more.
+        private func key(of form: SealedForm) throws -> TokenKey {
             let keys = try keys(id: form.keyID)
             guard let key = keys.first(where: { $0.fingerprint == form.fingerprint }) else {
                 throw BiometricError.keyGone(token.identity)
             }
-            return try form.open(secret(form.message, form.scheme, with: key, pin: pin))
+            return key
+        }
+
+        /// Whether another key, of whatever kind, would have failed in this way.
+        private static func isOfKey(_ error: any Error) -> Bool {
+            switch error {
+            case let failure as TokenFailure:
+                [.decrypting, .deriving].contains(failure.call) && !failure.isRemoval && !failure.isCancellation
+            case let error as BiometricError: error.code == .failed
+            default: false
+            }
         }
 
         /// - Throws: ``TokenFailure`` when the token is not there any more.

@@ -6,35 +6,38 @@
     extension TokenSession {
         /// Has the token find out the secret that ``PublicKey/share(by:)`` made.
         ///
-        /// - Parameter pin: for a key that wants it each time; nil when it is entered at the token.
+        /// - Parameters:
+        ///   - key: a private key of the scheme's kind.
+        ///   - wantsPIN: whether the key wants the PIN each time.
+        ///   - pin: for such a key; nil when it is entered at the token.
         /// - Throws: `BiometricError.notOpened` whenever it does not, whatever is wrong with the message.
         func secret(
-            _ message: [UInt8], _ scheme: KeyScheme, with key: TokenKey, pin: SharedSecret?
+            _ message: [UInt8], _ scheme: KeyScheme, with key: CK_OBJECT_HANDLE, wantsPIN: Bool, _ pin: SharedSecret?
         ) throws -> SharedSecret {
-            switch (key.publicKey, scheme) {
-            case (.rsa(let modulus, _), .oaepSHA256):
-                let mechanism = CK_RSA_PKCS_OAEP_PARAMS.of(CKM_SHA256, CKG_MGF1_SHA256)
-                return try decrypt(message, mechanism, key, pin, size: modulus.count)
-            case (.rsa(let modulus, _), .oaepSHA1):
-                let mechanism = CK_RSA_PKCS_OAEP_PARAMS.of(CKM_SHA_1, CKG_MGF1_SHA1)
-                return try decrypt(message, mechanism, key, pin, size: modulus.count)
-            case (.elliptic(let curve, _), _) where curve.scheme == scheme:
-                return try agree(message, curve, key, pin)
-            default: throw BiometricError.notOpened
+            switch scheme {
+            case .oaepSHA256:
+                try decrypt(message, .of(CKM_SHA256, CKG_MGF1_SHA256), key, wantsPIN: wantsPIN, pin)
+            case .oaepSHA1:
+                try decrypt(message, .of(CKM_SHA_1, CKG_MGF1_SHA1), key, wantsPIN: wantsPIN, pin)
+            case .p256: try agree(message, .p256, key, pin)
+            case .p384: try agree(message, .p384, key, pin)
+            case .p521: try agree(message, .p521, key, pin)
             }
         }
 
         private func decrypt(
-            _ message: [UInt8], _ parameters: CK_RSA_PKCS_OAEP_PARAMS, _ key: TokenKey, _ pin: SharedSecret?, size: Int
+            _ message: [UInt8], _ parameters: CK_RSA_PKCS_OAEP_PARAMS, _ key: CK_OBJECT_HANDLE, wantsPIN: Bool,
+            _ pin: SharedSecret?
         ) throws -> SharedSecret {
             var (message, parameters) = (message, parameters)
             try withMechanism(CKM_RSA_PKCS_OAEP, &parameters) { mechanism in
-                try ask(.decrypting) { $0.C_DecryptInit?(handle, mechanism, key.handle) }
+                try ask(.decrypting) { $0.C_DecryptInit?(handle, mechanism, key) }
             }
-            if key.wantsPIN { try logIn(pin, as: CKU_CONTEXT_SPECIFIC) }
-            var count = CK_ULONG(size)
-            // As large as the token may ask for. A secret of 32 bytes is at its start after that.
-            let room = try SecretBytes(count: size) { target in
+            if wantsPIN { try logIn(pin, as: CKU_CONTEXT_SPECIFIC) }
+            var count = CK_ULONG(message.count)
+            // As large as the token may ask for: the message has the size of the key's modulus. A secret of 32 bytes is at
+            // its start after that.
+            let room = try SecretBytes(count: message.count) { target in
                 let start = target.assumingMemoryBound(to: UInt8.self).baseAddress
                 do {
                     try ask(.decrypting) {
@@ -52,7 +55,7 @@
         }
 
         private func agree(
-            _ point: [UInt8], _ curve: Curve, _ key: TokenKey, _ pin: SharedSecret?
+            _ point: [UInt8], _ curve: Curve, _ key: CK_OBJECT_HANDLE, _ pin: SharedSecret?
         ) throws -> SharedSecret {
             let derived = try deriveAnyhow(point, curve, key, pin)
             defer { destroy(derived) }
@@ -68,7 +71,7 @@
         /// The point travels as it is, and with some older modules in an OCTET STRING. A key that wants the PIN each time
         /// gets it; that it is wrong is no failure to derive.
         private func deriveAnyhow(
-            _ point: [UInt8], _ curve: Curve, _ key: TokenKey, _ pin: SharedSecret?
+            _ point: [UInt8], _ curve: Curve, _ key: CK_OBJECT_HANDLE, _ pin: SharedSecret?
         ) throws -> CK_OBJECT_HANDLE {
             do {
                 return try derive(point, curve, key)
@@ -86,7 +89,9 @@
         }
 
         /// PKCS #11 2.40 current mechanisms, section 2.3.9.
-        private func derive(_ point: [UInt8], _ curve: Curve, _ key: TokenKey) throws -> CK_OBJECT_HANDLE {
+        private func derive(
+            _ point: [UInt8], _ curve: Curve, _ key: CK_OBJECT_HANDLE
+        ) throws -> CK_OBJECT_HANDLE {
             let template = [
                 TokenAttribute(CKA_CLASS, CKO_SECRET_KEY), TokenAttribute(CKA_KEY_TYPE, CKK_GENERIC_SECRET),
                 TokenAttribute(CKA_TOKEN, false), TokenAttribute(CKA_SENSITIVE, false),
@@ -102,7 +107,7 @@
                 try withMechanism(CKM_ECDH1_DERIVE, &parameters) { mechanism in
                     try template.withTemplate { template, count in
                         try ask(.deriving) {
-                            $0.C_DeriveKey?(handle, mechanism, key.handle, template, count, &derived)
+                            $0.C_DeriveKey?(handle, mechanism, key, template, count, &derived)
                         }
                     }
                 }

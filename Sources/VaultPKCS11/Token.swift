@@ -109,27 +109,34 @@
     extension TokenConnection {
         /// The tokens that are meant, in the order of the modules. A slot that cannot be read is as good as empty.
         ///
-        /// - Throws: `CancellationError` when nobody waits any more.
-        func tokens() throws -> [Token] {
+        /// - Parameter isLast: looks at a token, and tells whether those behind it need not be asked: some readers take
+        ///   a while.
+        /// - Throws: `CancellationError` when nobody waits any more; what `isLast` throws.
+        func tokens(until isLast: (Token) throws -> Bool = { _ in false }) throws -> [Token] {
             guard let uri else { return [] }
             var tokens: [Token] = []
             for module in modules {
-                do {
-                    var info = CK_INFO()
-                    try module.ask(.listing) { $0.C_GetInfo?(&info) }
-                    guard uri.matches(&info) else { continue }
-                    for slot in try module.slots() {
-                        guard let token = try? Token.inSlot(slot, of: module) else { continue }
-                        var (slotInfo, tokenInfo) = (token.slotInfo, token.info)
-                        if uri.matches(slot: slot, &slotInfo) && uri.matches(&tokenInfo) && token.isUsable {
-                            tokens.append(token)
-                        }
-                    }
-                } catch is TokenFailure {}
+                for slot in try slots(of: module, uri) {
+                    guard let token = try? Token.inSlot(slot, of: module) else { continue }
+                    var (slotInfo, tokenInfo) = (token.slotInfo, token.info)
+                    guard uri.matches(slot: slot, &slotInfo), uri.matches(&tokenInfo), token.isUsable else { continue }
+                    tokens.append(token)
+                    if try isLast(token) { return tokens }
+                }
             }
             return tokens
         }
 
+        /// The slots with something in them, of a module that is meant. One that cannot tell has none.
+        private func slots(of module: TokenModule, _ uri: TokenURI) throws -> [CK_SLOT_ID] {
+            do {
+                var info = CK_INFO()
+                try module.ask(.listing) { $0.C_GetInfo?(&info) }
+                return try uri.matches(&info) ? module.slots() : []
+            } catch is TokenFailure {
+                return []
+            }
+        }
     }
 
     extension TokenModule {

@@ -44,6 +44,8 @@
         withUnsafeBytes(of: &field) { bytes in
             let count = (bytes.lastIndex { $0 != 0x20 && $0 != 0 } ?? -1) + 1
             let decoded = String(decoding: bytes[..<count], as: UTF8.self)
+            // Most have nothing to leave out, and there are many.
+            if bytes[..<count].allSatisfy({ (0x20..<0x7F).contains($0) }) { return decoded }
             return String(String.UnicodeScalarView(decoded.unicodeScalars.filter { !isControl($0) }))
         }
     }

@@ -37,9 +37,19 @@
         ///   - label: the CKA_LABEL, unless any will do.
         func keys(id: [UInt8]?, label: [UInt8]? = nil) throws -> [TokenKey] {
             // Tokens give them in any order.
-            let keys = try objects(Self.template(CKO_PRIVATE_KEY, id, label)).compactMap(key)
+            let keys = try privateKeys(id: id, label: label).compactMap(key)
                 .sorted { $0.id.lexicographicallyPrecedes($1.id) }
             return keys.filter { !$0.wantsPIN } + keys.filter(\.wantsPIN)
+        }
+
+        /// All private keys, of whatever kind.
+        func privateKeys(id: [UInt8]?, label: [UInt8]? = nil) throws -> [CK_OBJECT_HANDLE] {
+            try objects(Self.template(CKO_PRIVATE_KEY, id, label))
+        }
+
+        /// Whether a private key wants the PIN each time it is used.
+        func wantsPIN(_ key: CK_OBJECT_HANDLE) throws -> Bool {
+            try attributes([CKA_ALWAYS_AUTHENTICATE], of: key)[CKA_ALWAYS_AUTHENTICATE]?.isTrue == true
         }
 
         private static func template(

@@ -21,24 +21,25 @@
         ///
         /// - Throws: `tokenMissing`; `tokenReplaced` when another one is in its place, or the key is gone from it.
         func token(of form: SealedForm) throws -> Token {
-            let tokens = try tokens()
-            let same = tokens.filter { $0.identity.isSameHardware(as: form.token) }
-            guard !same.isEmpty else { throw Self.absence(of: form, tokens) }
-            var hidden: Token?
-            for token in same {
+            var (first, shown, hidden): (Token?, Token?, Token?)
+            let tokens = try tokens { token in
+                guard token.identity.isSameHardware(as: form.token) else { return false }
+                first = first ?? token
                 switch try visibleKey(of: form, on: token) {
                 case .same:
-                    try token.checkReady()
-                    return token
+                    shown = token
+                    return true
                 // Some makers give all tokens one serial number. No PIN goes to one that may be another.
                 case .hidden where token.identity == form.token: hidden = token
                 case .hidden, .other: break
                 case .gone: throw BiometricError.notThere(form.token)
                 }
+                return false
             }
-            guard let hidden else { throw BiometricError.keyGone(same[0].identity) }
-            try hidden.checkReady()
-            return hidden
+            guard let first else { throw Self.absence(of: form, tokens) }
+            guard let token = shown ?? hidden else { throw BiometricError.keyGone(first.identity) }
+            try token.checkReady()
+            return token
         }
 
         private func visibleKey(of form: SealedForm, on token: Token) throws -> Sighting {

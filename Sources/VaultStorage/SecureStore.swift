@@ -3,9 +3,10 @@ public import Foundation
 /// Where accounts, keyslots and sealed items are kept. Everything secret is sealed before it gets here.
 ///
 /// A conformer must not assume that it is the only one who writes: other processes may have changed anything since the
-/// last call. Each ``apply(_:to:)`` is atomic and is durable when it returns. A read never deletes or repairs
-/// anything, and tells *missing* (nil or empty), *unreadable right now* and *corrupt* apart. It throws ``StoreError``,
-/// or what a closure that it was given throws.
+/// last call. Each ``apply(_:to:)`` is atomic and is durable when it returns, unless all of its changes may be lost
+/// (``StoreChange/noteUse(ofKeyslot:_:)``). A read never deletes or repairs anything, and tells *missing* (nil or
+/// empty), *unreadable right now* and *corrupt* apart. It throws ``StoreError``, or what a closure that it was given
+/// throws.
 public protocol SecureStore: Sendable {
     /// All accounts, oldest first.
     func accounts() async throws -> [Account]
@@ -61,7 +62,8 @@ public enum StoreChange: Sendable {
     case removeKeyslot(id: String)
     /// Gives a keyslot another label, if it is there still.
     case renameKeyslot(id: String, label: String?)
-    /// Notes that a keyslot opened the account, if it is there still.
+    /// Notes that a keyslot opened the account, if it is there still. Alone, it may be lost when the machine loses its
+    /// power: it is only for a person to look at.
     case noteUse(ofKeyslot: String, Date)
     /// Notes that the provider confirmed the account.
     case noteOnline(Date)
@@ -73,6 +75,11 @@ public enum StoreChange: Sendable {
     case beginRefresh(Date)
     /// Notes that a refresh ended.
     case endRefresh
+
+    /// Whether it may be lost when the machine loses its power.
+    var mayBeLost: Bool {
+        if case .noteUse = self { true } else { false }
+    }
 
     /// Whether something is to be gone afterwards.
     var removes: Bool {

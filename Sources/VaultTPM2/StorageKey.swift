@@ -48,9 +48,12 @@
     extension TPMConnection {
         /// Finds the storage root key, or derives it.
         ///
-        /// - Parameter enrolled: the name that it must have; nil for any.
+        /// - Parameters:
+        ///   - enrolled: the name that it must have; nil for any.
+        ///   - saved: what ``save(_:)`` returned for it, if that was done.
         /// - Throws: `tokenReplaced` when this TPM has no storage root key of that name.
-        func storageKey(named enrolled: [UInt8]? = nil) throws -> StorageKey {
+        func storageKey(named enrolled: [UInt8]? = nil, saved: [UInt8]? = nil) throws -> StorageKey {
+            if let saved, let key = try restoredStorageKey(saved), key.name == enrolled { return key }
             let persistent = try persistentStorageKey()
             let hasPersistent = persistent != nil
             if let persistent, enrolled == nil || persistent.name == enrolled { return persistent }
@@ -80,6 +83,37 @@
                 return nil
             }
             let object = TPMObject(handle, of: self, isPersistent: true)
+            guard let name = try name(of: object) else { return nil }
+            return StorageKey(object: object, name: name)
+        }
+
+        /// Has the TPM encrypt a derived key for itself, to be loaded again: deriving it anew takes a piece of hardware some
+        /// tenths of a second.
+        ///
+        /// - Returns: nil for a key that need not be derived, and when the TPM does not do it.
+        func save(_ key: borrowing StorageKey) throws -> [UInt8]? {
+            if key.object.isPersistent { return nil }
+            var pointer: UnsafeMutablePointer<TPMS_CONTEXT>?
+            do {
+                try send(.savingStorageKey) { Esys_ContextSave($0, key.object.handle, &pointer) }
+                let context = try Allocated(pointer, of: .savingStorageKey)
+                return try Wire.bytes(context.pointer, Tss2_MU_TPMS_CONTEXT_Marshal)
+            } catch let failure as TPMFailure where failure.isAnswer {
+                return nil
+            }
+        }
+
+        /// - Returns: nil when the TPM does not take it any more, as after it was reset.
+        private func restoredStorageKey(_ saved: [UInt8]) throws -> StorageKey? {
+            let context = WipedStructure<TPMS_CONTEXT>()
+            guard Wire.structure(saved, into: context.pointer, Tss2_MU_TPMS_CONTEXT_Unmarshal) else { return nil }
+            var handle: ESYS_TR = ESYS_TR_NONE
+            do {
+                try send(.loadingStorageKey) { Esys_ContextLoad($0, context.pointer, &handle) }
+            } catch let failure as TPMFailure where failure.isAnswer {
+                return nil
+            }
+            let object = TPMObject(handle, of: self)
             guard let name = try name(of: object) else { return nil }
             return StorageKey(object: object, name: name)
         }

@@ -83,14 +83,15 @@
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
         ) async throws -> SecretBytes {
             let form = try SealedForm(protected.bytes)
-            let guesses = try await inspect(form).guesses
+            let state = try await inspect(form, willOpen: true)
+            let guesses = state.guesses
             let request = PINRequest(
                 label: protected.label, triesLeft: guesses.triesLeft, isLow: guesses.failures > 0,
                 isFinal: guesses.triesLeft == 1)
             let pin = SecretBox(try await prompt.pin(request))
             let secret = try await connected { tpm in
                 let auth = try AuthValue.of(pin: pin.take())
-                let key = try tpm.storageKey(named: form.keyName)
+                let key = try tpm.storageKey(named: form.keyName, saved: state.key)
                 do {
                     return SecretBox(try tpm.unseal(form.object, auth: auth, under: key, policy: form.policy))
                 } catch let failure as TPMFailure {
@@ -104,12 +105,16 @@
         private struct State: Sendable {
             let guesses: GuessCount
             let model: String
+            /// See ``TPMConnection/save(_:)``.
+            var key: [UInt8]?
         }
 
         /// Finds out whether the TPM would take a PIN for this now.
         ///
-        /// - Parameter form: nil for something new.
-        private func inspect(_ form: SealedForm?) async throws -> State {
+        /// - Parameters:
+        ///   - form: nil for something new.
+        ///   - willOpen: whether it is to be opened next.
+        private func inspect(_ form: SealedForm?, willOpen: Bool = false) async throws -> State {
             guard form != nil || pcrs.allSatisfy(PCRPolicy.registers.contains) else {
                 throw BiometricError(.failed, "A TPM has PCRs 0 to 23, and \(pcrs) is not all among them.")
             }
@@ -117,14 +122,16 @@
                 let guesses = try tpm.guessCount()
                 // What is protected already is no safer while it stays shut.
                 if form == nil, case .absent(let reason) = guesses.limit { throw BiometricError(.unavailable, reason) }
-                _ = try tpm.storageKey(named: form?.keyName)
+                let key = try tpm.storageKey(named: form?.keyName)
                 if guesses.isLocked { throw guesses.lockedOut() }
                 if let form {
                     if let change = try tpm.change(since: form.policy) { throw change }
                 } else {
                     _ = try tpm.pcrPolicy(of: pcrs)
                 }
-                return State(guesses: guesses, model: form == nil ? try tpm.model() : "")
+                return State(
+                    guesses: guesses, model: form == nil ? try tpm.model() : "",
+                    key: willOpen ? try tpm.save(key) : nil)
             }
         }
 

@@ -95,9 +95,9 @@
     struct TPMObject: ~Copyable {
         let handle: ESYS_TR
         let connection: TPMConnection
-        private let isPersistent: Bool
+        /// Whether it stays in the TPM.
+        let isPersistent: Bool
 
-        /// - Parameter isPersistent: whether it stays in the TPM.
         init(_ handle: ESYS_TR, of connection: TPMConnection, isPersistent: Bool = false) {
             self.handle = handle
             self.connection = connection

@@ -9,6 +9,8 @@
         case readingProperties = "telling its properties"
         case findingStorageKey = "looking for its storage root key"
         case makingStorageKey = "deriving its storage root key"
+        case savingStorageKey = "saving its storage root key"
+        case loadingStorageKey = "loading its storage root key"
         case startingSession = "starting an encrypted session"
         case readingPCRs = "reading its PCRs"
         case sealing = "sealing"
@@ -37,10 +39,13 @@
         /// Whether a return code says that there is no such transmission interface (TSS2_TCTI_RC_NOT_SUPPORTED).
         static func isUnknownInterface(_ code: TSS2_RC) -> Bool { code == 10 << 16 | 0x15 }
 
+        /// Whether the TPM itself said so, or the resource manager for it, in the kernel or the daemon: that is layer 11.
+        /// After another error ESYS may refuse to send anything.
+        var isAnswer: Bool { [0, 11].contains(code >> 16 & 0xFF) }
+
         /// What the TPM itself said: TPM 2.0 Library, part 2, section "TPM_RC". nil for the libraries' errors.
         var response: TPMResponse? {
-            // 11 is the resource manager's layer, in the kernel or the daemon, which answers for the TPM.
-            guard [0, 11].contains(code >> 16 & 0xFF) else { return nil }
+            guard isAnswer else { return nil }
             let bits = code & 0xFFFF
             // A code of format 1 tells also which handle, parameter or session it is about.
             return TPMResponse(rawValue: bits & 0x80 == 0 ? bits : bits & 0xBF)

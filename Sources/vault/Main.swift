@@ -1,8 +1,12 @@
+import Dispatch
 import VaultCommands
 
 @main
 struct Main {
-    static func main() async {
-        await VaultProgram.run()
+    // Were it async, this would be a second thread already.
+    static func main() {
+        VaultProgram.prepare()
+        Task.detached { @Sendable in await VaultProgram.run() }
+        dispatchMain()
     }
 }

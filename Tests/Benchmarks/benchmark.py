@@ -19,20 +19,36 @@ import time
 import urllib.request
 from pathlib import Path
 
+import pkcs11
+import tpm2
+from measuring import in_turn, report, run, spread
+
 PASSWORD = "seven otters juggle"
-PARTS = ["start", "login", "tokens", "service"]
+PARTS = ["start", "login", "tokens", "service", "tpm2", "pkcs11"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", required=True, type=Path, help="folder of the release build")
+    parser.add_argument(
+        "--hardware-programs", required=True, type=Path, help="folder of the release build with the traits TPM2 and PKCS11")
     parser.add_argument("--rounds", type=int, default=30, help="repetitions of each measurement")
     parser.add_argument("--seconds", type=int, default=5, help="length of one load on the key service")
     parser.add_argument("--only", choices=PARTS, help="one part of it")
+    parser.add_argument(
+        "--real-time", action="store_true", help="put off what others run on this machine (needs root); for a busy one")
     options = parser.parse_args()
+    if options.real_time:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))  # and all that is started from here
     parts = [options.only] if options.only else PARTS
     print(f"{os.cpu_count()} cores; load before: {os.getloadavg()[0]:.2f}; rounds: {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
+        base = {"start", "login", "tokens", "service"} & set(parts)
+        if base:
+            options.programs = installed(
+                options.programs, Path(folder, "programs"), "vault", "vault-key-service", "vault-dev", "vault-benchmarks")
+        hardware = [f"vault-{part}-benchmark" for part in parts if part not in base]
+        options.hardware_programs = installed(options.hardware_programs, Path(folder, "hardware"), *hardware)
         if {"start", "login", "tokens"} & set(parts):
             with development_servers(options.programs, Path(folder)) as environment:
                 if "start" in parts:
@@ -43,51 +59,23 @@ def main():
                     access_tokens(options, Path(folder), environment)
         if "service" in parts:
             key_service(options, Path(folder))
+        if "tpm2" in parts:
+            tpm2.measure(options.rounds, options.hardware_programs / "vault-tpm2-benchmark")
+        if "pkcs11" in parts:
+            pkcs11.measure(options.rounds, options.hardware_programs / "vault-pkcs11-benchmark")
 
 
-# Measuring
-
-
-def report(name, ratio, spread, bound, detail, at_least=False):
-    good = ratio >= bound if at_least else ratio <= bound
-    sign = "≥" if at_least else "≤"
-    print(f"{'ok  ' if good else 'MISS'} {name}: {ratio:.2f} (wanted {sign} {bound:g}; spread {spread}) — {detail}", flush=True)
-
-
-def in_turn(rounds, *actions):
-    """Runs the actions in turn, so that what disturbs the machine disturbs them all; returns the times of each."""
-    times = [[] for _ in actions]
-    for action in actions:
-        action()  # once unmeasured
-    for _ in range(rounds):
-        for index, action in enumerate(actions):
-            begin = time.perf_counter()
-            action()
-            times[index].append(time.perf_counter() - begin)
-    return times
-
-
-def spread(times):
-    ordered = sorted(times)
-    low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
-    return f"{low * 1000:.2f}–{high * 1000:.2f} ms"
-
-
-def run(arguments, environment, expected=0):
-    """Runs a program without a shell and returns its peak memory in MiB."""
-    with open(os.devnull, "r+") as null:
-        pid = os.posix_spawnp(
-            str(arguments[0]), [str(a) for a in arguments], environment,
-            file_actions=[(os.POSIX_SPAWN_DUP2, null.fileno(), 0), (os.POSIX_SPAWN_DUP2, null.fileno(), 1),
-                          (os.POSIX_SPAWN_DUP2, null.fileno(), 2)])
-        _, status, usage = os.wait4(pid, 0)
-    if os.waitstatus_to_exitcode(status) != expected:
-        raise SystemExit(f"{arguments} ended with {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_maxrss / 1024
+def installed(programs, folder, *names):
+    """Copies the programs, as who installs them does: what a linker wrote lies in smaller pieces in the page cache, from
+    which a program starts later."""
+    folder.mkdir()
+    for name in names:
+        subprocess.run(["cp", programs / name, folder], check=True)
+    return folder
 
 
 class Argon2:
-    """libargon2 itself: what nothing that uses it can beat."""
+    """libargon2 itself, with the memory that malloc gives it."""
 
     def __init__(self):
         self.library = ctypes.CDLL("libargon2.so.1")

@@ -4,7 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-packages=(libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config hyperfine wrk python3)
+packages=(
+    libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config hyperfine wrk python3
+    libtss2-dev libp11-kit-dev swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc libtpm2-pkcs11-1)
 missing=()
 for package in "${packages[@]}"; do
     dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
@@ -16,9 +18,19 @@ if [ ${#missing[@]} -gt 0 ]; then
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}"
 fi
 
-# Not exporting every symbol spares the dynamic loader a search at each start.
-release=(-c release --static-swift-stdlib -Xlinker --no-export-dynamic)
+# As README.md says how to build what is installed.
+mkdir -p .build/static
+ln -sf "$(clang -print-file-name=libstdc++.a)" .build/static/
+ln -sf "$(clang -print-file-name=libgcc_eh.a)" .build/static/libgcc_s.a
+release=(-c release --static-swift-stdlib -Xlinker --no-export-dynamic -Xlinker "-L$PWD/.build/static")
 for product in vault vault-key-service vault-dev vault-benchmarks; do
     swift build "${release[@]}" --product "$product"
 done
-exec python3 Tests/Benchmarks/benchmark.py --programs "$(swift build "${release[@]}" --show-bin-path)" "$@"
+# Apart, as the traits change every target: the programs above stay those without hardware, and no later run builds
+# anything twice.
+hardware=("${release[@]}" --traits TPM2,PKCS11 --scratch-path .build/hardware)
+for product in vault-tpm2-benchmark vault-pkcs11-benchmark; do
+    swift build "${hardware[@]}" --product "$product"
+done
+exec python3 Tests/Benchmarks/benchmark.py --programs "$(swift build "${release[@]}" --show-bin-path)" \
+    --hardware-programs "$(swift build "${hardware[@]}" --show-bin-path)" "$@"

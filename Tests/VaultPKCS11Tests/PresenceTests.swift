@@ -145,6 +145,27 @@
                 #expect(error.code == .tokenReplaced)
                 #expect(error.description.contains("enrol it anew"))
                 #expect(person.requests.count == 1)
+                // Nothing of the other key can be seen, and it has the id of the first.
+                try token.server.tool(
+                    "--login", "--pin", SoftToken.pin, "--delete-object", "--type", "pubkey", "--id", "01")
+                token.server.unplug()
+                try token.server.plugIn()
+                #expect(try await token.provider.failure(protected, by: person).code == .tokenReplaced)
+                #expect(person.requests.count == 2)
+            }
+
+            @Test("and what is behind it is not asked for anything")
+            func firstOne() async throws {
+                let token = try SoftToken()
+                let protected = try await token.provider.protected(secret)
+                let proxy = try TokenProxy(to: token.server)
+                defer { proxy.stop() }
+                #expect(try await proxy.provider.opened(protected) == secret.bytes)
+                // Before the PIN and after it. SoftHSM has an empty token behind each.
+                #expect(proxy.count(.getTokenInfo) == 2)
+                // The public key, and whether the private one wants the PIN each time.
+                #expect(proxy.count(.getAttributeValue) == 2)
+                #expect(proxy.count(.logIn) == 1)
             }
 
             @Test("at whatever moment it is pulled out, and the next try finds it again")

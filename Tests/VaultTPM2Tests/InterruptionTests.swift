@@ -65,8 +65,8 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
 
             let count = try await tpm.commandsToOpen(protected, pin: "4711")
-            // TPM2_CreatePrimary, TPM2_Load and TPM2_StartAuthSession; TPM2_FlushContext.
-            let (allocating, flush): ([UInt32], UInt32) = ([0x131, 0x157, 0x176], 0x165)
+            // TPM2_CreatePrimary, TPM2_Load, TPM2_ContextLoad and TPM2_StartAuthSession; TPM2_FlushContext.
+            let (allocating, flush): ([UInt32], UInt32) = ([0x131, 0x157, 0x161, 0x176], 0x165)
             for moment in 0..<count - 3 {
                 let gate = ThreadGate()
                 let clock = HandClock()

@@ -112,9 +112,16 @@ public final class SQLiteStore: SecureStore {
 
     public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
         for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
+        let isDurable = !changes.allSatisfy(\.mayBeLost)
         try await folder.translatingErrors {
-            try await database.write { db in
-                for change in changes { try change.apply(db, to: id) }
+            try await database.writeWithoutTransaction { db in
+                // The next change makes this one durable, too. Waiting for the disk here would only keep a person waiting.
+                if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
+                defer { if !isDurable { try? db.execute(sql: "PRAGMA synchronous = FULL") } }
+                try db.inTransaction(.immediate) {
+                    for change in changes { try change.apply(db, to: id) }
+                    return .commit
+                }
             }
         }
         guard changes.contains(where: \.removes) else { return }

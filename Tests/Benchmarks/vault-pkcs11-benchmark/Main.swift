@@ -6,8 +6,8 @@
 
     /// What Tests/Benchmarks/pkcs11.py measures, at the module of this path and with this PIN: `MODULE PIN`. It protects a
     /// key with the token's, and for every line of its input answers with the time that opening took, in seconds: by the
-    /// provider (`provider`), by the same calls made by hand (`raw`), or by one decryption where the module is started and
-    /// somebody logged in already (`decrypt`).
+    /// provider (`provider`), by the calls that are needed, made by hand (`raw`), by the same on a thread of its own
+    /// (`thread`), or by one decryption where the module is started and somebody logged in already (`decrypt`).
     @main struct PKCS11Benchmark: BiometricPrompt {
         let typed: String
 
@@ -22,26 +22,47 @@
             let (module, person) = (arguments[1], PKCS11Benchmark(typed: arguments[2]))
             let provider = PKCS11Provider(uri: "pkcs11:?module-path=\(module)")
             let protected = try await provider.protect(.random(count: 32), prompt: person)
-            let (message, usesSHA256) = try message(in: protected.bytes)
+            let (serial, message, usesSHA256) = try fields(of: protected.bytes)
             while let line = readLine() {
-                var start = ContinuousClock.now
+                let start = ContinuousClock.now
                 switch line {
-                case "provider": _ = try await provider.unprotect(protected, prompt: person)
+                case "provider":
+                    _ = try await provider.unprotect(protected, prompt: person)
+                    print((ContinuousClock.now - start) / .seconds(1))
+                case "decrypt": print(try raw() / .seconds(1))
+                case "raw":
+                    _ = try raw()
+                    print((ContinuousClock.now - start) / .seconds(1))
                 default:
-                    let token = try RawToken(module: module, usesSHA256: usesSHA256)
-                    try token.logIn(person.typed)
-                    if line == "decrypt" { start = .now }
-                    try token.decrypt(message)
-                    if line == "decrypt" { print((ContinuousClock.now - start) / .seconds(1)) }
-                    try token.logOut()
+                    try await onThread { _ = try raw() }
+                    print((ContinuousClock.now - start) / .seconds(1))
                 }
-                if line != "decrypt" { print((ContinuousClock.now - start) / .seconds(1)) }
                 fflush(nil)
+            }
+
+            /// - Returns: the time of the decryption.
+            @Sendable func raw() throws -> Duration {
+                let token = try RawToken(module: module, usesSHA256: usesSHA256)
+                try token.logIn(person.typed, serial: serial)
+                let start = ContinuousClock.now
+                try token.decrypt(message)
+                let duration = ContinuousClock.now - start
+                try token.logOut()
+                return duration
             }
         }
 
-        /// What the token decrypts: the ninth of the fields behind the version, each with its length before it.
-        private static func message(in form: [UInt8]) throws -> ([UInt8], usesSHA256: Bool) {
+        private static func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
+            try await withCheckedThrowingContinuation { (over: CheckedContinuation<Void, any Error>) in
+                Thread.detachNewThread { @Sendable in over.resume(with: Result { try body() }) }
+            }
+        }
+
+        /// The token's serial number and what it decrypts: the third and ninth of the fields behind the version, each with
+        /// its length before it.
+        private static func fields(
+            of form: [UInt8]
+        ) throws -> (serial: [UInt8], message: [UInt8], usesSHA256: Bool) {
             var (rest, fields) = (form.dropFirst(7), [[UInt8]]())
             while fields.count < 9, rest.count >= 2 {
                 let count = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
@@ -49,7 +70,7 @@
                 rest = rest.dropFirst(count)
             }
             guard fields.count == 9 else { throw BiometricError(.failed, "That is another version.") }
-            return (fields[8], fields[7] == [1])
+            return (fields[2], fields[8], fields[7] == [1])
         }
     }
 #else

@@ -3,7 +3,9 @@
     internal import Foundation
     internal import VaultBiometric
 
-    /// What the provider does, by hand and without looking at anything twice: what no program that uses the token can beat.
+    /// What the provider does, by hand and with nothing but what is needed to decrypt: no program that finds the token by
+    /// its serial number and the key by its id can do with less. It does not look whether the key is the right one, nor
+    /// once more at the token before the PIN goes to it, and has no time limit.
     final class RawToken {
         private let functions: UnsafeMutablePointer<CK_FUNCTION_LIST>
         private var session: CK_SESSION_HANDLE = 0
@@ -31,12 +33,19 @@
             guard code == CKR_OK else { throw BiometricError(.failed, "A call failed with \(code ?? 0).") }
         }
 
-        /// Logs in at the first token, and finds the key with the id 1.
-        func logIn(_ pin: String) throws {
-            var (slot, count): (CK_SLOT_ID, CK_ULONG) = (0, 8)
-            var slots = [CK_SLOT_ID](repeating: 0, count: 8)
+        /// Logs in at the token, and finds the key with the id 1.
+        func logIn(_ pin: String, serial: [UInt8]) throws {
+            var count: CK_ULONG = 0
+            try check(call.C_GetSlotList?(1, nil, &count))
+            var slots = [CK_SLOT_ID](repeating: 0, count: Int(count))
             try check(call.C_GetSlotList?(1, &slots, &count))
-            slot = slots[0]
+            var info = CK_TOKEN_INFO()
+            guard
+                let slot = try slots.first(where: { slot in
+                    try check(call.C_GetTokenInfo?(slot, &info))
+                    return withUnsafeBytes(of: info.serialNumber) { $0.starts(with: serial) }
+                })
+            else { throw BiometricError(.tokenMissing, "No token.") }
             try check(call.C_OpenSession?(slot, CKF_SERIAL_SESSION, nil, nil, &session))
             var bytes = Array(pin.utf8)
             try check(call.C_Login?(session, CKU_USER, &bytes, CK_ULONG(bytes.count)))

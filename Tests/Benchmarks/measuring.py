@@ -1,0 +1,42 @@
+"""How everything is measured and reported here."""
+
+import os
+import time
+
+
+def report(name, ratio, spread, bound, detail, at_least=False):
+    good = ratio >= bound if at_least else ratio <= bound
+    sign = "≥" if at_least else "≤"
+    print(f"{'ok  ' if good else 'MISS'} {name}: {ratio:.2f} (wanted {sign} {bound:g}; spread {spread}) — {detail}", flush=True)
+
+
+def in_turn(rounds, *actions):
+    """Runs the actions in turn, so that what disturbs the machine disturbs them all; returns the times of each."""
+    times = [[] for _ in actions]
+    for action in actions:
+        action()  # once unmeasured
+    for _ in range(rounds):
+        for index, action in enumerate(actions):
+            begin = time.perf_counter()
+            action()
+            times[index].append(time.perf_counter() - begin)
+    return times
+
+
+def spread(times):
+    ordered = sorted(times)
+    low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
+    return f"{low * 1000:.2f}–{high * 1000:.2f} ms"
+
+
+def run(arguments, environment, expected=0):
+    """Runs a program without a shell and returns its peak memory in MiB."""
+    with open(os.devnull, "r+") as null:
+        pid = os.posix_spawnp(
+            str(arguments[0]), [str(a) for a in arguments], environment,
+            file_actions=[(os.POSIX_SPAWN_DUP2, null.fileno(), 0), (os.POSIX_SPAWN_DUP2, null.fileno(), 1),
+                          (os.POSIX_SPAWN_DUP2, null.fileno(), 2)])
+        _, status, usage = os.wait4(pid, 0)
+    if os.waitstatus_to_exitcode(status) != expected:
+        raise SystemExit(f"{arguments} ended with {os.waitstatus_to_exitcode(status)}")
+    return usage.ru_maxrss / 1024

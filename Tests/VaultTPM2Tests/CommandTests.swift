@@ -1,0 +1,49 @@
+#if TPM2
+    import Testing
+    import VaultBiometric
+
+    @testable import VaultTPM2
+
+    @Suite("The TPM is asked for no more than is needed")
+    struct CommandTests {
+        let tpm: SoftwareTPM
+        let secret = TestSecret()
+        private static let createPrimary: UInt32 = 0x131
+
+        init() throws { tpm = try SoftwareTPM() }
+
+        @Test("it derives its storage root key once for an opening, and keeps nothing of it")
+        func derivedOnce() async throws {
+            let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
+            let proxy = try BusProxy(to: tpm)
+            defer { proxy.stop() }
+            #expect(try await TPM2Provider(proxy.tcti).opened(protected, pin: "4711") == secret.bytes)
+            #expect(proxy.codes.count { $0 == Self.createPrimary } == 1)
+            #expect(try tpm.used() == 0)
+        }
+
+        @Test("and again when it was reset while the PIN was typed")
+        func derivedAgain() async throws {
+            let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
+            let proxy = try BusProxy(to: tpm)
+            defer { proxy.stop() }
+            let person = Person { [port = tpm.port] _ in
+                try SoftwareTPM.reset(port)
+                return "4711"
+            }
+            #expect(try await TPM2Provider(proxy.tcti).opened(protected, by: person) == secret.bytes)
+            #expect(proxy.codes.count { $0 == Self.createPrimary } == 2)
+            #expect(try tpm.used() == 0)
+        }
+
+        @Test("it derives none where its owner put one")
+        func persistent() async throws {
+            try tpm.provision("-G", "ecc")
+            let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
+            let proxy = try BusProxy(to: tpm)
+            defer { proxy.stop() }
+            #expect(try await TPM2Provider(proxy.tcti).opened(protected, pin: "4711") == secret.bytes)
+            #expect(!proxy.codes.contains(Self.createPrimary))
+        }
+    }
+#endif
