@@ -1,4 +1,5 @@
 #if TPM2
+    import TestSupport
     import Testing
     import VaultBiometric
 
