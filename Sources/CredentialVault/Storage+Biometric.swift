@@ -1,6 +1,7 @@
 public import VaultBiometric
 
-// Opening an account with hardware, a PIN or a recovery code. The first four methods are those of Trifork Identity Manager.
+// Opening an account with hardware or a PIN. All but `setPIN` are Trifork Identity Manager's. What else there is, the recovery
+// code and opening without the network among it, is with `Storage.accounts`.
 extension Storage {
     /// Has a hardware token, TPM or security key open the account from now on, beside the password. Of the same kind there
     /// can be several.
@@ -10,16 +11,18 @@ extension Storage {
     ///   - provider: the hardware.
     ///   - prompt: asks the person for its PIN.
     ///   - opensOffline: whether it is to do so without the key service: only for hardware that counts wrong PINs itself.
-    /// - Throws: `VaultError`: `wrongSecret` and what else opening the account throws; `hardwareMissing`,
-    ///   `hardwareLocked`, `hardwareFailed`, `cancelled`. Nothing was changed then.
+    ///   - label: what the person calls it; nil for its own label.
+    /// - Throws: `VaultError`: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable` of the password;
+    ///   `hardwareMissing`, `hardwareLocked`, `hardwareFailed`, `cancelled`, `configurationInvalid` of the hardware.
+    ///   Nothing was changed then. What its PIN is worth, the hardware tells: see `BiometricProvider.guessLimit()`.
     public func enableBiometricAccess(
         userID: String, password: borrowing SecretBytes, using provider: any BiometricProvider,
-        prompt: any BiometricPrompt, opensOffline: Bool = false
+        prompt: any BiometricPrompt, opensOffline: Bool = false, label: String? = nil
     ) async throws {
         let account = try await account(userID: userID)
         let vaultKey = try await accounts.open(account, with: .password(password))
         try await accounts.addHardware(
-            provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline)
+            provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline, label: label)
     }
 
     /// Takes the account's hardware away: tokens, TPMs and security keys, all at once. Password and PIN stay.
@@ -29,15 +32,17 @@ extension Storage {
         try await accounts.removeHardware(of: account(userID: userID).id)
     }
 
-    /// Whether hardware opens the account. Needs no network, and no hardware.
+    /// Whether hardware opens the account. Needs no network, and no hardware: whether it is there, its
+    /// `availability(of:)` tells.
     public func hasBiometricAccess(userID: String) async throws -> Bool {
         try await account(userID: userID).keyslots.contains { $0.kind.isHardware }
     }
 
     /// Opens the account with hardware and returns its refresh token, without asking the provider for anything.
     ///
-    /// - Throws: `VaultError`: `notEnrolled`, `hardwareMissing`, `hardwareReplaced`, `hardwareLocked`, `wrongSecret` (the
-    ///   hardware's PIN), `cancelled`, `keyServiceUnavailable`, `notLoggedIn` when none is stored.
+    /// - Throws: `VaultError`: `notEnrolled`, `hardwareMissing`, `hardwareReplaced`, `hardwareLocked`, `hardwareFailed`,
+    ///   `wrongSecret` (the hardware's PIN), `cancelled`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`, and
+    ///   `notLoggedIn` when none is stored.
     public func storedRefreshTokenViaBiometrics(
         userID: String, using provider: any BiometricProvider, prompt: any BiometricPrompt
     ) async throws -> RefreshToken {
@@ -46,11 +51,14 @@ extension Storage {
         return try await accounts.refreshToken(of: account.id, vaultKey: vaultKey)
     }
 
-    /// Gives the account a PIN, beside the password.
+    /// Gives the account a PIN, beside the password, in place of one that it has. It opens the account with
+    /// `Auth.login(userID:with:)` and `UnlockMethod.pin`.
     ///
     /// - Parameters:
     ///   - pin: UTF-8. Judge it with `PINRule` first.
     ///   - password: the account's password; it is checked first.
+    /// - Throws: `VaultError`: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`, `busy`,
+    ///   `storeUnreadable`. Nothing was changed then.
     public func setPIN(
         _ pin: borrowing SecretBytes, userID: String, password: borrowing SecretBytes
     ) async throws {

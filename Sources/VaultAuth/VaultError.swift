@@ -127,8 +127,12 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
     ///   - ways: the ways into the account.
     init(_ error: KeyServiceError, secret kind: Keyslot.Kind = .password, ways: [Keyslot.Kind] = []) {
         let name = kind.displayName
-        let hasOther = ways.contains { $0 != kind && $0 != .offline }
-        let wayBack = hasOther ? "another way in still opens the account." : "registering again is the way back."
+        let others = Set(ways.filter { $0 != kind && $0 != .offline }.map(\.displayName)).sorted()
+        let hasOther = !others.isEmpty
+        let wayBack =
+            hasOther
+            ? "another way in still opens the account (\(others.joined(separator: ", ")))."
+            : "registering again is the way back."
         let (code, text): (Code, String) =
             switch error.code {
             case .wrongSecret:

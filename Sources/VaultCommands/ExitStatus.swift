@@ -17,11 +17,11 @@ enum ExitStatus {
         case .busy, .outOfMemory, .tooManyAttempts: 75
         case .wrongSecret, .passwordUnusable: 77
         case .configurationInvalid, .lastWayIn, .notEnrolled: 78
-        case .keyLocked, .keyMissing, .hardwareLocked: 80
+        case .keyLocked, .keyMissing: 80
         case .refreshTokenExpired, .refreshInterrupted: 81
         case .cancelled: cancelled
         case .notLoggedIn, .offlineTooLong: 83
-        case .hardwareMissing, .hardwareReplaced, .hardwareFailed: 84
+        case .hardwareMissing, .hardwareReplaced, .hardwareFailed, .hardwareLocked: 84
         default: other
         }
     }

@@ -12,10 +12,11 @@ struct VaultCommand: AsyncParsableCommand {
             (see "vault config").
 
             Exit status: 0 done, 64 usage, 65 stored data damaged, 66 no such user, 69 identity provider or key service \
-            unreachable, 75 busy or too many attempts (try again), 77 wrong password or PIN, 78 configuration, 80 key locked or gone (register \
-            again), 81 refresh token expired or revoked (register again), 82 cancelled or denied, 83 not logged in, or \
-            logged out everywhere (register again), 84 hardware missing or failing, 1 anything else. With --json errors are JSON, too, on standard \
-            error.
+            unreachable, 75 busy or too many attempts (try again), 77 wrong password or PIN, or a new one that cannot be \
+            used, 78 configuration, 80 key locked or gone (use another way in, or register again), 81 refresh token expired \
+            or revoked (register again), 82 cancelled or denied, 83 logged out everywhere (register again), or offline for \
+            too long (log in with the network), 84 hardware missing, locked or failing (use another way in), 1 anything \
+            else. With --json errors are JSON, too, on standard error.
             """,
         version: "0.1.0",
         subcommands: [

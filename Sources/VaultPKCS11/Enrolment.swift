@@ -22,7 +22,8 @@
                     .unavailable,
                     "\"\(token.identity.name)\" has no key\(id == nil && label == nil ? "" : " of that name") that could be "
                         + "used: RSA of at least 2048 bits that may decrypt, or one on P-256, P-384 or P-521 that may "
-                        + "derive, and that wants the PIN. Make one, or ask for a new one to be made.")
+                        + "derive, and that wants the PIN. Make one, or have one made: vault unlock add pkcs11 --make-key"
+                )
             }
             let made = try makeKey(newKey)
             do {

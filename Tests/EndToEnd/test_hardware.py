@@ -256,7 +256,7 @@ def test_a_locked_tpm_says_so_and_gives_way(alice, tpm):
     usual(alice, "tpm2", tpm.address)
     tpm.lock()
     assert state(alice, "tpm2") == "locked for 2 hours at most"
-    assert alice.vault("login", "--tpm2", password=PIN).status == 80, "it was named"
+    assert alice.vault("login", "--tpm2", password=PIN).status == 84, "it was named"
     terminal = alice.terminal("login")
     finish_with_the_password(terminal)
     assert 'The TPM "this machine" is locked for 2 hours at most.' in terminal.shown

@@ -13,6 +13,7 @@ import pytest
 from support.faults import FaultProxy
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import KEY_SERVICE, VAULT, run
+from support.terminal import Terminal
 
 PIN = "2846"
 CODE = re.compile(r"^((?:[0-9A-Z]{4}-){7}[0-9A-Z]{4})$", re.M)
@@ -74,17 +75,23 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
     assert person.vault("login", "--pin", password="9999").status == 77
     assert states() == {"password": "ready", "pin": "locked at the key service"}
     assert person.vault("login", "--pin", password=PIN).status == 80, "it was named"
+    gives_way = "The PIN is locked at the key service. A new one: vault unlock add pin. Going on with the password."
     terminal = person.terminal("login")
-    terminal.expect("PIN of alice: ")
-    terminal.type(PIN)
-    terminal.expect("The PIN is locked at the key service. Going on with the password.")
+    terminal.expect(gives_way)
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
     assert terminal.end() == 0
+    assert "PIN of alice: " not in terminal.shown, "that is known, and nobody should type it in vain"
     # As where it was locked from another machine.
     person.sql("DELETE FROM record WHERE name LIKE '%/key-locks'")
     assert states()["pin"] == "ready"
-    assert person.vault("login", "--pin", password=PIN).status == 80
+    terminal = person.terminal("login")
+    terminal.expect("PIN of alice: ")
+    terminal.type(PIN)
+    terminal.expect(gives_way)
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
     assert states()["pin"] == "locked at the key service"
     # Its operator unlocks it, and with the next answer that is known here.
     keys = [key["id"] for key in run([KEY_SERVICE, "keys", "list", "--data", key_service.data, "--json"]).json]
@@ -246,7 +253,7 @@ def test_registering_again_with_a_pin_keeps_everything(with_pin):
     terminal = again(with_pin)
     terminal.expect("Password (empty for another way): ")
     terminal.type(PASSWORD)
-    terminal.expect("The key is locked after too many wrong passwords. Another way in still opens the account.")
+    terminal.expect("The key is locked after too many wrong passwords. Another way in still opens the account (PIN).")
     terminal.expect("PIN (empty to choose a new password): ")
     terminal.type("9999")
     terminal.expect("Wrong PIN. 2 guesses are left.")
@@ -411,10 +418,14 @@ def test_a_crash_while_the_way_without_the_network_is_added(alice, point, is_the
 # Without the network
 
 
+def namespace():
+    """Where there is no network at all, not even the loopback one."""
+    return ["unshare", "-n", "--"] if os.geteuid() == 0 else ["unshare", "-r", "-n", "--"]
+
+
 def cut_off(person, *arguments, password=PASSWORD):
-    """Runs `vault` where there is no network at all, not even the loopback one."""
-    namespace = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-r", "-n"]
-    command = [*namespace, "--", *person.command(VAULT, *arguments, "--password-file", "-")]
+    """Runs `vault` there."""
+    command = [*namespace(), *person.command(VAULT, *arguments, "--password-file", "-")]
     done = subprocess.run(
         command, input=password + "\n", env=person.environment(), capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout, done.stderr
@@ -450,6 +461,46 @@ def test_status_tells_whether_it_is_offline_and_for_how_long(offline):
     assert offline.vault("status", "--json").json["is_offline"] is False
     assert offline.vault("unlock", "remove", "offline").status == 0
     assert "does not open without the network" in offline.vault("status").out
+
+
+def test_without_the_network_the_pin_gives_way_to_the_password(offline):
+    assert add_pin(offline).status == 0
+    terminal = offline.keep(Terminal(namespace() + [VAULT, "login"], offline.environment(TERM="xterm")))
+    terminal.expect("PIN of alice: ")
+    terminal.type(PIN)
+    terminal.expect("does not answer. Going on with the password.")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert "Opened alice without the network." in terminal.shown
+
+
+def test_an_account_without_a_password_says_what_opens_it(person):
+    code = CODE.search(person.register("--recovery-code").out)[1]
+    assert person.vault("unlock", "remove", "password").status == 0
+    terminal = person.terminal("login")
+    assert terminal.end() == 78
+    assert "alice has no password. What opens it: --recovery-code." in terminal.shown
+    assert person.vault("token", password=PASSWORD).status == 78
+    assert person.vault("login", "--recovery-code", password=code).status == 0
+
+
+def test_any_way_in_logs_out_everywhere(with_pin):
+    assert with_pin.vault("unlock", "remove", "password").status == 0
+    assert with_pin.vault("logout", "--everywhere", "--pin", password=PIN).status == 0
+    assert with_pin.vault("login", "--pin", password=PIN).status == 83
+
+
+def test_any_way_in_revokes_when_an_account_is_deleted(with_pin):
+    result = with_pin.vault("delete", "--yes", "--pin", "--json", password=PIN)
+    assert result.status == 0 and result.json == {"deleted": True, "revoked": True}
+
+
+def test_a_label_cannot_be_a_kind(with_pin):
+    assert with_pin.vault("unlock", "rename", "pin", "password").status == 64
+    assert add_pin(with_pin, "7391").status == 0
+    labelled = with_pin.vault("unlock", "add", "pin", "--label", "mine", password=PASSWORD)
+    assert labelled.status == 64 and "vault unlock rename" in labelled.err
 
 
 def test_the_time_without_the_network_is_limited(offline):

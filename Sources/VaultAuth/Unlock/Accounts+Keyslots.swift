@@ -179,7 +179,7 @@ extension Accounts {
             guard stays || gone.isDisjoint(with: current.keyslots.map(\.id)) else {
                 throw VaultError(
                     .lastWayIn,
-                    "That would remove the last way into \(current.displayName) that the key service has a key for. Add another one first."
+                    "That would remove the last way into \(current.displayName) with the network. Add another one first."
                 )
             }
             return gone.map { .removeKeyslot(id: $0) }

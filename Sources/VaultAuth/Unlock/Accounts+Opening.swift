@@ -62,7 +62,10 @@ extension Accounts {
             // Every account has its claims from the start.
             if try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).claims() != nil { return }
         } catch let error as StoreError where error.code == .corrupt {}
-        guard try await store.account(account.id)?.deviceSecret == account.deviceSecret else {
+        guard let current = try await store.account(account.id) else {
+            throw VaultError(.accountNotFound, "The account \(account.id) is not there any more.")
+        }
+        guard current.deviceSecret == account.deviceSecret else {
             throw VaultError(.busy, "Another program changed the account meanwhile. Try again.")
         }
         throw VaultError(

@@ -5,6 +5,8 @@ extension Auth {
     /// Logs in again with hardware.
     ///
     /// - Parameters:
+    ///   - provider: the hardware.
+    ///   - prompt: asks the person for its PIN, and tells when it is to be touched.
     ///   - storeNewRefreshToken: whether to ask the provider for new tokens now. With false the account is opened, and the
     ///     provider is asked when an access token is needed that is not stored. A refresh token that the provider renews is
     ///     stored in either case: it would be lost otherwise.

@@ -28,8 +28,24 @@ public enum UnlockMethod: Sendable {
         }
     }
 
+    /// As the case of the same name, with a copy of the password.
     public static func password(_ password: borrowing SecretBytes) throws -> UnlockMethod {
         .password(SharedSecret(try password.copy()))
+    }
+
+    /// As the case of the same name, with a copy of the PIN.
+    public static func pin(_ pin: borrowing SecretBytes) throws -> UnlockMethod {
+        .pin(SharedSecret(try pin.copy()))
+    }
+
+    /// As the case of the same name, with a copy of the code.
+    public static func recoveryCode(_ code: borrowing SecretBytes) throws -> UnlockMethod {
+        .recoveryCode(SharedSecret(try code.copy()))
+    }
+
+    /// As the case of the same name, with a copy of the password.
+    public static func offline(_ password: borrowing SecretBytes) throws -> UnlockMethod {
+        .offline(SharedSecret(try password.copy()))
     }
 }
 

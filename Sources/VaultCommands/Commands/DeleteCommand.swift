@@ -6,13 +6,13 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         commandName: "delete",
         abstract: "Delete an account with all that is stored of it.",
         discussion: """
-            With the password the refresh token is also revoked at the identity provider; without it the account is \
-            deleted all the same. The account's key at the key service cannot be deleted by its protocol; nothing is \
+            With the password, or another way in that is named, the refresh token is also revoked at the identity \
+            provider; without it the account is deleted all the same. The account's key at the key service cannot be deleted by its protocol; nothing is \
             left that it could open.
             """)
 
     @OptionGroup var user: UserOption
-    @OptionGroup var password: PasswordOptions
+    @OptionGroup var unlock: UnlockOptions
     @OptionGroup var global: GlobalOptions
 
     @Flag(help: "Do not ask whether to delete, nor for a password.")
@@ -50,13 +50,20 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         // Whoever logged out everywhere has nothing left to revoke.
         let hasToken = try? await vault.storage.accounts.store.item(.refreshToken, of: account.id) != nil
         guard hasToken != false else { return (false, nil) }
-        guard password.isGiven || !yes else { return (false, "no password was given.") }
-        let prompt = "Password of \(Printable.text(account.displayName)), to revoke its token (empty to go without): "
-        let secret = try await password.source.password(prompt, terminal)
-        guard secret.count > 0 else { return (false, "no password was given.") }
+        guard unlock.isNamed || unlock.password.isGiven || !yes else { return (false, "no password was given.") }
         do {
+            let method: UnlockMethod
+            if unlock.isNamed || account.passwordKeyslot == nil {
+                method = try await unlock.reusableMethod(for: account, terminal)
+            } else {
+                let name = Printable.text(account.displayName)
+                let prompt = "Password of \(name), to revoke its token (empty to go without): "
+                let secret = SharedSecret(try await unlock.password.source.password(prompt, terminal))
+                guard secret.bytes.count > 0 else { return (false, "no password was given.") }
+                method = .password(secret)
+            }
             return try await Spinner.during("Revoking", isQuiet: global.json) {
-                try await vault.auth.unlock(account, password: secret)
+                try await vault.auth.unlock(account, with: method)
                 return (true, try await vault.auth.deleteAccount()?.description)
             }
         } catch let error as VaultError where error.code == .wrongSecret && !yes {

@@ -4,15 +4,15 @@ internal import CredentialVault
 struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Leave nothing open: the password opens the account again.",
+        abstract: "Leave nothing open. What opens the account opens it again.",
         discussion: """
             Removes the stored access token. The sealed refresh token stays. With --everywhere the identity provider \
             also revokes the refresh token, and with --browser the browser is sent to where the provider ends its own \
-            session; both need the password. After --everywhere, registering again is the way back.
+            session; for both the account is opened, by the most convenient way that is there. After --everywhere, registering again is the way back.
             """)
 
     @OptionGroup var user: UserOption
-    @OptionGroup var password: PasswordOptions
+    @OptionGroup var unlock: UnlockOptions
     @OptionGroup var global: GlobalOptions
 
     @Flag(help: "Also revoke the refresh token at the identity provider.")
@@ -34,11 +34,10 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let name = Printable.text(account.displayName)
         guard everywhere || browser else {
             try await vault.auth.removeAccessToken(of: account.id)
-            return report("Logged out \(name). The password opens the account again.", revoked: nil, reason: nil)
+            return report("Logged out \(name). What opened the account opens it again.", revoked: nil, reason: nil)
         }
-        let secret = try await password.source.password("Password of \(name): ", ControllingTerminal())
+        _ = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
         let (address, failure) = try await Spinner.during("Logging out", isQuiet: global.json) {
-            try await vault.auth.unlock(account, password: secret)
             let address = await providerAddress(vault)
             guard everywhere else {
                 try await vault.auth.logout()
@@ -47,7 +46,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             return (address, try await vault.auth.logoutEverywhere())
         }
         if !everywhere {
-            report("Logged out \(name). The password opens the account again.", revoked: nil, reason: nil)
+            report("Logged out \(name). What opened the account opens it again.", revoked: nil, reason: nil)
         } else if let failure {
             report("Logged out \(name) on this machine only.", revoked: false, reason: failure.description)
             if !global.json {

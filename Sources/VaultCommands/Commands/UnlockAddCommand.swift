@@ -60,6 +60,14 @@ extension UnlockCommand {
                 throw ValidationError("Only one of the two secrets can come from standard input.")
             }
             guard !opensOffline || isHardware else { throw ValidationError("--opens-offline goes with hardware.") }
+            guard label == nil || isHardware else {
+                throw ValidationError("--label goes with hardware. For the others: vault unlock rename")
+            }
+            if let label { try UnlockCommand.requireNoKind(label) }
+            guard !makeKey || kind == .pkcs11 else { throw ValidationError("--make-key goes with pkcs11.") }
+            guard newPINFile == nil || isHardware || kind == .pin else {
+                throw ValidationError("--new-pin-file goes with a PIN and with hardware.")
+            }
             guard which == nil || kind == .pkcs11 || kind == .tpm2 else {
                 throw ValidationError("--which goes with pkcs11 and tpm2.")
             }
@@ -88,6 +96,7 @@ extension UnlockCommand {
                 try await accounts.open(account, with: method)
             }
             var result: String?
+            var addedHardware: Keyslot?
             switch kind {
             case .pin:
                 let pin = try await newPIN(account, terminal)
@@ -112,7 +121,7 @@ extension UnlockCommand {
                 let slot = try await accounts.addHardware(
                     provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline, label: label)
                 result = "\(Printable.text(slot.label ?? kind.rawValue)) opens \(name) from now on."
-                await tellUsualAddress(of: slot, hardware)
+                addedHardware = slot
             }
             // One that opened the account is used up.
             let needsCode = kind == .recovery || unlock.recoveryCode
@@ -129,7 +138,10 @@ extension UnlockCommand {
             if let result { Output.line(result) }
             try await code?.showAndAdd()
             _ = try made?.get()
-            if kind == .recovery { Output.note("With it: vault login --recovery-code") }
+            if kind == .recovery {
+                Output.note("With it, when the password is forgotten: vault passwd --recovery-code")
+            }
+            if let addedHardware { await tellUsualAddress(of: addedHardware, hardware) }
         }
 
         /// Says what the PIN is worth where whoever has the hardware can guess it without end, and asks where it never
@@ -156,11 +168,9 @@ extension UnlockCommand {
             guard let which,
                 await hardware.availability(of: [slot], within: Hardware.glance)[slot.id] != .available
             else { return }
-            Output.note(
-                """
-                vault: without its address it is not found, as it is not at the usual one. To change that one:
-                vault config set \(kind.rawValue) \(ShellQuoting.quoted(which))
-                """)
+            let address = ShellQuoting.quoted(which)
+            Output.note("It is found there with --\(kind.rawValue) \(address), or always after:")
+            Output.note("vault config set \(kind.rawValue) \(address)")
         }
 
         private struct Report: Encodable {
@@ -186,16 +196,7 @@ extension UnlockCommand {
                 }
                 return SharedSecret(pin)
             }
-            for _ in 1...5 {
-                let pin = try await terminal.askSecret("New PIN (at least \(PINRule.length.lowerBound) digits): ")
-                if let objection = PINRule.objection(to: pin, names: names) {
-                    Output.note("\(objection) Choose another one.")
-                    continue
-                }
-                if try await terminal.askSecret("The same again: ").isEqual(to: pin) { return SharedSecret(pin) }
-                Output.note("The two are not the same. Once more.")
-            }
-            throw VaultError(.passwordUnusable, "No PIN was chosen.")
+            return SharedSecret(try await terminal.newPIN("New PIN", names: names))
         }
     }
 }

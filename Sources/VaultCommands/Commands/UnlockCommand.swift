@@ -41,7 +41,8 @@ struct UnlockCommand: AsyncParsableCommand {
                 [["KIND", "LABEL", "ADDED", "LAST USED", "STATE"]]
                 + rows.map {
                     [
-                        $0.kind, $0.label.map(Printable.text) ?? "-", $0.addedAt?.formatted(date) ?? "-",
+                        $0.needsKeyService == false && $0.kind != "offline" ? "\($0.kind), offline" : $0.kind,
+                        $0.label.map(Printable.text) ?? "-", $0.addedAt?.formatted(date) ?? "-",
                         $0.lastUsedAt?.formatted(date) ?? "-", $0.state,
                     ]
                 }
@@ -74,6 +75,13 @@ struct UnlockCommand: AsyncParsableCommand {
         }
     }
 
+    /// A label that is a kind would make it unclear which way in is meant.
+    static func requireNoKind(_ label: String) throws {
+        guard Add.Kind(rawValue: label) == nil, label != Keyslot.Kind.password.rawValue else {
+            throw ValidationError("\(label) is a kind of way in. Choose another label.")
+        }
+    }
+
     struct Rename: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "rename", abstract: "Give a way in another label. Needs no password and no network.")
@@ -87,6 +95,7 @@ struct UnlockCommand: AsyncParsableCommand {
             guard (1...100).contains(label.count), !label.contains(where: \.isNewline) else {
                 throw ValidationError("A label has 1 to 100 characters on one line.")
             }
+            try UnlockCommand.requireNoKind(label)
         }
 
         func run() async throws {
@@ -102,7 +111,10 @@ struct UnlockCommand: AsyncParsableCommand {
     struct Remove: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove", abstract: "Remove a way in. The last one cannot be removed.",
-            discussion: "Needs no password and no network: whoever may change the store may remove what is in it.")
+            discussion: """
+                Needs no password and no network, and asks nothing: whoever may change the store may remove what is in \
+                it. With the password goes what it opens without the network.
+                """)
 
         @Argument(help: "Its kind, label or id.") var way: String
         @OptionGroup var user: UserOption
@@ -117,7 +129,10 @@ struct UnlockCommand: AsyncParsableCommand {
             try await vault.storage.accounts.removeKeyslot(id, of: account.id)
             if global.json { return Output.json(["removed": id]) }
             let name = Printable.text(account.displayName)
-            Output.line("The \(slot?.kind.rawValue ?? "damaged keyslot") does not open \(name) any more.")
+            guard slot?.kind != .offline else {
+                return Output.line("The password does not open \(name) without the network any more.")
+            }
+            Output.line("The \(slot?.kind.displayName ?? "damaged keyslot") does not open \(name) any more.")
             if slot?.kind == .password && account.keyslot(.offline) != nil {
                 Output.line("Nor does the password without the network.")
             }
@@ -133,7 +148,7 @@ extension Account {
             throw VaultError(.notEnrolled, "There is no way in called \(name). See: vault unlock list")
         }
         guard matches.count == 1 else {
-            let list = matches.map { "  \($0.label ?? $0.kind.rawValue)  \($0.id)" }.joined(separator: "\n")
+            let list = matches.map { "  \($0.kind.rawValue)  \($0.label ?? "-")  \($0.id)" }.joined(separator: "\n")
             throw VaultError(.notEnrolled, "There are several ways in called \(name). Name one by its id:\n\(list)")
         }
         return first

@@ -34,11 +34,7 @@ struct TerminalPrompt: BiometricPrompt {
             if canBeSkipped && pin.count == 0 { throw SkippedWay() }
             return pin
         }
-        let pin = try judged(try await terminal.askSecret("New PIN for \(label): "))
-        guard try await terminal.askSecret("The same again: ").isEqual(to: pin) else {
-            throw VaultError(.passwordUnusable, "The two are not the same. Nothing was changed.")
-        }
-        return pin
+        return try await terminal.newPIN("New PIN for \(label)", names: [])
     }
 
     func act(_ instruction: String) async {
@@ -52,5 +48,21 @@ struct TerminalPrompt: BiometricPrompt {
             throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
         }
         return pin
+    }
+}
+
+extension Terminal {
+    /// A new PIN that is good enough. A person is asked twice, and again when it is not.
+    func newPIN(_ prompt: String, names: [String]) async throws -> SecretBytes {
+        for _ in 1...5 {
+            let pin = try await askSecret("\(prompt) (at least \(PINRule.length.lowerBound) digits): ")
+            if let objection = PINRule.objection(to: pin, names: names) {
+                Output.note("\(objection) Choose another one.")
+                continue
+            }
+            if try await askSecret("The same again: ").isEqual(to: pin) { return pin }
+            Output.note("The two are not the same. Once more.")
+        }
+        throw VaultError(.passwordUnusable, "No PIN was chosen.")
     }
 }

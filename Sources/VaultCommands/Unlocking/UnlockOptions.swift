@@ -63,6 +63,7 @@ struct UnlockOptions: ParsableArguments {
             return .hardware(
                 provider, TerminalPrompt(terminal: terminal, source: password.isGiven ? password.source : nil))
         }
+        guard account.passwordKeyslot != nil || !account.damagedKeyslots.isEmpty else { throw account.withoutPassword }
         return .password(try await ask("\(prompt) of \(name): ", terminal))
     }
 

@@ -23,24 +23,37 @@ extension UnlockOptions {
                 isReusable ? reusableMethod(for: account, terminal) : method(for: account, terminal))
         }
         let hardware = Hardware(try await Settings())
-        var kinds = await convenientKinds(of: account, hardware, isQuiet: isQuiet)[...]
+        let accounts = vault.storage.accounts
+        var kinds = try await convenientKinds(of: account, accounts, hardware, isQuiet: isQuiet)[...]
         while let kind = kinds.popFirst() {
             let next = kinds.first
             do {
                 return try await session(method(kind, for: account, hardware, terminal, canBeSkipped: next != nil))
             } catch {
-                guard let next, let reason = Self.uselessness(of: kind, error) else { throw error }
+                guard let next, let reason = Self.uselessness(of: kind, error, next: next, account) else { throw error }
                 Self.tell(reason, next: next)
             }
         }
-        throw VaultError(.notEnrolled, "There is no way into \(account.displayName).")
+        throw account.withoutPassword
     }
 
     /// The ways in to be tried, in this order. There is one at least.
-    private func convenientKinds(of account: Account, _ hardware: Hardware, isQuiet: Bool) async -> [Keyslot.Kind] {
+    private func convenientKinds(
+        of account: Account, _ accounts: Accounts, _ hardware: Hardware, isQuiet: Bool
+    ) async throws -> [Keyslot.Kind] {
         let slots = account.keyslots.filter(\.kind.isHardware)
-        let typed = [Keyslot.Kind.pin, .password].filter { account.keyslot($0) != nil }
-        guard !slots.isEmpty else { return typed.isEmpty ? [.password] : typed }
+        var typed = [Keyslot.Kind.pin, .password].filter { account.keyslot($0) != nil }
+        // A key stays locked unless somebody does something about it: nobody should have to type that PIN each time.
+        if typed == [.pin, .password], let pin = account.keyslot(.pin),
+            await accounts.lockedKeyslots(of: account).contains(pin.id)
+        {
+            typed = [.password]
+            Self.tell("The PIN is locked at the key service. \(Self.newPIN)", next: .password)
+        }
+        guard !slots.isEmpty else {
+            guard typed.isEmpty else { return typed }
+            throw account.withoutPassword
+        }
         let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
             await hardware.availability(of: slots, within: Hardware.glance)
         }
@@ -52,7 +65,8 @@ extension UnlockOptions {
         guard let first = (present + typed).first else { return [slots[0].kind] }
         for slot in slots {
             // Whoever has one token in its place may well have another one in a drawer.
-            guard let state = found[slot.id], state != .available, state != .missing || present.isEmpty else {
+            guard let state = found[slot.id], state != .available, state != .missing || !present.contains(slot.kind)
+            else {
                 continue
             }
             let name = slot.kind.displayName + (slot.label.map { " \"\($0)\"" } ?? "")
@@ -82,15 +96,41 @@ extension UnlockOptions {
     }
 
     /// Why a way in is of no use now, in a sentence; nil when it is not the way in that failed, or its secret was wrong.
-    private static func uselessness(of kind: Keyslot.Kind, _ error: any Error) -> String? {
+    private static func uselessness(
+        of kind: Keyslot.Kind, _ error: any Error, next: Keyslot.Kind, _ account: Account
+    ) -> String? {
         if error is SkippedWay { return kind.isHardware ? "No PIN for the \(kind.displayName)." : "No PIN." }
         guard let error = error as? VaultError else { return nil }
         return switch error.code {
+        case .keyLocked where kind == .pin: "The PIN is locked at the key service. \(newPIN)"
         case .keyLocked: "The \(kind.displayName) is locked at the key service."
+        // The password opens it without the service, too.
+        case .keyServiceUnavailable where next == .password && account.keyslot(.offline) != nil:
+            error.description.replacing(" Try again later.", with: "")
         case .keyMissing: "The key service does not have the key of the \(kind.displayName) any more."
         case .hardwareLocked, .hardwareMissing, .hardwareReplaced, .hardwareFailed, .offlineTooLong: error.description
         default: nil
         }
+    }
+}
+
+extension UnlockOptions {
+    fileprivate static let newPIN = "A new one: vault unlock add pin."
+}
+
+extension Account {
+    /// What to say where the password is asked for, and there is none.
+    var withoutPassword: VaultError {
+        let options = keyslots.compactMap { slot -> String? in
+            switch slot.kind {
+            case .recovery: "--recovery-code"
+            case .offline, .password: nil
+            default: "--\(slot.kind.rawValue)"
+            }
+        }
+        let rest = Set(options).sorted().joined(separator: ", ")
+        return VaultError(
+            .notEnrolled, "\(displayName) has no password." + (rest.isEmpty ? "" : " What opens it: \(rest)."))
     }
 }
 
