@@ -174,6 +174,37 @@ def test_a_crash_while_a_tpm_is_enrolled(alice, tpm, point, is_there):
     assert alice.vault("login", "--tpm2", tpm.address, password=PIN).status == 0
 
 
+@pytest.mark.parametrize("point, is_there", [("keyslot-made", False), ("keyslot-stored", True)])
+def test_a_crash_while_a_token_is_enrolled(alice, token, point, is_there):
+    uri, env = token
+    died = add(alice, "pkcs11", uri, "--make-key", env=env | {"CREDENTIAL_VAULT_FAULT": point})
+    assert died.status == -signal.SIGKILL
+    assert kinds(alice) == (["password", "pkcs11"] if is_there else ["password"])
+    assert (alice.vault("login", "--pkcs11", uri, password=PIN, env=env).status == 0) == is_there
+    assert alice.vault("login", password=PASSWORD).status == 0
+    # The key that was made is used, and no other one is.
+    assert add(alice, "pkcs11", uri, env=env).status == 0
+    assert alice.vault("login", "--pkcs11", uri, password=PIN, env=env).status == 0
+
+
+def test_registering_again_with_a_tpm_keeps_everything(alice, tpm):
+    assert add(alice, "tpm2", tpm.address, "--label", "laptop").status == 0
+    usual(alice, "tpm2", tpm.address)
+    before = alice.vault("unlock", "list", "--json").json
+    terminal = alice.terminal("register", "--no-browser")
+    terminal.browse()
+    terminal.expect("Password (empty for another way): ")
+    terminal.type("")
+    terminal.expect("Open it with laptop? [y/N] ")
+    terminal.type("y")
+    terminal.expect("PIN of ")
+    terminal.type(PIN)
+    assert terminal.end() == 0
+    after = alice.vault("unlock", "list", "--json").json
+    assert [way["id"] for way in after] == [way["id"] for way in before]
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
 # Where it is looked for
 
 
