@@ -102,17 +102,3 @@ extension BiometricAvailability {
         }
     }
 }
-
-extension Duration {
-    /// For a person: "15 seconds", "10 minutes", "2 hours".
-    fileprivate var inWords: String {
-        let seconds = max(1, components.seconds)
-        let (count, unit) =
-            switch seconds {
-            case ..<120: (seconds, "second")
-            case ..<7200: ((seconds + 59) / 60, "minute")
-            default: ((seconds + 3599) / 3600, "hour")
-            }
-        return "\(count) \(unit)\(count == 1 ? "" : "s")"
-    }
-}
