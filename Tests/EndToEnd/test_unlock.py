@@ -535,6 +535,9 @@ def test_it_is_added_only_when_it_is_wanted(alice):
     result = alice.vault("unlock", "add", "offline", password=PASSWORD)
     assert result.status == 78 and "--yes" in result.err
     assert kinds(alice) == ["password"]
+    # Nor is anything asked where the password was given, terminal or not.
+    terminal = alice.terminal("unlock", "add", "offline", "--password-file", alice.password_file())
+    assert terminal.end() == 78 and "[y/N]" not in terminal.shown
     terminal = alice.terminal("unlock", "add", "offline")
     terminal.expect("Add the way without the network? [y/N] ")
     terminal.type("n")

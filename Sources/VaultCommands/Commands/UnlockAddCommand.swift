@@ -88,7 +88,9 @@ extension UnlockCommand {
             let provider = isHardware ? try hardware.provider(kind.rawValue, at: which, mayMakeKey: makeKey) : nil
             if let provider { try await checkGuessLimit(of: provider, terminal) }
             if !yes && (kind == .offline || opensOffline) {
-                try await OfflineConsent.ask(terminal, for: isHardware ? Keyslot.Kind(rawValue: kind.rawValue) : nil)
+                try await OfflineConsent.ask(
+                    terminal, mayAsk: !unlock.password.isGiven,
+                    for: isHardware ? Keyslot.Kind(rawValue: kind.rawValue) : nil)
             }
             let method = try await unlock.method(for: account, terminal)
             let accounts = vault.storage.accounts
@@ -158,7 +160,8 @@ extension UnlockCommand {
                 if yes {
                     Output.note(cost)
                 } else {
-                    try await Consent.ask(terminal, cost: cost, "Add it all the same?")
+                    try await Consent.ask(
+                        terminal, mayAsk: !unlock.password.isGiven, cost: cost, "Add it all the same?")
                 }
             }
         }

@@ -2,11 +2,12 @@ internal import CredentialVault
 
 /// What costs safety: a person is told, and asked.
 enum Consent {
-    /// - Throws: `VaultError` with code `cancelled` when it is not wanted, `configurationInvalid` without a terminal.
-    static func ask(_ terminal: any Terminal, cost: String, _ question: String) async throws {
+    /// - Parameter mayAsk: false where the password was given, so that nothing is asked.
+    /// - Throws: `VaultError` with code `cancelled` when it is not wanted, `configurationInvalid` when nobody can be asked.
+    static func ask(_ terminal: any Terminal, mayAsk: Bool, cost: String, _ question: String) async throws {
         Output.note(cost)
-        guard terminal.isInteractive else {
-            throw VaultError(.configurationInvalid, "There is no terminal to ask. Use --yes to add it all the same.")
+        guard mayAsk && terminal.isInteractive else {
+            throw VaultError(.configurationInvalid, "There is nobody to ask. Use --yes to add it all the same.")
         }
         guard try await terminal.confirm(question) else { throw VaultError(.cancelled, "Nothing was added.") }
     }
@@ -16,8 +17,10 @@ enum Consent {
 enum OfflineConsent {
     /// - Parameter hardware: what is to open the account; nil for the password alone.
     /// - Throws: `VaultError` with code `cancelled` when it is not wanted.
-    static func ask(_ terminal: any Terminal, for hardware: Keyslot.Kind? = nil) async throws {
-        try await Consent.ask(terminal, cost: cost(of: hardware), "Add the way without the network?")
+    static func ask(
+        _ terminal: any Terminal, mayAsk: Bool = true, for hardware: Keyslot.Kind? = nil
+    ) async throws {
+        try await Consent.ask(terminal, mayAsk: mayAsk, cost: cost(of: hardware), "Add the way without the network?")
     }
 
     private static func cost(of hardware: Keyslot.Kind?) -> String {
