@@ -50,7 +50,9 @@ extension Registration {
             do {
                 return try await open(existing, with: method)
             } catch let error as VaultError where Self.meansAnotherWay(error) {
-                if let method = try await openWithoutKeyService(existing, secret, after: error) { return method }
+                if kind == .password, let method = try await openWithoutKeyService(existing, secret, after: error) {
+                    return method
+                }
                 Output.note(error.description)
                 if error.code != .wrongSecret { return nil }
             }
@@ -85,7 +87,7 @@ extension Registration {
         guard [.keyLocked, .keyMissing].contains(error.code), existing.keyslot(.offline) != nil else { return nil }
         do {
             _ = try await open(existing, with: .offline(password))
-        } catch let error as VaultError where [.wrongSecret, .offlineTooLong].contains(error.code) {
+        } catch let error as VaultError where [.wrongSecret, .offlineTooLong, .tooManyAttempts].contains(error.code) {
             return nil
         }
         guard let vaultKey = try await vault.auth.session?.openVaultKey() else { return .offline(password) }

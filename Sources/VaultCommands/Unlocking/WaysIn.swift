@@ -26,11 +26,13 @@ extension UnlockOptions {
         let accounts = vault.storage.accounts
         var kinds = try await convenientKinds(of: account, accounts, hardware, isQuiet: isQuiet)[...]
         while let kind = kinds.popFirst() {
-            let next = kinds.first
             do {
-                return try await session(method(kind, for: account, hardware, terminal, canBeSkipped: next != nil))
+                return try await session(method(kind, for: account, hardware, terminal, canBeSkipped: !kinds.isEmpty))
             } catch {
-                guard let next, let reason = Self.uselessness(of: kind, error, next: next, account) else { throw error }
+                if (error as? VaultError)?.code == .keyServiceUnavailable {
+                    kinds.removeAll { !account.opens(offline: $0) }
+                }
+                guard let next = kinds.first, let reason = Self.uselessness(of: kind, error) else { throw error }
                 Self.tell(reason, next: next)
             }
         }
@@ -44,15 +46,13 @@ extension UnlockOptions {
         let slots = account.keyslots.filter(\.kind.isHardware)
         var typed = [Keyslot.Kind.pin, .password].filter { account.keyslot($0) != nil }
         // A key stays locked unless somebody does something about it: nobody should have to type that PIN each time.
-        if typed == [.pin, .password], let pin = account.keyslot(.pin),
-            await accounts.lockedKeyslots(of: account).contains(pin.id)
-        {
-            typed = [.password]
-            Self.tell("The PIN is locked at the key service. \(Self.newPIN)", next: .password)
-        }
+        let locked = await accounts.lockedKeyslots(of: account)
+        let isPINLocked = typed == [.pin, .password] && account.keyslot(.pin).map { locked.contains($0.id) } == true
+        if isPINLocked { typed = [.password] }
         guard !slots.isEmpty else {
-            guard typed.isEmpty else { return typed }
-            throw account.withoutPassword
+            guard let first = typed.first else { throw account.withoutPassword }
+            if isPINLocked { Self.tell(Self.lockedPIN, next: first) }
+            return typed
         }
         let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
             await hardware.availability(of: slots, within: Hardware.glance)
@@ -63,6 +63,7 @@ extension UnlockOptions {
         }
         // What is wrong with the only way in is told when it is used.
         guard let first = (present + typed).first else { return [slots[0].kind] }
+        if isPINLocked && present.isEmpty { Self.tell(Self.lockedPIN, next: first) }
         for slot in slots {
             // Whoever has one token in its place may well have another one in a drawer.
             guard let state = found[slot.id], state != .available, state != .missing || !present.contains(slot.kind)
@@ -96,17 +97,13 @@ extension UnlockOptions {
     }
 
     /// Why a way in is of no use now, in a sentence; nil when it is not the way in that failed, or its secret was wrong.
-    private static func uselessness(
-        of kind: Keyslot.Kind, _ error: any Error, next: Keyslot.Kind, _ account: Account
-    ) -> String? {
+    private static func uselessness(of kind: Keyslot.Kind, _ error: any Error) -> String? {
         if error is SkippedWay { return kind.isHardware ? "No PIN for the \(kind.displayName)." : "No PIN." }
         guard let error = error as? VaultError else { return nil }
         return switch error.code {
-        case .keyLocked where kind == .pin: "The PIN is locked at the key service. \(newPIN)"
+        case .keyLocked where kind == .pin: lockedPIN
         case .keyLocked: "The \(kind.displayName) is locked at the key service."
-        // The password opens it without the service, too.
-        case .keyServiceUnavailable where next == .password && account.keyslot(.offline) != nil:
-            error.description.replacing(" Try again later.", with: "")
+        case .keyServiceUnavailable: error.description.replacing(" Try again later.", with: "")
         case .keyMissing: "The key service does not have the key of the \(kind.displayName) any more."
         case .hardwareLocked, .hardwareMissing, .hardwareReplaced, .hardwareFailed, .offlineTooLong: error.description
         default: nil
@@ -115,10 +112,16 @@ extension UnlockOptions {
 }
 
 extension UnlockOptions {
-    fileprivate static let newPIN = "A new one: vault unlock add pin."
+    fileprivate static let lockedPIN = "The PIN is locked at the key service. A new one: vault unlock add pin."
 }
 
 extension Account {
+    /// Whether a way in, as it is asked for, opens the account without the key service.
+    fileprivate func opens(offline kind: Keyslot.Kind) -> Bool {
+        let kind = kind == .password ? .offline : kind
+        return keyslots.contains { $0.kind == kind && !$0.needsKeyService }
+    }
+
     /// What to say where the password is asked for, and there is none.
     var withoutPassword: VaultError {
         let options = keyslots.compactMap { slot -> String? in
