@@ -133,11 +133,10 @@ public struct Accounts: Sendable {
         let id = account.id
         let tokens = try sealed(token, vaultKey)
         return try await store.withLock(on: id) {
-            guard var current = try await store.account(id) else {
-                throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
-            }
             // That took its time: the account may be another one by now, with another vault key.
-            try await requireCurrent(vaultKey, of: current, as: account)
+            guard var current = try await store.account(id), current.deviceSecret == account.deviceSecret else {
+                throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
+            }
             try await unstored.storeHeld(of: id, in: store)
             // Whoever was logged out everywhere has none.
             let old = try? await refreshToken(of: id, vaultKey: vaultKey)

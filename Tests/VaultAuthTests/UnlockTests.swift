@@ -220,6 +220,23 @@ struct UnlockTests {
         }
     }
 
+    @Test(arguments: [[UInt8]?.none, [0x43, 0x56, 1, 1]])
+    func `what is known of the person can be damaged, and registering again mends it`(claims: [UInt8]?) async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.putNote()
+            let id = try await bench.id()
+            let damage: StoreChange = claims.map { .putItem(.idTokenClaims, $0) } ?? .removeItem(.idTokenClaims)
+            try await bench.store.apply([damage], to: id)
+            #expect(try await bench.note(password: Bench.password) == [1, 2, 3])
+            let token = try await bench.signIn()
+            try await bench.vault.storage.storeRefreshToken(
+                token, withExistingPassword: SecretBytes(utf8: Bench.password))
+            #expect(try await bench.note(password: Bench.password) == [1, 2, 3])
+            try await bench.addPIN()
+        }
+    }
+
     @Test func `what was used is noted, and a label can be given`() async throws {
         try await withBench { bench in
             try await bench.register()

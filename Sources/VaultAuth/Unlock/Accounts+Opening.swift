@@ -17,7 +17,7 @@ extension Accounts {
             let slot = try await slot(of: account, for: method)
             do {
                 let vaultKey = try await opened(slot, of: account, with: method)
-                try await requireRight(vaultKey, of: account)
+                if slot.kind.isHardware { try await requireRight(vaultKey, of: account) }
                 // Only for the person to look at: it must not keep anybody out.
                 try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: account.id)
                 return vaultKey
@@ -57,6 +57,7 @@ extension Accounts {
 
     /// A keyslot is worth what its hardware proves, and some can be made by anybody: for a token, its public key is enough.
     /// So the vault key has to open what it sealed already, or what is sealed with it from now on could be somebody else's.
+    /// What is typed nobody else has: there, damage to what was sealed is no reason to keep a person out.
     private func requireRight(_ vaultKey: VaultKey, of account: Account) async throws {
         do {
             // Every account has its claims from the start.
