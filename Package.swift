@@ -75,12 +75,14 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // The libraries, lowest first. A target imports only what stands above it here.
-        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", crypto]),
+        .target(name: "VaultLocks"),
+        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "VaultLocks", crypto]),
         .target(name: "KeyServiceAPI"),
-        .target(name: "VaultHTTP", dependencies: [asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix]),
-        .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", httpTypes, jwtKit, crypto]),
+        .target(
+            name: "VaultHTTP", dependencies: ["VaultLocks", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix]),
+        .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", "VaultLocks", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
-        .target(name: "VaultBiometric", dependencies: ["VaultCrypto"]),
+        .target(name: "VaultBiometric", dependencies: ["VaultCrypto", "VaultLocks"]),
         .target(
             name: "VaultTPM2",
             dependencies: [
@@ -90,7 +92,7 @@ let package = Package(
         .target(
             name: "VaultFIDO2",
             dependencies: [
-                "VaultBiometric", "VaultCrypto",
+                "VaultBiometric", "VaultCrypto", "VaultLocks",
                 .target(name: "CFIDO2", condition: .when(traits: ["FIDO2"])),
             ]),
         .target(
@@ -106,10 +108,11 @@ let package = Package(
             name: "VaultAuth",
             dependencies: [
                 "CLinux", "OpenIDConnect", "VaultStorage", "VaultBiometric", "KeyService", "VaultCrypto", "VaultHTTP",
+                "VaultLocks",
             ]),
         .target(
             name: "VaultLogind",
-            dependencies: ["VaultAuth", .target(name: "CSystemd", condition: .when(traits: ["Logind"]))]),
+            dependencies: ["VaultAuth", "VaultLocks", .target(name: "CSystemd", condition: .when(traits: ["Logind"]))]),
         .target(
             name: "CredentialVault",
             dependencies: [
@@ -119,14 +122,16 @@ let package = Package(
         .target(
             name: "KeyServiceServer",
             dependencies: [
-                "KeyServiceAPI", "VaultCrypto", hummingbird, hummingbirdCore, grdb, grdbSQLite, httpTypes, logging,
+                "KeyServiceAPI", "VaultCrypto", "VaultLocks", hummingbird, hummingbirdCore, grdb, grdbSQLite, httpTypes,
+                logging,
                 nioCore, nioHTTP1, serviceLifecycle,
             ]),
         .target(
             name: "VaultTesting",
             dependencies: [
                 "CredentialVault", "KeyService", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto",
-                "VaultStorage", hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes, asyncHTTPClient,
+                "VaultLocks", "VaultStorage", hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes,
+                asyncHTTPClient,
                 nioCore, nioPosix, nioHTTP1,
             ]),
 
@@ -134,7 +139,7 @@ let package = Package(
         .target(
             name: "VaultCommands",
             dependencies: [
-                "CLinux", "CQRCode", "CredentialVault", argumentParser, configuration, systemPackage,
+                "CLinux", "CQRCode", "CredentialVault", "VaultLocks", argumentParser, configuration, systemPackage,
                 .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),
                 .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
                 .target(name: "VaultPKCS11", condition: .when(traits: ["PKCS11"])),
@@ -143,7 +148,8 @@ let package = Package(
         .executableTarget(
             name: "vault-key-service",
             dependencies: [
-                "KeyServiceServer", "CLinux", argumentParser, configuration, hummingbird, logging, serviceLifecycle,
+                "KeyServiceServer", "CLinux", "VaultLocks", argumentParser, configuration, hummingbird, logging,
+                serviceLifecycle,
                 unixSignals,
             ]),
         .executableTarget(
@@ -153,7 +159,9 @@ let package = Package(
             ]),
 
         // What the tests of several hardware targets need, so that they need not wait for all that VaultTesting imports.
-        .target(name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto", "VaultLocks"],
+            path: "Tests/TestSupport"),
 
         // What Tests/Benchmarks/tpm2.py measures.
         .executableTarget(
@@ -178,29 +186,35 @@ let package = Package(
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto", "TestSupport"]),
         .testTarget(
             name: "OpenIDConnectTests",
-            dependencies: ["OpenIDConnect", "VaultHTTP", jwtKit, crypto, httpTypes, nioCore, nioHTTP1, nioPosix]),
+            dependencies: [
+                "OpenIDConnect", "VaultHTTP", "VaultLocks", jwtKit, crypto, httpTypes, nioCore, nioHTTP1, nioPosix,
+            ]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
-                "KeyServiceServer", "KeyServiceAPI", "VaultCrypto", "vault-key-service", grdb, httpTypes, hummingbird,
+                "KeyServiceServer", "KeyServiceAPI", "VaultCrypto", "VaultLocks", "vault-key-service", grdb, httpTypes,
+                hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore,
                 serviceLifecycle,
             ]),
         .testTarget(
             name: "VaultTestingTests",
             dependencies: [
-                "VaultTesting", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging, nioCore, nioHTTP1,
+                "VaultLocks", "VaultTesting", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging,
+                nioCore, nioHTTP1,
                 nioPosix,
             ]),
         .testTarget(
             name: "VaultStorageTests",
             dependencies: [
-                "VaultStorage", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto", "KeyService", grdb,
+                "VaultStorage", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto", "VaultLocks",
+                "KeyService", grdb,
             ]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
-                "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "KeyService", "KeyServiceServer",
+                "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "VaultLocks", "KeyService",
+                "KeyServiceServer",
                 httpTypes,
             ]),
         .testTarget(
@@ -208,21 +222,23 @@ let package = Package(
         .testTarget(
             name: "VaultTPM2Tests",
             dependencies: [
-                "VaultTPM2", "VaultBiometric", "VaultCrypto", "TestSupport",
+                "VaultTPM2", "VaultBiometric", "VaultCrypto", "VaultLocks", "TestSupport",
                 .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
             ]),
         .testTarget(
             name: "VaultFIDO2Tests",
-            dependencies: ["VaultFIDO2", "VaultBiometric", "VaultCrypto", "TestSupport", crypto, cryptoExtras],
+            dependencies: [
+                "VaultFIDO2", "VaultBiometric", "VaultCrypto", "VaultLocks", "TestSupport", crypto, cryptoExtras,
+            ],
             exclude: ["Recordings"]),
         .testTarget(
             name: "VaultPKCS11Tests",
             dependencies: [
-                "VaultPKCS11", "VaultBiometric", "VaultCrypto", "TestSupport",
+                "VaultPKCS11", "VaultBiometric", "VaultCrypto", "VaultLocks", "TestSupport",
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .testTarget(
-            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultTesting"],
+            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultLocks", "VaultTesting"],
             exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Synchronization
+internal import VaultLocks
 
 /// The one writer of the store. Whatever waits when a transaction ends goes into the next one together, so that many
 /// requests share one fsync. Changes take effect in the order in which they were handed in.
@@ -26,7 +26,7 @@ final class GroupCommit: Sendable {
     private static let maxUnawaited = 10_000
 
     private let store: any KeyRecordStore
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let queue = DispatchQueue(label: "credential-vault.key-service.writer", qos: .userInitiated)
 
     init(store: any KeyRecordStore) {

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// A store that forgets everything when it ends. For tests.
 public final class InMemoryKeyRecordStore: KeyRecordStore {
@@ -12,7 +12,7 @@ public final class InMemoryKeyRecordStore: KeyRecordStore {
         var masterKeyCheck: [UInt8]?
     }
 
-    private let content = Mutex(Content())
+    private let content = Lock(Content())
 
     /// An empty store.
     public init() {}

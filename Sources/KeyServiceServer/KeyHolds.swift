@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// Lets one request at a time work on a key; the others wait in the order in which they came.
 final class KeyHolds: Sendable {
@@ -6,7 +6,7 @@ final class KeyHolds: Sendable {
     private static let maxWaiting = 256
 
     /// A key that is held has an entry, with those who wait for it.
-    private let waiting = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
+    private let waiting = Lock<[String: [CheckedContinuation<Void, Never>]]>([:])
 
     /// Runs `body` while nobody else holds the key. Being cancelled stops neither the waiting nor the body.
     ///

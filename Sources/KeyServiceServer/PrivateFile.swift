@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Synchronization
+internal import VaultLocks
 
 /// Files and folders that nobody but their owner may read.
 enum PrivateFile {
@@ -75,7 +75,7 @@ enum PrivateFile {
 /// Keeps a second server away from a data folder: guesses on one key are evaluated one at a time, which two processes
 /// could not make sure of. The lock ends with the process, however it ends.
 final class FolderLock: Sendable {
-    private let number: Mutex<CInt>
+    private let number: Lock<CInt>
 
     /// - Throws: ``KeyServiceServerError`` with code `busy` when another process has it.
     init(path: String) throws {
@@ -87,7 +87,7 @@ final class FolderLock: Sendable {
             close(number)
             throw KeyServiceServerError(.busy, "Another key service runs on this data folder.")
         }
-        self.number = Mutex(number)
+        self.number = Lock(number)
     }
 
     func release() {

@@ -1,10 +1,10 @@
 internal import Foundation
-internal import Synchronization
+internal import VaultLocks
 
 /// The threads that Argon2 runs on: few, as each fills a lot of memory and a whole core, and with a bounded queue.
 final class StretchingPool: Sendable {
     private let places: Int
-    private let used = Mutex(0)
+    private let used = Lock(0)
     private let queue: OperationQueue
 
     /// - Parameters:

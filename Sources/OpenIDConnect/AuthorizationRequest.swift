@@ -1,6 +1,6 @@
 internal import Crypto
 public import FoundationEssentials
-internal import Synchronization
+internal import VaultLocks
 
 /// One sign-in that was started in the browser (OpenID Connect Core section 3.1.2.1, PKCE with S256).
 ///
@@ -26,7 +26,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
     private let isAnswered = Flag()
 
     private final class Flag: Sendable {
-        let value = Mutex(false)
+        let value = Lock(false)
     }
 
     init(

@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 package import HTTPTypes
-internal import Synchronization
 package import VaultHTTP
+internal import VaultLocks
 
 /// The nonces that servers want to see in the next proof (RFC 9449 sections 8 and 9), one for every origin.
 package final class DPoPNonces: Sendable {
-    private let known = Mutex<[String: String]>([:])
+    private let known = Lock<[String: String]>([:])
 
     package init() {}
 

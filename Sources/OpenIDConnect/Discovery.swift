@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import Synchronization
+internal import VaultLocks
 
 /// Fetches what the provider says about itself once for everybody who asks, and again when it has become old.
 final class Discovery: Sendable {
@@ -36,7 +36,7 @@ final class Discovery: Sendable {
     private let clock: any WallClock
     private let flight = SingleFlight<ProviderMetadata>()
     private let completion = SingleFlight<ProviderMetadata>()
-    private let cached = Mutex<Known?>(nil)
+    private let cached = Lock<Known?>(nil)
 
     init(issuer: String, connection: ProviderConnection, clock: any WallClock) {
         self.issuer = issuer

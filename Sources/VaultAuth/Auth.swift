@@ -1,8 +1,8 @@
 public import Foundation
 internal import OpenIDConnect
-internal import Synchronization
 public import VaultCrypto
 public import VaultHTTP
+internal import VaultLocks
 public import VaultStorage
 
 /// Logging in and out, and the tokens of whoever is logged in. One person at a time is logged in per `Auth`.
@@ -47,7 +47,7 @@ public actor Auth {
     }
 
     /// Outside the actor's isolation, so that ``isLoggedIn`` can be asked at any time. Only ``change(to:_:)`` writes it.
-    private nonisolated let current = Mutex(State.loggedOut)
+    private nonisolated let current = Lock(State.loggedOut)
     private var issuers: [IssuerKey: any TokenIssuer] = [:]
     /// How often somebody has locked or logged out: an account that was being opened meanwhile stays closed.
     var timesLocked = 0

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// A call of hardware on a thread of its own, which may answer, run out of time, or be given up: it has one outcome, the
 /// first one.
@@ -10,7 +10,7 @@ package final class HardwareCall<Answer: Sendable>: Sendable {
         case done
     }
 
-    private let state = Mutex(State.running)
+    private let state = Lock(State.running)
 
     package init() {}
 

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import CredentialVault
-internal import Synchronization
+internal import VaultLocks
 
 /// The options that every command has.
 struct GlobalOptions: ParsableArguments {
@@ -23,7 +23,7 @@ struct GlobalOptions: ParsableArguments {
     var keyService: String?
 
     /// Kept until the process ends.
-    private static let open = Mutex<Vault?>(nil)
+    private static let open = Lock<Vault?>(nil)
 
     /// Opens the vault with the accounts of every issuer, or of `--issuer`. The issuer of the settings is for registering.
     func openVault() async throws -> Vault {

@@ -1,7 +1,7 @@
 internal import CredentialVault
 internal import Dispatch
 internal import Foundation
-internal import Synchronization
+internal import VaultLocks
 
 /// Ctrl-C and its kin: the terminal is put back as it was, and the command ends at once, unless a token that the
 /// provider is renewing right now would be lost. Then it ends as soon as that is stored; a second Ctrl-C ends it anyway.
@@ -11,8 +11,8 @@ enum Interruption {
         let source: any DispatchSourceSignal
     }
 
-    private static let sources = Mutex<[Kept]>([])
-    private static let count = Mutex(0)
+    private static let sources = Lock<[Kept]>([])
+    private static let count = Lock(0)
 
     static func install() {
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Synchronization
+internal import VaultLocks
 
 /// Waits for a call that blocks, and stops waiting when the task is cancelled: the call itself cannot be stopped, and its
 /// thread goes with the process.
@@ -9,7 +9,7 @@ final class OneAnswer<Value: Sendable>: Sendable {
         case over
     }
 
-    private let state = Mutex(State.waiting(nil))
+    private let state = Lock(State.waiting(nil))
 
     /// - Parameters:
     ///   - call: blocks a thread of its own.

@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Foundation
-internal import Synchronization
+internal import VaultLocks
 
 /// Shows on standard error that something takes its time: only on a terminal, and only after half a second.
 enum Spinner {
@@ -15,7 +15,7 @@ enum Spinner {
         var frame = 0
     }
 
-    private static let state = Mutex(State())
+    private static let state = Lock(State())
     private static let frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 
     /// Runs `body`, with a spinner beside it when that takes long.

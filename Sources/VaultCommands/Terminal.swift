@@ -1,6 +1,6 @@
 internal import CredentialVault
 internal import Foundation
-internal import Synchronization
+internal import VaultLocks
 
 /// Where questions go to. The command asks through this and nothing else.
 protocol Terminal: Sendable {
@@ -68,7 +68,7 @@ enum TerminalMode {
         let mode: termios
     }
 
-    private static let saved = Mutex<Saved?>(nil)
+    private static let saved = Lock<Saved?>(nil)
 
     /// Stops the echo, and Ctrl-Z and Ctrl-\ with it: they would leave the shell without echo.
     static func hideInput(_ descriptor: Int32) throws {

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// What has to be put back before the program ends, also when a signal ends it. What `kill -9` leaves behind, the next
 /// run has to find.
@@ -8,7 +8,7 @@ enum Undoing {
         var count = 0
     }
 
-    private static let state = Mutex(State())
+    private static let state = Lock(State())
 
     /// Changes something, and notes how to put it back. A signal that comes meanwhile waits for the change to be whole.
     ///

@@ -1,5 +1,5 @@
 internal import CSodium
-internal import Synchronization
+internal import VaultLocks
 
 /// libsodium's guarded memory, with a few small blocks kept for the next secret.
 ///
@@ -12,7 +12,7 @@ enum GuardedMemory {
     private static let maxKept = 64
 
     /// Addresses of wiped blocks that nobody uses.
-    private static let kept = Mutex<[UInt]>([])
+    private static let kept = Lock<[UInt]>([])
 
     /// - Returns: zeroed guarded memory for `count` bytes, or nil when there is none.
     static func allocate(_ count: Int) -> UnsafeMutableRawPointer? {

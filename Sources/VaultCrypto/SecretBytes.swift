@@ -1,4 +1,5 @@
 internal import CSodium
+internal import VaultLocks
 
 /// Bytes that must not outlive their use: a password, a key, a token.
 ///
@@ -85,16 +86,15 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
 /// Carries a ``SecretBytes`` through places that only take copyable values: a continuation, an escaping closure.
 ///
 /// Whoever holds the box last calls ``take()``; a second call is an error, so that a secret has one owner.
-package final class SecretBox: @unchecked Sendable {
-    // Sound because the box is handed from one owner to the next and never used by two at once.
-    private var content: SecretBytes?
+package final class SecretBox: Sendable {
+    private let content: Lock<SecretBytes?>
 
     package init(_ content: consuming SecretBytes) {
-        self.content = consume content
+        self.content = Lock(content)
     }
 
     package func take() throws -> SecretBytes {
-        guard let content = content.take() else {
+        guard let content = content.withLock({ $0.take() }) else {
             throw VaultCryptoError(.invalidInput, "the secret was taken already")
         }
         return content

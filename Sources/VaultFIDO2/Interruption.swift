@@ -3,6 +3,7 @@
     internal import Dispatch
     internal import Foundation
     internal import Synchronization
+    internal import VaultLocks
     internal import VaultBiometric
 
     /// What reaches into a call that runs on another thread: whether it was given up, and the key to be told so.
@@ -16,7 +17,7 @@
         }
 
         private let givenUp = Atomic(false)
-        private let key = Mutex<Key?>(nil)
+        private let key = Lock<Key?>(nil)
 
         /// Whether nobody waits any more.
         var isGivenUp: Bool { givenUp.load(ordering: .sequentiallyConsistent) }

@@ -3,7 +3,7 @@ internal import FoundationEssentials
 public import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
-internal import Synchronization
+internal import VaultLocks
 
 /// The transport for real networks, over async-http-client.
 ///
@@ -18,7 +18,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
         case shutDown
     }
 
-    private let state = Mutex(State.idle)
+    private let state = Lock(State.idle)
 
     /// Makes a transport. Nothing is started yet.
     public init() {}

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// Hands the one callback from the connection that got it to the task that waits for it.
 final class CallbackMailbox: Sendable {
@@ -11,7 +11,7 @@ final class CallbackMailbox: Sendable {
         case closed(any Error)
     }
 
-    private let state = Mutex(State.empty)
+    private let state = Lock(State.empty)
     private let port: Int
 
     init(port: Int) {

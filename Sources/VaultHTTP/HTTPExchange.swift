@@ -2,7 +2,7 @@ internal import AsyncHTTPClient
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
-internal import Synchronization
+internal import VaultLocks
 
 /// Collects one answer up to a size, and knows whether the request was sent.
 final class HTTPExchange: HTTPClientResponseDelegate {
@@ -16,7 +16,7 @@ final class HTTPExchange: HTTPClientResponseDelegate {
     }
 
     private let bodyLimit: Int
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(bodyLimit: Int) {
         self.bodyLimit = bodyLimit

@@ -2,7 +2,7 @@ public import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
-internal import Synchronization
+internal import VaultLocks
 
 /// Waits on 127.0.0.1, and if asked for on [::1] as well, for the one redirect that ends a sign-in in the browser
 /// (RFC 8252 section 7.3).
@@ -154,7 +154,7 @@ public struct LoopbackCallback: Sendable, CustomStringConvertible, CustomDebugSt
 final class LoopbackConnections: Sendable {
     /// More than a browser opens; a flood of connections does not take all file descriptors.
     private static let limit = 64
-    private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+    private let channels = Lock<[ObjectIdentifier: any Channel]>([:])
 
     var all: [any Channel] { channels.withLock { Array($0.values) } }
 

@@ -1,13 +1,13 @@
 #if Logind
     internal import Glibc
-    internal import Synchronization
+    internal import VaultLocks
 
     /// Holds back the machine's sleep for as long as logind allows, usually five seconds.
     final class SleepDelay: Sendable {
-        private let descriptor: Mutex<Int32?>
+        private let descriptor: Lock<Int32?>
 
         /// Takes over the file descriptor that stands for the delay.
-        init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+        init(_ descriptor: Int32) { self.descriptor = Lock(descriptor) }
 
         deinit { end() }
 

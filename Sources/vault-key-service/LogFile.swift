@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Foundation
 internal import Logging
-internal import Synchronization
+internal import VaultLocks
 
 /// Writes log lines to standard error, many with one system call: a line for each request must not cost a good part
 /// of the request.
@@ -20,7 +20,7 @@ final class LogFile: Sendable {
         var secondText: [UInt8] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let queue = DispatchQueue(label: "credential-vault.key-service.log")
 
     /// Adds a line: the time, `text` and a line feed.

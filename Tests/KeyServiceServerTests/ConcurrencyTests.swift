@@ -5,8 +5,8 @@ import KeyServiceAPI
 import Logging
 import NIOCore
 import ServiceLifecycle
-import Synchronization
 import Testing
+import VaultLocks
 
 @testable import KeyServiceServer
 
@@ -14,8 +14,8 @@ import Testing
     /// A store whose transactions wait at a gate, and which counts them.
     private final class GatedStore: KeyRecordStore {
         private let store = InMemoryKeyRecordStore()
-        private let sizes = Mutex<[Int]>([])
-        private let isClosed = Mutex(false)
+        private let sizes = Lock<[Int]>([])
+        private let isClosed = Lock(false)
         let gate = DispatchSemaphore(value: 0)
         let arrivals: AsyncStream<Void>
         private let arrival: AsyncStream<Void>.Continuation
@@ -86,7 +86,7 @@ import Testing
 
     @Test func aKeyIsHeldByOneAtATimeInOrder() async throws {
         let holds = KeyHolds()
-        let running = Mutex(0)
+        let running = Lock(0)
         let results = try await inParallel(100) {
             try await holds.withHold(on: "key") {
                 let others = running.withLock { count in
@@ -104,7 +104,7 @@ import Testing
     @Test func refusedGiveBackIsTriedAgain() async throws {
         /// Refuses its first transaction.
         final class RefusingStore: KeyRecordStore {
-            private let sizes = Mutex<[Int]>([])
+            private let sizes = Lock<[Int]>([])
             var transactionSizes: [Int] { sizes.withLock { $0 } }
 
             func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {

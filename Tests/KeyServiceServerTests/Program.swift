@@ -1,12 +1,11 @@
 import Foundation
 import HummingbirdTesting
 import NIOCore
-import Synchronization
 import Testing
 
 /// The program `vault-key-service`, as built beside the tests.
 final class Program: @unchecked Sendable {
-    // Sound because `Process` is used by the one test that made the value; its output goes through the mutex.
+    // Sound because `Process` is used by the one test that made the value; its output goes through the lock.
     private let process = Process()
     private let output: AsyncStream<String>
     private let ended: AsyncStream<Int32>

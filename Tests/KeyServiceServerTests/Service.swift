@@ -6,9 +6,9 @@ import KeyServiceAPI
 import KeyServiceServer
 import Logging
 import NIOCore
-import Synchronization
 import Testing
 import VaultCrypto
+import VaultLocks
 
 /// A secret of the form that our own clients send.
 let strongSecret = "cv1." + String(repeating: "Ab3_-x9", count: 6) + "Z"
@@ -114,7 +114,7 @@ func mode(_ path: String) throws -> Int? {
 
 /// Keeps everything that is logged, at every level.
 final class LogCapture: Sendable {
-    private let lines = Mutex<[String]>([])
+    private let lines = Lock<[String]>([])
 
     var text: String { lines.withLock { $0.joined(separator: "\n") } }
 

@@ -1,8 +1,8 @@
-import Synchronization
+import VaultLocks
 
 /// Counts calls.
 final class Counter: Sendable {
-    private let count = Mutex(0)
+    private let count = Lock(0)
 
     /// 1 for the first call.
     func next() -> Int {

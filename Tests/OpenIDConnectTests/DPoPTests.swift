@@ -1,9 +1,9 @@
 import Crypto
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 import VaultHTTP
+import VaultLocks
 
 @testable import OpenIDConnect
 
@@ -173,7 +173,7 @@ struct DPoPTests {
     func refresh() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
-        let kept = Mutex<String?>(nil)
+        let kept = Lock<String?>(nil)
         let tokens = try await client.refresh("R", subject: "alice", dpopKey: key) { token, _ in
             kept.withLock { $0 = token }
         }
@@ -210,7 +210,7 @@ struct DPoPTests {
         }
         let transport = provider.transport()
         let client = provider.client(transport)
-        let keeps = Mutex(0)
+        let keeps = Lock(0)
         for _ in 0..<2 {
             _ = try await client.refresh("R", subject: "alice", dpopKey: key) { _, _ in keeps.withLock { $0 += 1 } }
         }

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 import VaultHTTP
+import VaultLocks
 
 @testable import OpenIDConnect
 
@@ -32,7 +32,7 @@ struct DeviceTests {
 
     /// What the token endpoint says to one poll after the other; after the last it gives tokens.
     private func poll(_ answers: [Result<HTTPAnswer, HTTPError>]) throws {
-        let left = Mutex(answers)
+        let left = Lock(answers)
         let tokens = try json([
             "access_token": "ACCESS", "refresh_token": "REFRESH", "token_type": "Bearer",
             "id_token": provider.key.token(provider.claims()),

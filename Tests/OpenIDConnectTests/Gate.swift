@@ -1,8 +1,8 @@
-import Synchronization
+import VaultLocks
 
 /// Holds tasks back until it is opened; stays open.
 final class Gate: Sendable {
-    private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
+    private let state = Lock<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
 
     func open() {
         let waiting = state.withLock { state in
@@ -27,10 +27,10 @@ final class Gate: Sendable {
 /// Holds tasks back until so many others have come.
 final class Crowd: Sendable {
     private let gate = Gate()
-    private let missing: Mutex<Int>
+    private let missing: Lock<Int>
 
     init(_ count: Int) {
-        missing = Mutex(count)
+        missing = Lock(count)
     }
 
     func come() {

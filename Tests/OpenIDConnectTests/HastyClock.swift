@@ -1,4 +1,4 @@
-import Synchronization
+import VaultLocks
 
 /// A clock on which every wait is over at once, and remembered.
 final class HastyClock: Clock {
@@ -10,7 +10,7 @@ final class HastyClock: Clock {
         static func < (one: Instant, other: Instant) -> Bool { one.offset < other.offset }
     }
 
-    private let state = Mutex<(now: Instant, waits: [Duration])>((Instant(offset: .zero), []))
+    private let state = Lock<(now: Instant, waits: [Duration])>((Instant(offset: .zero), []))
 
     var now: Instant { state.withLock { $0.now } }
     var minimumResolution: Duration { .zero }

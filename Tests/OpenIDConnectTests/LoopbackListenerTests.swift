@@ -1,7 +1,6 @@
 import HTTPTypes
 import NIOCore
 import NIOPosix
-import Synchronization
 import Testing
 
 @testable import VaultHTTP

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 import VaultHTTP
+import VaultLocks
 
 @testable import OpenIDConnect
 

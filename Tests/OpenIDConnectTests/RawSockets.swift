@@ -1,6 +1,6 @@
 import NIOCore
 import NIOPosix
-import Synchronization
+import VaultLocks
 
 /// Sends bytes over a plain connection and shows what came back.
 struct RawClient {
@@ -24,7 +24,7 @@ struct RawClient {
     }
 
     private final class Received: Sendable {
-        private let bytes = Mutex<[UInt8]>([])
+        private let bytes = Lock<[UInt8]>([])
         var text: String { String(decoding: bytes.withLock { $0 }, as: UTF8.self) }
         func append(_ buffer: ByteBuffer) { bytes.withLock { $0.append(contentsOf: buffer.readableBytesView) } }
     }
@@ -68,7 +68,7 @@ final class RawServer: Sendable {
     func stop() async { try? await channel.close().get() }
 
     private final class Requests: Sendable {
-        let log = Mutex<[String]>([])
+        let log = Lock<[String]>([])
     }
 
     private final class Handler: ChannelInboundHandler, Sendable {

@@ -1,6 +1,6 @@
 import HTTPTypes
-import Synchronization
 import VaultHTTP
+import VaultLocks
 
 /// Answers requests by a script, and remembers them.
 final class ScriptedTransport: HTTPTransport {
@@ -11,7 +11,7 @@ final class ScriptedTransport: HTTPTransport {
         let body: String
     }
 
-    private let log = Mutex<[Request]>([])
+    private let log = Lock<[Request]>([])
     private let script: @Sendable (Request) async throws -> HTTPAnswer
 
     init(_ script: @escaping @Sendable (Request) async throws -> HTTPAnswer) {

@@ -1,14 +1,14 @@
 import Crypto
 import Foundation
 import HTTPTypes
-import Synchronization
 import VaultHTTP
+import VaultLocks
 
 @testable import OpenIDConnect
 
 /// A clock that stands still until it is moved.
 final class ManualClock: WallClock {
-    private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+    private let time = Lock(Date(timeIntervalSince1970: 1_800_000_000))
 
     var now: Date { time.withLock { $0 } }
 
@@ -100,10 +100,10 @@ final class TestProvider: Sendable {
 
     let clock = ManualClock()
     let key = TestKey.es256()
-    let state: Mutex<State>
+    let state: Lock<State>
 
     init() {
-        state = Mutex(State())
+        state = Lock(State())
         set { state in
             state.metadata = [
                 "issuer": Self.issuer, "authorization_endpoint": "https://id.example/auth?tenant=1",

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 import VaultHTTP
+import VaultLocks
 
 @testable import OpenIDConnect
 
@@ -180,7 +180,7 @@ struct TokenEndpointTests {
         arguments: [nil, "", 7, "a\nb"] as [(any Sendable)?])
     func brokenAccessToken(value: (any Sendable)?) async throws {
         try provider.answer(["access_token": value ?? NSNull()])
-        let kept = Mutex<[String?]>([])
+        let kept = Lock<[String?]>([])
         let error = await caught {
             _ = try await provider.client().refresh("R", subject: "alice") { token, _ in
                 kept.withLock { $0.append(token) }

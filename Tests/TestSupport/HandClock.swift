@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// A clock on which the time that is waited for has passed when it rings.
 package final class HandClock: Clock {
@@ -13,7 +13,7 @@ package final class HandClock: Clock {
         var passed = Duration.zero
         var sleepers: [(until: Duration, continuation: AsyncStream<Void>.Continuation)] = []
     }
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     package init() {}
 

@@ -1,6 +1,6 @@
-internal import Synchronization
 package import VaultBiometric
 package import VaultCrypto
+internal import VaultLocks
 
 /// Somebody who types a PIN when asked, and does what the hardware wants.
 package final class Person: BiometricPrompt {
@@ -9,7 +9,7 @@ package final class Person: BiometricPrompt {
 
     private let answer: @Sendable (PINRequest) async throws -> String
     private let action: @Sendable (String) async -> Void
-    private let asked = Mutex<(requests: [PINRequest], instructions: [String])>(([], []))
+    private let asked = Lock<(requests: [PINRequest], instructions: [String])>(([], []))
 
     /// What was asked, in order.
     package var requests: [PINRequest] { asked.withLock { $0.requests } }

@@ -1,10 +1,10 @@
 internal import Foundation
-internal import Synchronization
+internal import VaultLocks
 
 /// Serves connections, each on a thread of its own, until it is stopped.
 package final class SocketServer: Sendable {
     private let listener: Socket
-    private let state = Mutex<(open: [Socket], isStopped: Bool)>(([], false))
+    private let state = Lock<(open: [Socket], isStopped: Bool)>(([], false))
 
     /// - Parameter serve: its end, or an error, ends the connection.
     package init(_ listener: Socket, _ serve: @escaping @Sendable (Socket) throws -> Void) {

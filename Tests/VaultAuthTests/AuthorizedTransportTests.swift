@@ -1,9 +1,9 @@
 import CredentialVault
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 import VaultHTTP
+import VaultLocks
 import VaultTesting
 
 /// Requests in the name of whoever is logged in.
@@ -17,8 +17,8 @@ import VaultTesting
             let authorization: String?
         }
 
-        private let log = Mutex<[Sent]>([])
-        private let refused = Mutex<Set<String>>([])
+        private let log = Lock<[Sent]>([])
+        private let refused = Lock<Set<String>>([])
         private let gate: Gate?
         private let refusal: HTTPAnswer
 

@@ -1,8 +1,8 @@
 import CredentialVault
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
+import VaultLocks
 import VaultTesting
 
 /// A machine with a vault, a backend that is no OpenID provider, and a key service. Time stands still unless a test
@@ -130,7 +130,7 @@ final class Wire: HTTPTransport {
     }
 
     let base = Network()
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     var messages: [Message] { state.withLock { $0.messages } }
 
@@ -166,7 +166,7 @@ final class Wire: HTTPTransport {
 /// Types user name and password when asked, and remembers why.
 final class Typist: CredentialPrompt {
     private let answer: @Sendable () throws -> UserCredentials
-    private let log = Mutex<[CredentialRequest]>([])
+    private let log = Lock<[CredentialRequest]>([])
 
     init(_ username: String = "alice", _ password: String = "alice-password") {
         answer = { UserCredentials(username: username, password: SharedSecret(try SecretBytes(utf8: password))) }

@@ -1,7 +1,7 @@
 import CredentialVault
 import Foundation
-import Synchronization
 import Testing
+import VaultLocks
 import VaultTesting
 
 /// A server that says whether it has OAuth or only API tokens.
@@ -366,7 +366,7 @@ import VaultTesting
 /// A browser that remembers what it was shown.
 final class WatchedBrowser: UserAgent {
     private let person: ScriptedBrowser?
-    private let log = Mutex<[String]>([])
+    private let log = Lock<[String]>([])
 
     /// - Parameter person: nil for nobody.
     init(_ person: ScriptedBrowser?) { self.person = person }

@@ -1,18 +1,18 @@
 import CredentialVault
-import Synchronization
 import Testing
 import VaultAuth
+import VaultLocks
 import VaultTesting
 
 /// Somebody who may stay away for 60 seconds.
 private final class Scene: Sendable {
     let monitor = PlayedMonitor()
     let clock = ManualContinuousClock()
-    let isLoggedIn = Mutex(true)
+    let isLoggedIn = Lock(true)
     /// What happened to the session, as it happens.
     let events: AsyncStream<String>
     private let log: AsyncStream<String>.Continuation
-    private let timeout = Mutex<BackgroundTimeout?>(nil)
+    private let timeout = Lock<BackgroundTimeout?>(nil)
 
     init(onHandler: @escaping @Sendable (BackgroundTimeout?) async -> Void = { _ in }) {
         (events, log) = AsyncStream.makeStream()
@@ -44,7 +44,7 @@ private final class Scene: Sendable {
 
 /// A monitor that a test plays. Telling returns when the listener is done with what it was told.
 final class PlayedMonitor: BackgroundMonitor {
-    private let listener = Mutex<BackgroundListener?>(nil)
+    private let listener = Lock<BackgroundListener?>(nil)
 
     func changes() -> AsyncStream<BackgroundChange> {
         let (stream, listener) = BackgroundListener.make()

@@ -1,7 +1,7 @@
 import CredentialVault
-import Synchronization
 import Testing
 import VaultAuth
+import VaultLocks
 import VaultTesting
 
 /// Logging in with hardware, as in Trifork Identity Manager.
@@ -20,7 +20,7 @@ struct BiometricTests {
             #expect(try await !bench.vault.storage.hasBiometricAccess(userID: "alice"))
             try await enable(bench, token)
             #expect(try await bench.vault.storage.hasBiometricAccess(userID: "alice"))
-            let announced = Mutex(0)
+            let announced = Lock(0)
             let before = bench.keyService.calls
             let session = try await bench.vault.auth.loginWithBiometrics(
                 userID: "alice", using: token, prompt: ScriptedPrompt(pin)

@@ -1,7 +1,7 @@
 import CredentialVault
 import Foundation
 import HTTPTypes
-import Synchronization
+import VaultLocks
 import VaultTesting
 
 /// A store that does what a test wants before each change, and before each lock.
@@ -52,7 +52,7 @@ extension [StoreChange] {
 final class FailingKeyService: KeyService {
     private let base: any KeyService
     private let failingCall: Int
-    private let calls = Mutex(0)
+    private let calls = Lock(0)
 
     init(_ base: any KeyService, failingCall: Int) {
         self.base = base
@@ -85,10 +85,10 @@ final class FailingKeyService: KeyService {
 /// A server that stops closes its connections, but a client may notice only when it sends on one, and then cannot know
 /// whether the request arrived. A test that wants a server to be away wants a refused connection instead.
 final class Network: HTTPTransport {
-    private let transport = Mutex(AsyncHTTPTransport())
+    private let transport = Lock(AsyncHTTPTransport())
 
     /// Whether there is none: every connection is refused.
-    let isCut = Mutex(false)
+    let isCut = Lock(false)
 
     func dropConnections() { transport.withLock { $0 = AsyncHTTPTransport() } }
 
@@ -124,7 +124,7 @@ struct AppBrowser: UserAgent {
 
 /// Counts across tasks.
 final class Counter: Sendable {
-    private let state = Mutex(0)
+    private let state = Lock(0)
     var value: Int { state.withLock { $0 } }
     func increment() { state.withLock { $0 += 1 } }
 }

@@ -1,8 +1,8 @@
 import CredentialVault
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
+import VaultLocks
 import VaultTesting
 
 @testable import VaultAuth
@@ -117,7 +117,7 @@ private struct BesetApp: UserAgent {
 private final class BesetBrowser: UserAgent {
     let targets: [String]
     let person: ScriptedBrowser
-    let answers = Mutex<[HTTPAnswer]>([])
+    let answers = Lock<[HTTPAnswer]>([])
 
     init(targets: [String], person: ScriptedBrowser) {
         (self.targets, self.person) = (targets, person)

@@ -1,7 +1,7 @@
 import CredentialVault
-import Synchronization
 import Testing
 import VaultAuth
+import VaultLocks
 import VaultTesting
 
 /// Opening an account where there is no network.

@@ -1,5 +1,4 @@
 import CredentialVault
-import Synchronization
 import Testing
 import VaultAuth
 import VaultTesting

@@ -1,5 +1,5 @@
 #if FIDO2
-    import Synchronization
+    import VaultLocks
     import TestSupport
     import Testing
     import VaultBiometric
@@ -166,7 +166,7 @@
 
     /// Counts from 0.
     private final class Counter: Sendable {
-        private let number = Mutex(0)
+        private let number = Lock(0)
 
         func next() -> Int {
             number.withLock { number in

@@ -1,6 +1,6 @@
 #if FIDO2
     import Foundation
-    import Synchronization
+    import VaultLocks
 
     @testable import VaultFIDO2
 
@@ -18,7 +18,7 @@
         private let slave: CInt
         private let link: HIDLink
         private let written = DispatchSemaphore(value: 0)
-        private let isUnplugged = Mutex(false)
+        private let isUnplugged = Lock(false)
 
         /// - Parameter port: what is behind it.
         init(_ port: SoftwarePort) throws {

@@ -1,6 +1,6 @@
 #if FIDO2
     import Foundation
-    import Synchronization
+    import VaultLocks
 
     @testable import VaultFIDO2
 

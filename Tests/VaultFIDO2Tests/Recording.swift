@@ -1,6 +1,6 @@
 #if FIDO2
     import Foundation
-    import Synchronization
+    import VaultLocks
     import VaultBiometric
 
     @testable import VaultFIDO2
@@ -11,7 +11,7 @@
     final class Recording: FIDO2Devices {
         /// What was stored when the key was enrolled.
         let stored: ProtectedSecret
-        private let exchanges: Mutex<[Exchange]>
+        private let exchanges: Lock<[Exchange]>
 
         fileprivate struct Exchange {
             let kind: [UInt8]
@@ -40,7 +40,7 @@
                 }
             }
             stored = ProtectedSecret(bytes: form, label: "Solo")
-            self.exchanges = Mutex(exchanges)
+            self.exchanges = Lock(exchanges)
         }
 
         private static func bytes(_ hex: Substring) throws -> [UInt8] {
@@ -82,7 +82,7 @@
 
         private final class Replay: FIDO2Connection {
             private let recording: Recording
-            private let state = Mutex((request: RequestReader(), reports: [[UInt8]]()))
+            private let state = Lock((request: RequestReader(), reports: [[UInt8]]()))
 
             init(of recording: Recording) { self.recording = recording }
 

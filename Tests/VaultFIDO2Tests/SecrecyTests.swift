@@ -1,7 +1,6 @@
 #if FIDO2
     import Crypto
     import Foundation
-    import Synchronization
     import TestSupport
     import Testing
     import VaultBiometric

@@ -1,7 +1,7 @@
 #if FIDO2
     import Crypto
     import Foundation
-    import Synchronization
+    import VaultLocks
 
     /// A security key made of software: CTAP 2.1 as far as it is about PINs and hmac-secret.
     final class SoftwareKey: Sendable {
@@ -53,11 +53,11 @@
         }
 
         let model: Model
-        let state: Mutex<State>
+        let state: Lock<State>
 
         init(_ model: Model = Model(), pin: String?) {
             self.model = model
-            state = Mutex(State(pinHash: pin.map(Self.hash)))
+            state = Lock(State(pinHash: pin.map(Self.hash)))
         }
 
         static func hash(pin: String) -> [UInt8] { Array(SHA256.hash(data: Data(pin.utf8)).prefix(16)) }

@@ -1,6 +1,6 @@
 #if FIDO2
     import Foundation
-    import Synchronization
+    import VaultLocks
 
     @testable import VaultFIDO2
 
@@ -33,7 +33,7 @@
 
         let key: SoftwareKey
         let device: FIDO2Device
-        private let state = Mutex(State())
+        private let state = Lock(State())
 
         init(_ key: SoftwareKey, path: String = "/dev/software0", name: String = "Software Key") {
             self.key = key

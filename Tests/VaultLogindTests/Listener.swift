@@ -1,5 +1,5 @@
 #if Logind
-    import Synchronization
+    import VaultLocks
     import VaultAuth
 
     @testable import VaultLogind
@@ -12,8 +12,8 @@
             var own: [Range<Int>] = []
         }
 
-        private let state = Mutex(State())
-        private let task = Mutex<Task<Void, Never>?>(nil)
+        private let state = Lock(State())
+        private let task = Lock<Task<Void, Never>?>(nil)
         private let mock: MockLogind
 
         /// Follows the session c1, and returns when it is followed.

@@ -1,6 +1,5 @@
 #if Logind
     import Foundation
-    import Synchronization
     import Testing
     import VaultAuth
     import VaultTesting

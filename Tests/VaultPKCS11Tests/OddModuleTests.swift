@@ -1,6 +1,6 @@
 #if PKCS11
     import CPKCS11
-    import Synchronization
+    import VaultLocks
     import TestSupport
     import Testing
     import VaultBiometric
@@ -54,7 +54,7 @@
             var logins = 0
             var unlisted: [CK_OBJECT_HANDLE] = []
         }
-        private static let state = Mutex(State(slotCount: 0, login: CKR_OK))
+        private static let state = Lock(State(slotCount: 0, login: CKR_OK))
         private let functions = UnsafeMutablePointer<CK_FUNCTION_LIST>.allocate(capacity: 1)
         let module: TokenModule
 

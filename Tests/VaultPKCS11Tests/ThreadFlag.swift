@@ -1,9 +1,9 @@
 #if PKCS11
-    import Synchronization
+    import VaultLocks
 
     /// A number that only grows, for threads.
     final class ThreadFlag: Sendable {
-        private let state = Mutex(0)
+        private let state = Lock(0)
         var level: Int { state.withLock { $0 } }
         func raise(_ level: Int) { state.withLock { $0 = max($0, level) } }
     }

@@ -1,6 +1,6 @@
 #if PKCS11
     import Foundation
-    import Synchronization
+    import VaultLocks
     import TestSupport
     import Testing
 
@@ -92,8 +92,8 @@
         private let folder: URL
         private let module: String
         private let handler: Handler
-        private let asked = Mutex<[RPCMessage]>([])
-        private let server = Mutex<SocketServer?>(nil)
+        private let asked = Lock<[RPCMessage]>([])
+        private let server = Lock<SocketServer?>(nil)
 
         var socket: String { folder.appending(path: "s").path }
         var uri: String { "pkcs11:?module-name=\(module)" }

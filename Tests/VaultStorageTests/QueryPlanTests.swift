@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
-import Synchronization
 import Testing
+import VaultLocks
 
 @testable import VaultStorage
 
@@ -32,7 +32,7 @@ import Testing
                         INSERT INTO item SELECT account.id, name, sealed FROM account, item WHERE account.id > 1
                         """)
             }
-            let statements = Mutex<Set<String>>([])
+            let statements = Lock<Set<String>>([])
             try await store.database.write { db in
                 db.trace { event in
                     if case .statement(let statement) = event { statements.withLock { _ = $0.insert(statement.sql) } }

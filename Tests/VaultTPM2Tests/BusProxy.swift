@@ -1,7 +1,7 @@
 #if TPM2
     import Foundation
     import TestSupport
-    import Synchronization
+    import VaultLocks
 
     /// Sits on the way to a software TPM as a listener, or somebody worse, sits on the bus to a real one.
     final class BusProxy: Sendable {
@@ -16,8 +16,8 @@
             var bytes: [UInt8] = []
             var commands: [[UInt8]] = []
         }
-        private let state = Mutex(State())
-        private let servers = Mutex<[SocketServer]>([])
+        private let state = Lock(State())
+        private let servers = Lock<[SocketServer]>([])
 
         var tcti: String { "swtpm:host=127.0.0.1,port=\(port)" }
         /// All that came by, both ways, as the two ends sent and got it.

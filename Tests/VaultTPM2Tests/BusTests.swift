@@ -1,5 +1,4 @@
 #if TPM2
-    import Synchronization
     import TestSupport
     import Testing
     import VaultBiometric

@@ -1,6 +1,6 @@
 import Foundation
-import Synchronization
 import Testing
+import VaultLocks
 import VaultTesting
 
 @Suite struct TokenTests {
@@ -181,9 +181,9 @@ import VaultTesting
 
 /// A clock that a test moves.
 final class Clock: Sendable {
-    private let time: Mutex<Date>
+    private let time: Lock<Date>
 
-    init(start: Date) { time = Mutex(start) }
+    init(start: Date) { time = Lock(start) }
 
     var now: Date { time.withLock { $0 } }
 

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// A monitor for an app that knows itself when it goes to the background: when its last window is hidden, for example.
 public final class AppBackgroundMonitor: BackgroundMonitor {
@@ -7,7 +7,7 @@ public final class AppBackgroundMonitor: BackgroundMonitor {
         var listeners: [BackgroundListener] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Makes a monitor of an app that is in the foreground.
     public init() {}

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// One listener of a monitor, with the changes that it has not asked for yet.
 ///
@@ -42,7 +42,7 @@ package final class BackgroundListener: Sendable {
         deinit { listener.end() }
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let onEnd: @Sendable () -> Void
 
     private init(onEnd: @escaping @Sendable () -> Void) {

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// Ends the session of somebody who stays away from the app for too long.
 ///
@@ -25,7 +25,7 @@ package final class BackgroundTimeout: Sendable {
     /// Whose lock or handler the current task runs in.
     @TaskLocal private static var current: BackgroundTimeout?
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let duration: Duration
     private let clock: any Clock<Duration>
     private let isLoggedIn: @Sendable () async -> Bool

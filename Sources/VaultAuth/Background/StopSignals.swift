@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import Foundation
 internal import Synchronization
+internal import VaultLocks
 
 /// Where the signal handler finds what to wake up. Set before the handler is installed, and never changed again.
 private let wakeUp = Atomic<Int32>(-1)
@@ -25,7 +26,7 @@ final class StopSignals: Sendable {
         var hasThread = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// How long a listener may keep the person from stopping the program.
     private static let patience = DispatchTimeInterval.seconds(1)
 

@@ -1,6 +1,6 @@
 internal import OpenIDConnect
-internal import Synchronization
 internal import VaultHTTP
+internal import VaultLocks
 
 /// The OpenID providers in use. Each is made once, as it keeps what the provider published of itself.
 final class Providers: Sendable {
@@ -10,7 +10,7 @@ final class Providers: Sendable {
         let secret: String?
     }
 
-    private let known = Mutex<[Client: OpenIDProvider]>([:])
+    private let known = Lock<[Client: OpenIDProvider]>([:])
     private let usesDPoP: Bool
     private let transport: any HTTPTransport
     private let clock: any WallClock

@@ -1,8 +1,8 @@
 internal import Foundation
 public import HTTPTypes
 internal import OpenIDConnect
-internal import Synchronization
 public import VaultHTTP
+internal import VaultLocks
 
 /// Sends requests in the name of whoever is logged in: with an access token that is renewed ahead of its end, and once
 /// more when the server does not take it. However many requests meet a 401 at the same time, the provider is asked once.
@@ -80,7 +80,7 @@ public struct AuthorizedTransport: HTTPTransport {
     }
 
     private final class Nonces: Sendable {
-        private let state = Mutex<[Origin: String]>([:])
+        private let state = Lock<[Origin: String]>([:])
 
         subscript(origin: Origin) -> String? {
             get { state.withLock { $0[origin] } }

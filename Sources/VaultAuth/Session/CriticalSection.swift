@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// The time between asking a provider for new tokens and having stored them, in this process, however long the storing
 /// takes. A program that is asked to stop waits for it to end: otherwise a token that the provider has rotated would be
@@ -10,7 +10,7 @@ public enum CriticalSection {
         var waiters: [@Sendable () -> Void] = []
     }
 
-    private static let state = Mutex(State())
+    private static let state = Lock(State())
 
     /// Whether stopping right now could lose a token.
     public static var isActive: Bool { state.withLock { $0.running > 0 } }
@@ -60,7 +60,7 @@ public enum CriticalSection {
 
     /// Keeps the section from ending while a token is only in memory, until it is released or forgotten.
     final class Hold: Sendable {
-        private let isReleased = Mutex(false)
+        private let isReleased = Lock(false)
 
         /// To be made inside the section, or while another hold lasts.
         init() {

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
-internal import Synchronization
+internal import VaultLocks
 public import VaultStorage
 
 /// An open account: its vault key in guarded memory, and its live tokens.
@@ -13,7 +13,7 @@ public actor Session {
     /// Why the session is over, when the provider ended it.
     private var refusal: VaultError?
     /// What can be looked at without waiting for the actor's turn. Only the actor writes it.
-    private nonisolated let live = Mutex(Live())
+    private nonisolated let live = Lock(Live())
     private let accounts: Accounts
     private let issuer: any TokenIssuer
     nonisolated let issuerKey: IssuerKey

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 public import VaultStorage
 
 /// Something that happened to a session, for whoever shows or depends on it.
@@ -57,7 +57,7 @@ final class SessionUpdates: Sendable {
         var nextID = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// A new listener, who gets every update from now on.
     func stream() -> AsyncStream<SessionUpdate> {

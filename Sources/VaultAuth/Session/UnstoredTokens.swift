@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 internal import VaultStorage
 
 /// Tokens that the provider renewed and that could not be stored, sealed. They outlive the session that got them: whoever
@@ -12,7 +12,7 @@ final class UnstoredTokens: Sendable {
         let hold = CriticalSection.Hold()
     }
 
-    private let held = Mutex<[AccountID: Held]>([:])
+    private let held = Lock<[AccountID: Held]>([:])
 
     func holds(_ id: AccountID) -> Bool { held.withLock { $0[id] != nil } }
 

@@ -1,6 +1,6 @@
 internal import CredentialVault
 internal import Foundation
-internal import Synchronization
+internal import VaultLocks
 
 /// Asks for user name and password of a backend or provider, and again when they are wrong.
 final class CredentialQuestion: CredentialPrompt {
@@ -8,8 +8,8 @@ final class CredentialQuestion: CredentialPrompt {
     private let terminal: any Terminal
     private let nameOfUsername: String
     /// What was typed and not yet found to be wrong.
-    private let typed = Mutex<UserCredentials?>(nil)
-    private let asked = Mutex(false)
+    private let typed = Lock<UserCredentials?>(nil)
+    private let asked = Lock(false)
 
     /// Whether a user name and a password were there already.
     var wasAsked: Bool { asked.withLock { $0 } }

@@ -1,5 +1,5 @@
-internal import Synchronization
 internal import VaultBiometric
+internal import VaultLocks
 
 /// Holds up whoever wants to pass while it is closed, and tells when somebody waits.
 final class Gate: Sendable {
@@ -10,7 +10,7 @@ final class Gate: Sendable {
         var watchers: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func close() { state.withLock { $0.isClosed = true } }
 

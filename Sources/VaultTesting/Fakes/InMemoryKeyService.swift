@@ -1,7 +1,7 @@
 internal import Foundation
 public import KeyService
-internal import Synchronization
 public import VaultCrypto
+internal import VaultLocks
 
 /// A key service in memory, with the real one's rules: three wrong guesses in a row lock a key.
 public final class InMemoryKeyService: KeyService {
@@ -24,7 +24,7 @@ public final class InMemoryKeyService: KeyService {
         var calls = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let maxGuesses: Int
 
     /// - Parameter maxGuesses: how many wrong guesses in a row lock a key.

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 public import VaultStorage
 
 /// A store in memory, for an app's own tests.
@@ -18,7 +18,7 @@ public final class InMemoryStore: SecureStore {
         var records: [String: [UInt8]] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     public init() {}
 

@@ -1,14 +1,14 @@
 public import Foundation
 public import OpenIDConnect
-internal import Synchronization
+internal import VaultLocks
 
 /// A clock that stands still until it is moved.
 public final class ManualClock: WallClock {
-    private let time: Mutex<Date>
+    private let time: Lock<Date>
 
     /// - Parameter now: what it shows at first.
     public init(_ now: Date = Date(timeIntervalSince1970: 1_800_000_000)) {
-        time = Mutex(now)
+        time = Lock(now)
     }
 
     public var now: Date { time.withLock { $0 } }

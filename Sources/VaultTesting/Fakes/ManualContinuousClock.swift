@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import VaultLocks
 
 /// A clock for waiting that stands still until it is moved: whoever sleeps on it wakes up when it gets there.
 public final class ManualContinuousClock: Clock {
@@ -23,7 +23,7 @@ public final class ManualContinuousClock: Clock {
         var nextID = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Makes a clock that shows zero.
     public init() {}

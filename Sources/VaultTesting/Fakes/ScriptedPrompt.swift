@@ -1,6 +1,6 @@
-internal import Synchronization
 public import VaultBiometric
 public import VaultCrypto
+internal import VaultLocks
 
 /// Answers what hardware asks, for an app's own tests.
 public final class ScriptedPrompt: BiometricPrompt {
@@ -11,12 +11,12 @@ public final class ScriptedPrompt: BiometricPrompt {
         var whenAsked: (@Sendable (PINRequest) async -> Void)?
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     /// - Parameter answers: the PINs to answer with, one after the other, and the last one again and again; nil calls
     ///   it off. Without any, everything is called off.
     public init(_ answers: String?...) {
-        state = Mutex(State(answers: answers))
+        state = Lock(State(answers: answers))
     }
 
     /// What was asked so far.

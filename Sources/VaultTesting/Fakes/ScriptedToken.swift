@@ -1,6 +1,6 @@
-internal import Synchronization
 public import VaultBiometric
 public import VaultCrypto
+internal import VaultLocks
 
 /// A hardware token in memory, for an app's own tests: it has a PIN, counts wrong ones, and can be pulled, exchanged,
 /// locked and made to hang. It really seals what it protects, under a key that it never hands out.
@@ -50,7 +50,7 @@ public final class ScriptedToken: BiometricProvider {
 
     private let maxTries: Int
     private let needsTouch: Bool
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let gate = Gate()
 
     /// - Parameters:
@@ -69,7 +69,7 @@ public final class ScriptedToken: BiometricProvider {
         self.maxTries = maxTries
         self.limitsGuesses = limitsGuesses
         self.needsTouch = needsTouch
-        state = try Mutex(State(own: Device(), other: Device(), pin: pin, triesLeft: maxTries))
+        state = try Lock(State(own: Device(), other: Device(), pin: pin, triesLeft: maxTries))
     }
 
     // MARK: - What happens to it

@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 internal import NIOPosix
-internal import Synchronization
+internal import VaultLocks
 
 /// The file that keeps a ``ProviderState``. It is replaced as a whole, so a killed provider leaves the old or the new one.
 final class ProviderStateFile: Sendable {
     private let path: String
-    private let written = Mutex(0)
+    private let written = Lock(0)
 
     init(path: String) { self.path = path }
 

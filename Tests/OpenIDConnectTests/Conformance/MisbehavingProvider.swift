@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
-import Synchronization
 import VaultHTTP
+import VaultLocks
 
 @testable import OpenIDConnect
 
@@ -89,7 +89,7 @@ final class MisbehavingProvider: Sendable {
     static let subject = "alice"
 
     let clock = ManualClock()
-    let state: Mutex<State>
+    let state: Lock<State>
     private let server: LoopbackServer
 
     var origin: String { "http://127.0.0.1:\(server.port)" }
@@ -97,7 +97,7 @@ final class MisbehavingProvider: Sendable {
 
     init(key: TestKey = .es256()) async throws {
         let mailbox = Mailbox()
-        state = Mutex(State(signer: key, published: [key]))
+        state = Lock(State(signer: key, published: [key]))
         server = try await LoopbackServer { await mailbox.provider?.reply(to: $0) ?? .closed }
         let origin = origin
         state.withLock { ($0.origin, $0.issuer) = (origin, origin + "/realm") }
@@ -169,7 +169,7 @@ final class MisbehavingProvider: Sendable {
 
     /// The server must not keep the provider alive that owns it.
     private final class Mailbox: Sendable {
-        private let box = Mutex(Weak())
+        private let box = Lock(Weak())
         var provider: MisbehavingProvider? { box.withLock { $0.provider } }
         func set(_ provider: MisbehavingProvider) { box.withLock { $0.provider = provider } }
         private struct Weak: Sendable { weak var provider: MisbehavingProvider? }
