@@ -6,9 +6,9 @@ public import VaultHTTP
 
 /// The key service over HTTP, protocol version 1 (Trifork Identity Manager's).
 public struct HTTPKeyService: KeyService {
-    private let scheme: String
-    private let authority: String
-    private let basePath: String
+    let scheme: String
+    let authority: String
+    let basePath: String
     private let transport: any HTTPTransport
 
     /// - Parameters:
@@ -51,7 +51,7 @@ public struct HTTPKeyService: KeyService {
             case .secret: KeyRequest(keyid: id, secret: text)
             case .longSecret: KeyRequest(keyid: id, longsecret: text)
             }
-        let answer = try await post(KeyServicePath.key, request)
+        let answer = try await post(KeyServicePath.key, request, renews: kind == .secret)
         guard answer.status == .ok else { throw refusal(answer) }
         let released = try Self.key(in: answer)
         guard released.id == id else {
@@ -69,17 +69,18 @@ public struct HTTPKeyService: KeyService {
         if (200..<400).contains(answer.status.code) || answer.status.code == 405 { throw nothingHere }
     }
 
-    private static func text(_ secret: borrowing SecretBytes) throws -> String {
+    static func text(_ secret: borrowing SecretBytes) throws -> String {
         guard let text = secret.utf8String(), !text.isEmpty else {
             throw KeyServiceError(.invalidAnswer, "A secret for the key service has to be text.")
         }
         return text
     }
 
-    private func post(_ path: String, _ body: some Encodable) async throws -> HTTPAnswer {
+    func post(_ path: String, _ body: some Encodable, renews: Bool = false) async throws -> HTTPAnswer {
+        var headers: HTTPFields = [.contentType: "application/json", .accept: "application/json"]
+        if renews, let name = HTTPField.Name(KeyServiceHeader.renews) { headers[name] = "1" }
         let request = HTTPRequest(
-            method: .post, scheme: scheme, authority: authority, path: basePath + path,
-            headerFields: [.contentType: "application/json", .accept: "application/json"])
+            method: .post, scheme: scheme, authority: authority, path: basePath + path, headerFields: headers)
         do {
             return try await transport.send(request, body: Array(JSONEncoder().encode(body)), limits: HTTPLimits())
         } catch let error as HTTPError where error.code == .forbiddenURL {
@@ -91,18 +92,17 @@ public struct HTTPKeyService: KeyService {
         }
     }
 
-    private var nothingHere: KeyServiceError {
+    var nothingHere: KeyServiceError {
         KeyServiceError(
             .invalidAnswer,
             "There is no key service at \(scheme)://\(authority)\(basePath). Its URL includes its base path.")
     }
 
-    private func refusal(_ answer: HTTPAnswer) -> KeyServiceError {
+    func refusal(_ answer: HTTPAnswer) -> KeyServiceError {
         switch answer.status.code {
         case 401:
-            let problem = try? JSONDecoder().decode(KeyServiceProblem.self, from: Data(answer.body))
             return KeyServiceError(
-                .wrongSecret, "The secret is wrong.", guessesRemaining: problem?.guessesRemaining)
+                .wrongSecret, "The secret is wrong.", guessesRemaining: answer.problem?.guessesRemaining)
         case 403, 204:
             return KeyServiceError(.keyLocked, "The key is locked after too many wrong guesses.")
         case 404 where answer.isJSON && !answer.isAboutPath:
@@ -133,18 +133,12 @@ public struct HTTPKeyService: KeyService {
         guard key.count == 32 else {
             throw KeyServiceError(.invalidAnswer, "The key service's key is not 32 bytes long.")
         }
-        return ReleasedKey(id: response.keyid, key: key, longSecret: try SecretBytes(utf8: response.longsecret))
-    }
-}
-
-extension HTTPAnswer {
-    /// Our own server's word for a base path that it does not serve.
-    fileprivate var isAboutPath: Bool {
-        (try? JSONDecoder().decode(KeyServiceProblem.self, from: Data(body)))?.error == "no_such_path"
-    }
-
-    /// A proxy's own 404 page is no word of the key service about a key.
-    fileprivate var isJSON: Bool {
-        headerFields[.contentType]?.lowercased().hasPrefix("application/json") ?? body.isEmpty
+        return ReleasedKey(
+            id: response.keyid, key: key, longSecret: try SecretBytes(utf8: response.longsecret),
+            wrongGuesses: response.wrongGuesses.map { count in
+                WrongGuesses(
+                    count: count,
+                    last: response.lastWrongGuessAt.map { Date(timeIntervalSince1970: TimeInterval($0)) })
+            })
     }
 }

@@ -1,3 +1,4 @@
+public import Foundation
 public import VaultCrypto
 
 /// The remote service that hands out a key after it has checked a secret, and counts wrong guesses.
@@ -10,7 +11,12 @@ public protocol KeyService: Sendable {
     /// - Parameter secret: UTF-8 text, at least one byte.
     func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey
 
-    /// Asks for a key. A wrong secret costs one of the few guesses.
+    /// Asks for a key. A wrong secret costs one of the few guesses, and a guess that was cancelled or never answered may
+    /// have cost one, too. A wrong long secret costs none.
+    ///
+    /// The right `.secret` does not set the count of wrong guesses back. If ``ReleasedKey/wrongGuesses`` is not nil, make
+    /// a new key for the same secret, then call ``endKey(id:)`` for this one: whoever made those guesses has the id of
+    /// this key, and otherwise has the rest of the guesses still to come.
     ///
     /// - Parameters:
     ///   - id: what ``ReleasedKey/id`` was when the key was made.
@@ -20,6 +26,13 @@ public protocol KeyService: Sendable {
 
     /// Finds out whether the service answers, without spending a guess.
     func checkReachable() async throws
+
+    /// Ends a key for good: no secret releases it any more.
+    ///
+    /// Calling it again for the same key does no harm. After an error or a cancellation, call it again later.
+    ///
+    /// - Throws: ``KeyServiceError`` when it is not certain that the key is ended.
+    func endKey(id: String) async throws
 }
 
 /// The two secrets that release a key.
@@ -38,11 +51,29 @@ public struct ReleasedKey: ~Copyable, Sendable {
     public let key: SecretBytes
     /// The long secret for the same key, for a biometric provider to protect; UTF-8 text.
     public let longSecret: SecretBytes
+    /// The wrong guesses since the last right one; nil when there were none, and from a service that does not tell.
+    public let wrongGuesses: WrongGuesses?
 
-    public init(id: String, key: consuming SecretBytes, longSecret: consuming SecretBytes) {
+    public init(
+        id: String, key: consuming SecretBytes, longSecret: consuming SecretBytes, wrongGuesses: WrongGuesses? = nil
+    ) {
         self.id = id
         self.key = key
         self.longSecret = longSecret
+        self.wrongGuesses = wrongGuesses
+    }
+}
+
+/// Wrong secrets that somebody tried on a key since the right one was last used.
+public struct WrongGuesses: Sendable, Equatable {
+    /// How many, at least 1.
+    public let count: Int
+    /// When the last one came, by the clock of the service; nil when the service does not tell.
+    public let last: Date?
+
+    public init(count: Int, last: Date?) {
+        self.count = count
+        self.last = last
     }
 }
 
@@ -57,7 +88,7 @@ public struct KeyServiceError: Error, Sendable, CustomStringConvertible {
         public static let keyLocked = Code(name: "keyLocked")
         /// The service does not know the key: it was deleted there, or this is another service. Register again.
         public static let noSuchKey = Code(name: "noSuchKey")
-        /// No answer, or an answer that says "later": try again. Whether a guess was counted is not known.
+        /// No answer, or an answer that says "later": try again. The guess may have been counted.
         public static let unavailable = Code(name: "unavailable")
         /// The service refuses the request itself, or its answer makes no sense: the URL is probably wrong.
         public static let invalidAnswer = Code(name: "invalidAnswer")

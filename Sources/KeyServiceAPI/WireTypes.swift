@@ -6,6 +6,13 @@ public enum KeyServicePath {
     public static let key = "/keyservice/v1/key"
 }
 
+/// The header fields that the protocol adds to HTTP's own.
+public enum KeyServiceHeader {
+    /// On `POST key` with a `secret`; the value is `1`. The client makes a new key as soon as it hears of wrong guesses,
+    /// and ends this one, so the service does not set their count back after the right secret.
+    public static let renews = "Credential-Vault-Renews"
+}
+
 /// The body of `POST createkey`.
 public struct CreateKeyRequest: Codable, Sendable, CustomReflectable, CustomStringConvertible,
     CustomDebugStringConvertible
@@ -51,12 +58,39 @@ public struct KeyResponse: Codable, Sendable, CustomReflectable, CustomStringCon
     public var key: String
     /// A second, long secret for the same key, for a biometric provider to protect.
     public var longsecret: String
+    /// How many wrong secrets came since the last right one; only in an answer to `key`, and missing when none did.
+    /// Clients of other makes do not look at it.
+    public var wrongGuesses: Int?
+    /// When the last of them came, in seconds since 1970.
+    public var lastWrongGuessAt: Int64?
 
-    public init(keyid: String, key: String, longsecret: String) {
+    public init(
+        keyid: String, key: String, longsecret: String, wrongGuesses: Int? = nil, lastWrongGuessAt: Int64? = nil
+    ) {
         self.keyid = keyid
         self.key = key
         self.longsecret = longsecret
+        self.wrongGuesses = wrongGuesses
+        self.lastWrongGuessAt = lastWrongGuessAt
     }
+
+    /// Reads an answer. A count that is none, or a time outside of the years that calendars have, is as good as missing:
+    /// nobody must be kept out because of it.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        keyid = try members.decode(String.self, forKey: .keyid)
+        key = try members.decode(String.self, forKey: .key)
+        longsecret = try members.decode(String.self, forKey: .longsecret)
+        if let count = try? members.decode(Int.self, forKey: .wrongGuesses), (1...Int(Int32.max)).contains(count) {
+            wrongGuesses = count
+        }
+        if let time = try? members.decode(Int64.self, forKey: .lastWrongGuessAt), Self.times.contains(time) {
+            lastWrongGuessAt = time
+        }
+    }
+
+    /// Until the end of the year 9999.
+    private static let times: ClosedRange<Int64> = 0...253_402_300_799
 
     public var description: String { "KeyResponse(keyid: \(keyid))" }
     public var debugDescription: String { description }
@@ -67,11 +101,21 @@ public struct KeyResponse: Codable, Sendable, CustomReflectable, CustomStringCon
 public struct KeyServiceProblem: Codable, Sendable {
     /// A word for programs: `wrong_secret`, `key_locked`, `no_such_key`, `no_such_path`, `invalid_request`, `busy`, `internal_error`.
     public var error: String
-    /// How many wrong guesses are left before the key locks; only with `wrong_secret`.
+    /// How many wrong guesses are left before the key locks; only with `wrong_secret`, and missing
+    /// after a wrong long secret, which is not counted.
     public var guessesRemaining: Int?
 
     public init(error: String, guessesRemaining: Int? = nil) {
         self.error = error
         self.guessesRemaining = guessesRemaining
+    }
+
+    /// Reads a problem. A number of guesses that is none is as good as missing.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        error = try members.decode(String.self, forKey: .error)
+        if let count = try? members.decode(Int.self, forKey: .guessesRemaining), (0...Int(Int32.max)).contains(count) {
+            guessesRemaining = count
+        }
     }
 }

@@ -71,6 +71,11 @@ final class FailingKeyService: KeyService {
 
     func checkReachable() async throws { try await base.checkReachable() }
 
+    func endKey(id: String) async throws {
+        try count()
+        try await base.endKey(id: id)
+    }
+
     private func count() throws {
         let call = calls.withLock { calls in
             calls += 1

@@ -26,6 +26,7 @@ private final class GatedKeyService: KeyService {
     }
 
     func checkReachable() async throws { try await base.checkReachable() }
+    func endKey(id: String) async throws { try await base.endKey(id: id) }
 }
 
 /// What happens while an account is being opened, and what is left when a session ends.

@@ -1,9 +1,10 @@
-internal import Foundation
+public import Foundation
 public import KeyService
 public import VaultCrypto
 internal import VaultLocks
 
-/// A key service in memory, with the real one's rules: three wrong guesses in a row lock a key.
+/// A key service in memory, with the real one's rules for clients that renew: wrong secrets lock a key, the right one
+/// does not set their count back, and wrong long secrets count nothing.
 public final class InMemoryKeyService: KeyService {
     private final class Key: Sendable {
         let secret: SecretBytes
@@ -15,21 +16,40 @@ public final class InMemoryKeyService: KeyService {
             key = try SecretBytes.random(count: 32)
             longSecret = try SecretBase64.encode(SecretBytes.random(count: 32), .urlSafe)
         }
+
+        func released(_ id: String, _ wrongGuesses: WrongGuesses? = nil) throws -> ReleasedKey {
+            try ReleasedKey(id: id, key: key.copy(), longSecret: longSecret.copy(), wrongGuesses: wrongGuesses)
+        }
+    }
+
+    /// The guesses on one key.
+    private struct Guesses {
+        var wrong = 0
+        var total = 0
+        var last: Date?
+        var isEnded = false
     }
 
     private struct State {
         var keys: [String: Key] = [:]
-        var wrongGuesses: [String: Int] = [:]
+        var guesses: [String: Guesses] = [:]
         var isReachable = true
         var calls = 0
     }
 
     private let state = Lock(State())
     private let maxGuesses: Int
+    private let maxGuessesTotal: Int
+    private let now: @Sendable () -> Date
 
-    /// - Parameter maxGuesses: how many wrong guesses in a row lock a key.
-    public init(maxGuesses: Int = 3) {
+    /// - Parameters:
+    ///   - maxGuesses: how many wrong secrets since the last right one lock a key.
+    ///   - maxGuessesTotal: how many wrong secrets lock a key in its whole life.
+    ///   - now: the time, for ``WrongGuesses/last``.
+    public init(maxGuesses: Int = 3, maxGuessesTotal: Int = 100, now: @escaping @Sendable () -> Date = { Date() }) {
         self.maxGuesses = maxGuesses
+        self.maxGuessesTotal = maxGuessesTotal
+        self.now = now
     }
 
     /// Whether it answers at all. Set it to false to play an outage.
@@ -40,6 +60,11 @@ public final class InMemoryKeyService: KeyService {
 
     /// How often a key was made or asked for.
     public var calls: Int { state.withLock { $0.calls } }
+
+    /// The keys that some secret can still release.
+    public var liveKeys: Set<String> {
+        state.withLock { state in Set(state.keys.keys.filter { !isLocked($0, in: state) }) }
+    }
 
     /// Forgets every key.
     public func deleteAllKeys() {
@@ -53,7 +78,7 @@ public final class InMemoryKeyService: KeyService {
             try Self.call(&state)
             state.keys[id] = key
         }
-        return try ReleasedKey(id: id, key: key.key.copy(), longSecret: key.longSecret.copy())
+        return try key.released(id)
     }
 
     public func releaseKey(
@@ -64,27 +89,63 @@ public final class InMemoryKeyService: KeyService {
             guard let key = state.keys[id] else { throw KeyServiceError(.noSuchKey, "There is no such key.") }
             return key
         }
-        let isRight =
-            switch kind {
-            case .secret: key.secret.isEqual(to: secret)
-            case .longSecret: key.longSecret.isEqual(to: secret)
-            }
-        try state.withLock { state in
-            let wrong = state.wrongGuesses[id, default: 0]
-            guard wrong < maxGuesses else { throw KeyServiceError(.keyLocked, "The key is locked.") }
-            state.wrongGuesses[id] = isRight ? 0 : wrong + 1
-            if !isRight {
-                throw KeyServiceError(.wrongSecret, "The secret is wrong.", guessesRemaining: maxGuesses - wrong - 1)
-            }
+        switch kind {
+        case .secret:
+            let wrongGuesses = try evaluate(id, isRight: key.secret.isEqual(to: secret))
+            return try key.released(id, wrongGuesses)
+        case .longSecret:
+            let wrongGuesses = try evaluateLong(id, isRight: key.longSecret.isEqual(to: secret))
+            return try key.released(id, wrongGuesses)
         }
-        return try ReleasedKey(id: id, key: key.key.copy(), longSecret: key.longSecret.copy())
     }
 
     public func checkReachable() async throws {
         guard isReachable else { throw Self.outage }
     }
 
+    public func endKey(id: String) async throws {
+        try state.withLock { state in
+            guard state.isReachable else { throw Self.outage }
+            state.guesses[id, default: Guesses()].isEnded = true
+        }
+    }
+
+    private func evaluate(_ id: String, isRight: Bool) throws -> WrongGuesses? {
+        try state.withLock { state in
+            guard !isLocked(id, in: state) else { throw Self.locked }
+            var guesses = state.guesses[id, default: Guesses()]
+            if isRight { return Self.wrongGuesses(guesses) }
+            guesses.wrong += 1
+            guesses.total += 1
+            guesses.last = now()
+            state.guesses[id] = guesses
+            let remaining = min(maxGuesses - guesses.wrong, maxGuessesTotal - guesses.total)
+            throw KeyServiceError(.wrongSecret, "The secret is wrong.", guessesRemaining: remaining)
+        }
+    }
+
+    /// Long secrets cannot be guessed: a wrong one counts nothing, and the right one sets the count back.
+    private func evaluateLong(_ id: String, isRight: Bool) throws -> WrongGuesses? {
+        try state.withLock { state in
+            guard !isLocked(id, in: state) else { throw Self.locked }
+            guard isRight else { throw KeyServiceError(.wrongSecret, "The long secret is wrong.") }
+            let guesses = state.guesses[id, default: Guesses()]
+            state.guesses[id]?.wrong = 0
+            return Self.wrongGuesses(guesses)
+        }
+    }
+
+    private func isLocked(_ id: String, in state: State) -> Bool {
+        let guesses = state.guesses[id, default: Guesses()]
+        return guesses.isEnded || guesses.wrong >= maxGuesses || guesses.total >= maxGuessesTotal
+    }
+
+    private static func wrongGuesses(_ guesses: Guesses) -> WrongGuesses? {
+        guesses.wrong > 0 ? WrongGuesses(count: guesses.wrong, last: guesses.last) : nil
+    }
+
     private static let outage = KeyServiceError(.unavailable, "The key service does not answer.")
+    private static let locked = KeyServiceError(.keyLocked, "The key is locked.")
 
     private static func call(_ state: inout State) throws {
         guard state.isReachable else { throw outage }
