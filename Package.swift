@@ -183,7 +183,7 @@ let package = Package(
             path: "Tests/Benchmarks/vault-benchmarks"),
 
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
-        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto", "TestSupport"]),
+        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto", "TestSupport", crypto]),
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: [

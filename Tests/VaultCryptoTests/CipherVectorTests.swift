@@ -60,7 +60,7 @@ import Testing
 
     @Test(.enabled(if: SealedEnvelope.hasHardwareAES, "This processor has no AES instructions."))
     func `algorithm 1 agrees with Wycheproof`() throws {
-        for test in try Wycheproof.cases("aes_256_gcm_iv96_test.json") {
+        for test in try Wycheproof.cases("aes_256_gcm_iv96_test.json", count: 66) {
             let (key, nonce, data) = try (test.bytes("key"), test.bytes("iv"), test.bytes("aad"))
             let text = try test.bytes("msg")
             let sealed = try test.bytes("ct") + test.bytes("tag")

@@ -24,8 +24,7 @@ func code(_ body: () async throws -> Void) async -> VaultCryptoError.Code? {
     }
 }
 
-/// Test vectors of Project Wycheproof, kept beside the package. The tests have a few vectors of their own, so that
-/// they prove something without the folder too.
+/// Test vectors of Project Wycheproof, in `Tests/Vectors`.
 enum Wycheproof {
     struct Case {
         let id: Int
@@ -44,16 +43,17 @@ enum Wycheproof {
     }
 
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../../shared/vectors/wycheproof").standardizedFileURL
+        .appending(path: "../Vectors/wycheproof").standardizedFileURL
 
-    /// The cases of a file; none when the folder is not there.
-    static func cases(_ file: String) throws -> [Case] {
-        let url = folder.appending(path: file)
-        guard FileManager.default.fileExists(atPath: url.path()) else { return [] }
-        let json = try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [String: Any]
+    /// The cases of a file.
+    ///
+    /// - Throws: when the file is missing, or has another number of cases.
+    static func cases(_ file: String, count: Int) throws -> [Case] {
+        let data = try Data(contentsOf: folder.appending(path: file))
+        let json = try JSONSerialization.jsonObject(with: data) as? [String: Any]
         let groups = try #require(json?["testGroups"] as? [[String: Any]])
         let cases = groups.flatMap { $0["tests"] as? [[String: Any]] ?? [] }.compactMap(Case.init)
-        #expect(cases.count > 50, "\(file) has too few cases to be the right file")
+        try #require(cases.count == count, "\(file) is not the file that it was")
         return cases
     }
 }

@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import Testing
 
 @testable import VaultCrypto
@@ -15,12 +17,21 @@ import Testing
     }
 
     @Test func `it agrees with Wycheproof`() throws {
-        for test in try Wycheproof.cases("hkdf_sha512_test.json") {
+        for test in try Wycheproof.cases("hkdf_sha512_test.json", count: 83) {
             let result = try? KeyDerivation.hkdf(
                 SecretBytes(copying: test.bytes("ikm")), salt: test.bytes("salt"), info: test.bytes("info"),
                 count: test.number("size")
             ).reveal()
             #expect(try result == (test.isValid ? test.bytes("okm") : nil), "case \(test.id)")
+        }
+    }
+
+    @Test func `the HMAC underneath agrees with Wycheproof`() throws {
+        for test in try Wycheproof.cases("hmac_sha512_test.json", count: 174) {
+            let key = try SymmetricKey(data: test.bytes("key"))
+            let full = try Array(HMAC<SHA512>.authenticationCode(for: test.bytes("msg"), using: key))
+            let tag = try test.bytes("tag")
+            #expect((Array(full.prefix(tag.count)) == tag) == test.isValid, "case \(test.id)")
         }
     }
 
