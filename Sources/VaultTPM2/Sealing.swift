@@ -56,10 +56,6 @@
             var creationPCRs = TPML_PCR_SELECTION()
             var privatePointer: UnsafeMutablePointer<TPM2B_PRIVATE>?
             var publicPointer: UnsafeMutablePointer<TPM2B_PUBLIC>?
-            defer {
-                forget(secret, in: session)
-                forget(auth, in: session)
-            }
             try send(.sealing) {
                 Esys_Create(
                     $0, key.object.handle, session.handle, ESYS_TR_NONE, ESYS_TR_NONE, sensitive.pointer, &template,
@@ -81,10 +77,7 @@
             let object = try load(sealed, under: key)
             let session = try startSession(policy == nil ? .authorized : .policy, encryptedTo: key)
             if let policy { try fulfil(policy, in: session) }
-            defer {
-                forgetAuth(of: object)
-                forget(auth, in: session)
-            }
+            defer { forgetAuth(of: object) }
             try setAuth(auth, of: object)
             var pointer: UnsafeMutablePointer<TPM2B_SENSITIVE_DATA>?
             try send(.unsealing) {
@@ -92,13 +85,11 @@
             }
             let answer = try Allocated(pointer, of: .unsealing)
             let size = min(Int(answer.pointer.pointee.size), MemoryLayout.size(ofValue: answer.pointer.pointee.buffer))
-            let secret = try SecretBytes(count: size) { target in
+            return try SecretBytes(count: size) { target in
                 withUnsafeBytes(of: &answer.pointer.pointee.buffer) {
                     target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<size]))
                 }
             }
-            forget(secret, in: session)
-            return secret
         }
 
         /// Needs no session: it carries nothing that is not encrypted by the TPM itself, and the storage key has no

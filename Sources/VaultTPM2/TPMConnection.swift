@@ -84,11 +84,6 @@
             var handle = handle
             _ = Esys_TR_Close(esys, &handle)
         }
-
-        /// Overwrites the copies of a secret that ESYS has made, also for a session.
-        func forget(_ secret: borrowing SecretBytes, in session: borrowing TPMObject) {
-            LibraryMemory.wipe(secret, of: esys, session: session.handle)
-        }
     }
 
     /// An object or a session in the TPM, which it has few places for.
