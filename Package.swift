@@ -208,14 +208,13 @@ let package = Package(
             name: "VaultStorageTests",
             dependencies: [
                 "VaultStorage", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto", "VaultLocks",
-                "KeyService", grdb,
+                "KeyService", "TestSupport", grdb,
             ]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
                 "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "VaultLocks", "KeyService",
-                "KeyServiceServer",
-                httpTypes,
+                "KeyServiceServer", "TestSupport", httpTypes,
             ]),
         .testTarget(
             name: "VaultBiometricTests", dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting", "TestSupport"]),

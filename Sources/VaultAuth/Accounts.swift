@@ -39,6 +39,15 @@ public struct Accounts: Sendable {
         self.keyService = keyService
     }
 
+    /// Runs `body` with the account's lock. A renewed token that could not be stored is stored first if it can be.
+    ///
+    /// - Parameter storesFirst: whether `body` needs that token to be stored: see ``UnstoredTokens``.
+    func withLock<R: Sendable>(
+        on id: AccountID, storesFirst: Bool = false, _ body: @Sendable (AccountLock) async throws -> R
+    ) async throws -> R {
+        try await unstored.withLock(on: id, in: store, storesFirst: storesFirst, body)
+    }
+
     /// Finds out whether the key service of new accounts answers.
     public func checkKeyService() async throws {
         try await keyService(keyServiceURL).checkReachable()
@@ -94,7 +103,7 @@ public struct Accounts: Sendable {
             .password, for: account, vaultKey: vaultKey, secret: newPassword, keyService: keyService(keyServiceURL),
             parameters: argon2, now: clock.now)
         let tokens = try sealed(token, vaultKey)
-        try await store.withLock(on: account.id) {
+        try await withLock(on: account.id) { _ in
             // The password took its time: what is replaced has to be what was looked at.
             let current = try await store.account(account.id)
             guard current?.deviceSecret == existing?.deviceSecret, try await self.losses(with: current) == losses else {
@@ -132,12 +141,11 @@ public struct Accounts: Sendable {
     ) async throws -> RefreshToken? {
         let id = account.id
         let tokens = try sealed(token, vaultKey)
-        return try await store.withLock(on: id) {
+        return try await withLock(on: id, storesFirst: true) { _ in
             // That took its time: the account may be another one by now, with another vault key.
             guard var current = try await store.account(id), current.deviceSecret == account.deviceSecret else {
                 throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
             }
-            try await unstored.storeHeld(of: id, in: store)
             // Whoever was logged out everywhere has none.
             let old = try? await refreshToken(of: id, vaultKey: vaultKey)
             current.alias = alias ?? current.alias
@@ -153,7 +161,7 @@ public struct Accounts: Sendable {
     /// Deletes an account with all that is stored of it. Its keys at the key service stay, as the service's protocol
     /// has no way to delete them; without what was stored here they open nothing.
     public func delete(_ id: AccountID) async throws {
-        try await store.withLock(on: id) { try await store.apply([.removeAccount], to: id) }
+        try await withLock(on: id) { _ in try await store.apply([.removeAccount], to: id) }
     }
 
     /// The refresh token as it is stored, with what is known of the person.

@@ -31,7 +31,7 @@ extension Auth {
     /// Removes an account's cached access token from the store.
     public func removeAccessToken(of id: AccountID) async throws {
         try await converting {
-            try await accounts.store.withLock(on: id) { [store = accounts.store] in
+            try await accounts.withLock(on: id) { [store = accounts.store] _ in
                 try await store.apply([.removeItem(.accessToken)], to: id)
             }
         }
@@ -95,9 +95,8 @@ extension Auth {
     private func revoke(_ session: Session, thenApply changes: [StoreChange]) async throws -> VaultError? {
         let id = session.id
         return try await converting {
-            try await accounts.store.withLock(on: id) { [store = accounts.store] in
+            try await accounts.withLock(on: id, storesFirst: true) { [store = accounts.store] _ in
                 // The one to revoke is the last that the provider issued.
-                try await accounts.unstored.storeHeld(of: id, in: store)
                 let token = try await session.refreshToken()
                 if let failure = await revoke(token) { return failure }
                 try await store.apply(changes, to: id)

@@ -74,7 +74,7 @@ extension Auth {
             .removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh,
         ]
         try await converting {
-            try await accounts.store.withLock(on: session.id) { [store = accounts.store] in
+            try await accounts.withLock(on: session.id) { [store = accounts.store] _ in
                 try await store.apply(changes, to: session.id)
             }
         }

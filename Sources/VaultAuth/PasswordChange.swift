@@ -32,7 +32,7 @@ extension Accounts {
         let ofPassword = account.keyslotIDs { $0 == .password || $0 == .offline }
         let id = account.id
         let password = try SharedSecret(new.copy())
-        return try await store.withLock(on: id) {
+        return try await withLock(on: id) { _ in
             guard let current = try await store.account(id), current.deviceSecret == account.deviceSecret,
                 current.keyslotIDs(where: { $0 == .password || $0 == .offline }) == ofPassword
             else {

@@ -39,8 +39,11 @@ public protocol SecureStore: Sendable {
     /// Runs `body` while nobody else, in this process or another, runs one for the same account. The lock ends with the
     /// process that holds it, however that ends.
     ///
+    /// A conformer must not assume that the lock ends when `body` returns or throws: it ends with the ``AccountLock``,
+    /// which `body` may have kept. Until then nobody gets this account's lock, also not by asking the same store again.
+    ///
     /// - Throws: ``StoreError`` with code `busy` when the lock is not free within a minute: try again.
-    func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable () async throws -> R) async throws -> R
+    func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R) async throws -> R
 
     /// Finds out whether the store can be written, without leaving a trace.
     func checkWritable() async throws

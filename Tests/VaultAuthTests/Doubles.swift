@@ -28,7 +28,7 @@ struct WatchedStore: SecureStore {
     ) async throws -> R {
         try await base.withRecord(name, change)
     }
-    func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable () async throws -> R) async throws -> R {
+    func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R) async throws -> R {
         beforeLocking()
         return try await base.withLock(on: id, body)
     }

@@ -102,7 +102,7 @@ import VaultTesting
             let session = try await bench.vault.auth.unlock(
                 userID: "alice", password: SecretBytes(utf8: Bench.password))
             let id = session.id
-            let (modest, insistent) = try await bench.store.withLock(on: id) {
+            let (modest, insistent) = try await bench.store.withLock(on: id) { _ in
                 let modest = Task { try await session.accessToken().value }
                 for _ in 0..<100 { await Task.yield() }
                 let insistent = Task { try await session.accessToken(forceRefresh: true).value }

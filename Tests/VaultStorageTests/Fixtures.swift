@@ -20,10 +20,13 @@ enum StoreKind: CaseIterable {
     case sqlite
     case inMemory
 
-    func withStore<R>(_ body: (any SecureStore) async throws -> R) async throws -> R {
+    /// - Parameter clock: counts the wait for a lock.
+    func withStore<R>(
+        clock: any Clock<Duration> = ContinuousClock(), _ body: (any SecureStore) async throws -> R
+    ) async throws -> R {
         switch self {
         case .inMemory: try await body(InMemoryStore())
-        case .sqlite: try await withTemporaryFolder { try await body(SQLiteStore(folder: $0)) }
+        case .sqlite: try await withTemporaryFolder { try await body(SQLiteStore(folder: $0, clock: clock)) }
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultStorage
 
@@ -18,7 +19,7 @@ import VaultStorage
                 for number in 0..<20 {
                     group.addTask { [alice] in
                         let store = stores[number % 2]
-                        try await store.withLock(on: alice) {
+                        try await store.withLock(on: alice) { _ in
                             let count = try await store.item(.accessToken, of: alice)?.first ?? 0
                             await Task.yield()
                             try await store.apply([.putItem(.accessToken, [count + 1])], to: alice)
@@ -35,16 +36,16 @@ import VaultStorage
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(folder: folder, clock: ImpatientClock())
             try await store.apply([.putAccount(.example("alice"))], to: alice)
-            try await store.withLock(on: alice) {}
+            try await store.withLock(on: alice) { _ in }
             let file = folder + "/" + (try #require(try lockFiles(folder).first))
             let holder = try LockHolder(file)
             defer { holder.kill() }
-            #expect(await storeCode { try await store.withLock(on: alice) {} } == .busy)
+            #expect(await storeCode { try await store.withLock(on: alice) { _ in } } == .busy)
             // Reading needs no lock, and neither does another account.
             #expect(try await store.account(alice) != nil)
-            try await store.withLock(on: AccountID(issuer: issuer, subject: "bob")) {}
+            try await store.withLock(on: AccountID(issuer: issuer, subject: "bob")) { _ in }
             holder.kill()
-            #expect(try await store.withLock(on: alice) { true })
+            #expect(try await store.withLock(on: alice) { _ in true })
         }
     }
 
@@ -52,8 +53,8 @@ import VaultStorage
         try await withTemporaryFolder { folder in
             let (first, second) = try (SQLiteStore(folder: folder), SQLiteStore(folder: folder))
             try await first.apply([.putAccount(.example("alice"))], to: alice)
-            try await first.withLock(on: alice) {
-                let waiter = Task { [alice] in try await second.withLock(on: alice) {} }
+            try await first.withLock(on: alice) { _ in
+                let waiter = Task { [alice] in try await second.withLock(on: alice) { _ in } }
                 waiter.cancel()
                 await #expect(throws: CancellationError.self) { try await waiter.value }
             }
@@ -64,10 +65,10 @@ import VaultStorage
         try await withTemporaryFolder { folder in
             let (first, second) = try (SQLiteStore(folder: folder), SQLiteStore(folder: folder))
             try await first.apply([.putAccount(.example("alice"))], to: alice)
-            let waiters = try await first.withLock(on: alice) {
+            let waiters = try await first.withLock(on: alice) { _ in
                 let waiters = (0..<5).map { _ in
                     Task { [alice] in
-                        try await second.withLock(on: alice) {
+                        try await second.withLock(on: alice) { _ in
                             try await second.apply([.putAccount(.example("alice"))], to: alice)
                             try await second.apply([.removeAccount], to: alice)
                         }
@@ -80,16 +81,6 @@ import VaultStorage
             for waiter in waiters { try await waiter.value }
             #expect(try lockFiles(folder).isEmpty)
         }
-    }
-}
-
-/// Lets no time pass: every wait is over at once.
-private struct ImpatientClock: Clock {
-    var now: ContinuousClock.Instant { ContinuousClock.now }
-    var minimumResolution: Duration { .zero }
-    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        try Task.checkCancellation()
-        await Task.yield()
     }
 }
 

@@ -17,7 +17,7 @@ import VaultStorage
             let store = try SQLiteStore(folder: folder)
             let account = Account.example("alice")
             try await store.apply([.putAccount(account)], to: account.id)
-            try await store.withLock(on: account.id) {}
+            try await store.withLock(on: account.id) { _ in }
             #expect(try mode(folder) == 0o700)
             let files = try FileManager.default.contentsOfDirectory(atPath: folder)
             #expect(files.contains("vault.sqlite") && files.contains("vault.sqlite-wal"))

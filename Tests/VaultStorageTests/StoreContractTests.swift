@@ -1,6 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultCrypto
+import VaultLocks
 import VaultStorage
 import VaultTesting
 
@@ -274,7 +276,7 @@ import VaultTesting
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 {
                     group.addTask {
-                        try await store.withLock(on: alice) {
+                        try await store.withLock(on: alice) { _ in
                             let count = try await store.item(.accessToken, of: alice)?.first ?? 0
                             await Task.yield()
                             try await store.apply([.putItem(.accessToken, [count + 1])], to: alice)
@@ -292,9 +294,45 @@ import VaultTesting
         struct Failure: Error {}
         try await kind.withStore { store in
             let bob = AccountID(issuer: issuer, subject: "bob")
-            await #expect(throws: Failure.self) { try await store.withLock(on: alice) { throw Failure() } }
-            let both = try await store.withLock(on: alice) { try await store.withLock(on: bob) { true } }
+            await #expect(throws: Failure.self) { try await store.withLock(on: alice) { _ in throw Failure() } }
+            let both = try await store.withLock(on: alice) { _ in try await store.withLock(on: bob) { _ in true } }
             #expect(both)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a lock that is kept keeps everybody out until it is let go`(kind: StoreKind) async throws {
+        struct Failure: Error {}
+        let kept = Lock<AccountLock?>(nil)
+        try await kind.withStore(clock: ImpatientClock()) { (store) async throws in
+            for fails in [false, true] {
+                try? await store.withLock(on: alice) { lock in
+                    kept.withLock { $0 = lock }
+                    if fails { throw Failure() }
+                }
+                for _ in 0..<2 {
+                    #expect(await storeCode { try await store.withLock(on: alice) { _ in } } == .busy)
+                }
+                #expect(try await store.withLock(on: AccountID(issuer: issuer, subject: "bob")) { _ in true })
+                kept.withLock { $0 = nil }
+                #expect(try await store.withLock(on: alice) { _ in true })
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `who waits for a lock that is kept then is told that it is busy`(kind: StoreKind) async throws {
+        let kept = Lock<AccountLock?>(nil)
+        try await kind.withStore(clock: ImpatientClock()) { (store) async throws in
+            let waiter = try await store.withLock(on: alice) { lock in
+                kept.withLock { $0 = lock }
+                let waiter = Task { try await store.withLock(on: alice) { _ in } }
+                for _ in 0..<10 { await Task.yield() }
+                return waiter
+            }
+            #expect(await storeCode { try await waiter.value } == .busy)
+            kept.withLock { $0 = nil }
+            #expect(try await store.withLock(on: alice) { _ in true })
         }
     }
 

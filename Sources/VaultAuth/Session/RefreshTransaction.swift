@@ -42,8 +42,7 @@ struct RefreshTransaction: Sendable {
 
     /// - Returns: the token, and whether the provider was asked for it.
     func run(_ request: Request) async throws -> (token: AccessToken, isNew: Bool) {
-        try await store.withLock(on: id) {
-            try await unstored.storeHeld(of: id, in: store)
+        try await unstored.withLock(on: id, in: store, storesFirst: true) { lock in
             guard isWanted() else { throw VaultError(.notLoggedIn, "The session is locked. Log in again.") }
             let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
             let now = clock.now
@@ -53,11 +52,11 @@ struct RefreshTransaction: Sendable {
             {
                 return (token, false)  // somebody was faster while we waited for the lock
             }
-            return (try await CriticalSection.run { try await refresh(items) }, true)
+            return (try await CriticalSection.run { try await refresh(items, lock) }, true)
         }
     }
 
-    private func refresh(_ items: TokenItems) async throws -> AccessToken {
+    private func refresh(_ items: TokenItems, _ lock: AccountLock) async throws -> AccessToken {
         guard let account = try await store.account(id) else {
             throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
         }
@@ -76,11 +75,11 @@ struct RefreshTransaction: Sendable {
         try await store.apply([.beginRefresh(clock.now)], to: id)
         FaultPoint.refreshMarked.reach()
         do {
-            return try await exchange(stored, items)
+            return try await exchange(stored, items, lock)
         } catch let error as OpenIDConnectError where error.code == .invalidGrant {
             // Once more, when the stored token meanwhile is another one.
             if let current = try await self.stored(items), current.credential.value != stored.credential.value {
-                do { return try await exchange(current, items) } catch {
+                do { return try await exchange(current, items, lock) } catch {
                     throw await refused(error, account: account, wasInterrupted: wasInterrupted)
                 }
             }
@@ -103,13 +102,13 @@ struct RefreshTransaction: Sendable {
 
     /// Asks the issuer, and stores what it answers: the credential at once, as the old one may be dead now, and the rest
     /// when it has passed the checks, which may take time or fail.
-    private func exchange(_ stored: Stored, _ items: TokenItems) async throws -> AccessToken {
+    private func exchange(_ stored: Stored, _ items: TokenItems, _ lock: AccountLock) async throws -> AccessToken {
         var isKept = false
         func keep(_ credential: Credential) async throws {
             FaultPoint.refreshAnswered.reach()
             try await unstored.commit(
                 [try items.put(credential), .endRefresh, .noteOnline(clock.now)], replacing: stored.sealed, of: id,
-                in: store)
+                in: store, lock: lock)
             FaultPoint.refreshCommitted.reach()
             isKept = true
         }

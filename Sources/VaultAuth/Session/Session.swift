@@ -214,7 +214,7 @@ public actor Session {
         guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
         let items = TokenItems(store: accounts.store, id: id, vaultKey: vaultKey)
         let changes = [try items.put(credential), try items.put(accessToken), .endRefresh]
-        try await accounts.store.withLock(on: id) { [accounts, id] in
+        try await accounts.withLock(on: id) { [accounts, id] _ in
             // Whoever logged out meanwhile does not want them back.
             guard isOpen else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }
             try await accounts.store.apply(changes, to: id)

@@ -1,47 +1,76 @@
 internal import VaultLocks
 internal import VaultStorage
 
-/// Tokens that the provider renewed and that could not be stored, sealed. They outlive the session that got them: whoever
-/// works on the account next, with its lock, stores them first.
+/// Tokens that the provider renewed and that could not be stored, sealed. They outlive the session that got them, and the
+/// account stays locked for everybody else meanwhile: another program would send the old token again. What this program
+/// does with the account next stores them first.
 final class UnstoredTokens: Sendable {
     private struct Held {
         /// The sealed refresh token that was exchanged. If something else is stored by now, this is out of date.
         let replaces: [UInt8]
         let changes: [StoreChange]
+        let lock: AccountLock
         /// Whoever wants to stop waits for as long as this is kept: nobody else has the token.
         let hold = CriticalSection.Hold()
     }
 
     private let held = Lock<[AccountID: Held]>([:])
+    private let turns = AccountTurns()
 
     func holds(_ id: AccountID) -> Bool { held.withLock { $0[id] != nil } }
 
-    /// Makes the changes that came with a renewed token, and keeps them when that fails. The caller has the account's lock.
+    /// Runs `body` with the account's lock, after it stored what is held for the account.
+    ///
+    /// - Parameter storesFirst: whether `body` needs what is held to be stored. Otherwise it runs also when that fails.
+    /// - Throws: ``VaultError`` with code `storeUnreadable`, or `busy`, and what `body` throws.
+    func withLock<R: Sendable>(
+        on id: AccountID, in store: any SecureStore, storesFirst: Bool,
+        _ body: @Sendable (AccountLock) async throws -> R
+    ) async throws -> R {
+        try await turns.take(id)
+        defer { turns.end(id) }
+        do {
+            try await storeHeld(of: id, in: store)
+        } catch {
+            guard !storesFirst else { throw error }
+        }
+        guard let lock = held.withLock({ $0[id]?.lock }) else { return try await store.withLock(on: id, body) }
+        let result = try await body(lock)
+        // `body` may have put another token in its place, or removed the account.
+        _ = try? await forgetIfOutdated(id, in: store)
+        return result
+    }
+
+    /// Makes the changes that came with a renewed token. When that fails it keeps them, and the account's lock.
     ///
     /// - Parameter replaces: the sealed refresh token that was exchanged.
     /// - Throws: ``VaultError`` with code `storeUnreadable`.
-    func commit(_ changes: [StoreChange], replacing replaces: [UInt8], of id: AccountID, in store: any SecureStore)
-        async throws
-    {
-        held.withLock { $0[id] = Held(replaces: replaces, changes: changes) }
+    func commit(
+        _ changes: [StoreChange], replacing replaces: [UInt8], of id: AccountID, in store: any SecureStore,
+        lock: AccountLock
+    ) async throws {
+        held.withLock { $0[id] = Held(replaces: replaces, changes: changes, lock: lock) }
         try await storeHeld(of: id, in: store)
     }
 
-    /// Stores what is held for an account, if anything is. The caller has the account's lock.
-    ///
-    /// - Throws: ``VaultError`` with code `storeUnreadable`; it is still held then.
-    func storeHeld(of id: AccountID, in store: any SecureStore) async throws {
-        guard let rest = held.withLock({ $0[id] }) else { return }
+    private func storeHeld(of id: AccountID, in store: any SecureStore) async throws {
         do {
-            if try await store.item(.refreshToken, of: id) == rest.replaces {
-                try await store.apply(rest.changes, to: id)
-            }
+            guard let rest = try await forgetIfOutdated(id, in: store) else { return }
+            try await store.apply(rest.changes, to: id)
         } catch {
             throw VaultError(
                 .storeUnreadable,
-                "The identity provider renewed the token, but it could not be stored. This program still holds it: mend the cause and ask again before it ends, or register again afterwards.",
+                "The identity provider renewed the token, but it could not be stored. Free disk space, then try again before this program ends. Until then no other program can use the account.",
                 underlying: error)
         }
         held.withLock { $0[id] = nil }
+    }
+
+    /// - Returns: what is held and still to be stored.
+    private func forgetIfOutdated(_ id: AccountID, in store: any SecureStore) async throws -> Held? {
+        guard let rest = held.withLock({ $0[id] }) else { return nil }
+        if try await store.item(.refreshToken, of: id) == rest.replaces { return rest }
+        held.withLock { $0[id] = nil }
+        return nil
     }
 }

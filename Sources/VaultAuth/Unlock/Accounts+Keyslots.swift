@@ -190,7 +190,7 @@ extension Accounts {
         _ id: AccountID, _ changes: @escaping @Sendable (Account) async throws -> [StoreChange]
     ) async throws {
         do {
-            try await store.withLock(on: id) {
+            try await withLock(on: id) { _ in
                 guard let current = try await store.account(id) else {
                     throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
                 }

@@ -152,13 +152,15 @@ public final class SQLiteStore: SecureStore {
     }
 
     public func withLock<R: Sendable>(
-        on id: AccountID, _ body: @Sendable () async throws -> R
+        on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R
     ) async throws -> R {
-        let lock = try await AccountLock.acquire(path: folder.lockFile(of: id), patience: .seconds(60), clock: clock)
-        let result = try await body()
+        let file = try await LockFile.acquire(path: folder.lockFile(of: id), patience: .seconds(60), clock: clock)
+        let lock = AccountLock { file.release() }
+        defer { withExtendedLifetime(lock) {} }
+        let result = try await body(lock)
         // What `body` did is done: not finding out whether the account is still there is no reason to fail.
         let isGone = (try? await account(id) == nil) ?? false
-        if isGone { lock.removeFile() }
+        if isGone { file.setObsolete() }
         return result
     }
 

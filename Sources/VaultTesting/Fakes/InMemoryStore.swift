@@ -13,12 +13,11 @@ public final class InMemoryStore: SecureStore {
         var order: [AccountID] = []
         var contents: [AccountID: Content] = [:]
         var writeFailure: StoreError?
-        var locked: Set<AccountID> = []
-        var waiters: [AccountID: [CheckedContinuation<Void, Never>]] = [:]
         var records: [String: [UInt8]] = [:]
     }
 
     private let state = Lock(State())
+    let locks = Lock(Locks())
 
     public init() {}
 
@@ -129,28 +128,6 @@ public final class InMemoryStore: SecureStore {
             state.records[name] = value
             return result
         }
-    }
-
-    public func withLock<R: Sendable>(
-        on id: AccountID, _ body: @Sendable () async throws -> R
-    ) async throws -> R {
-        await withCheckedContinuation { continuation in
-            let isFree = state.withLock { state in
-                if state.locked.insert(id).inserted { return true }
-                state.waiters[id, default: []].append(continuation)
-                return false
-            }
-            if isFree { continuation.resume() }
-        }
-        defer {
-            let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-                if let waiters = state.waiters[id], !waiters.isEmpty { return state.waiters[id]?.removeFirst() }
-                state.locked.remove(id)
-                return nil
-            }
-            next?.resume()
-        }
-        return try await body()
     }
 
     public func checkWritable() async throws {

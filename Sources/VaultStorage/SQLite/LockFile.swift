@@ -1,21 +1,23 @@
 internal import Foundation
+internal import VaultLocks
 
 /// An advisory lock on one account, held across processes: `flock` on a file of its own, which the kernel lets go of
 /// when the holder ends, however it ends.
-struct AccountLock: ~Copyable {
+final class LockFile: Sendable {
     private let descriptor: CInt
     private let path: String
+    private let isObsolete = Lock(false)
 
     /// Waits until the lock is free.
     ///
     /// It asks again and again instead of blocking, so that the wait has an end and can be cancelled.
     static func acquire(
         path: String, patience: Duration, clock: any Clock<Duration>
-    ) async throws -> AccountLock {
+    ) async throws -> LockFile {
         var waited = Duration.zero
         var pause = Duration.milliseconds(2)
         while true {
-            if let lock = try AccountLock(ifFree: path) { return lock }
+            if let lock = try LockFile(ifFree: path) { return lock }
             guard waited < patience else {
                 throw StoreError(
                     .busy,
@@ -48,12 +50,14 @@ struct AccountLock: ~Copyable {
         self.path = path
     }
 
-    /// Removes the lock's file, for an account that is gone. The lock is still held until the value ends.
-    borrowing func removeFile() {
-        unlink(path)
+    /// Has the lock's file removed at the end of the lock, for an account that is gone.
+    func setObsolete() {
+        isObsolete.withLock { $0 = true }
     }
 
-    deinit {
+    /// To be called once.
+    func release() {
+        if isObsolete.withLock({ $0 }) { unlink(path) }
         // Closing is not enough while a child that was just forked still has the descriptor.
         flock(descriptor, LOCK_UN)
         close(descriptor)

@@ -1,0 +1,150 @@
+import CredentialVault
+import Foundation
+import TestSupport
+import Testing
+import VaultLocks
+import VaultTesting
+
+/// A renewed token that could not be stored keeps everybody else off the account: nobody sends the spent one.
+@Suite(.timeLimit(.minutes(1))) struct UnstoredTokenTests {
+    /// A program on the bench's folder whose disk can fill up, and another program.
+    private struct Two {
+        let bench: Bench
+        let vault: Vault
+        let other: Session
+        let isFull: Switch
+
+        init(_ bench: Bench, folder: String) async throws {
+            self.bench = bench
+            let isFull = Switch()
+            self.isFull = isFull
+            let store = WatchedStore(base: try SQLiteStore(folder: folder)) { changes in
+                if isFull.isOn, changes.storesRefreshToken { throw StoreError(.busy, "The disk is full.") }
+            }
+            try await bench.register()
+            vault = try await bench.anotherVault(store: store)
+            try await vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            let second = try await bench.anotherVault(
+                store: SQLiteStore(folder: folder, clock: ImpatientClock()))
+            other = try await second.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password))
+        }
+
+        /// Makes the first program hold a token that it cannot store.
+        func lose() async {
+            isFull.set(true)
+            let error = await failure { _ = try await vault.auth.accessToken(forceRefresh: true) }
+            #expect(error?.code == .storeUnreadable)
+        }
+
+        var generations: [Int?] { get async { await bench.refreshes.map(\.presentedGeneration) } }
+    }
+
+    @Test func `another program gets busy, and goes on with the renewed token`() async throws {
+        try await withBenchOnDisk { bench, folder in
+            let two = try await Two(bench, folder: folder)
+            await two.lose()
+            for _ in 0..<2 {
+                #expect(await failure { _ = try await two.other.accessToken(forceRefresh: true) }?.code == .busy)
+            }
+            // It still holds the token, and tries again, without the provider.
+            #expect(
+                await failure { _ = try await two.vault.auth.accessToken(forceRefresh: true) }?.code
+                    == .storeUnreadable)
+            #expect(await failure { _ = try await two.other.accessToken(forceRefresh: true) }?.code == .busy)
+            #expect(await two.generations == [1])
+            two.isFull.set(false)
+            _ = try await two.vault.auth.accessToken(forceRefresh: true)
+            _ = try await two.other.accessToken(forceRefresh: true)
+            #expect(await two.generations == [1, 2, 3])
+            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+        }
+    }
+
+    @Test func `the program that holds it works on with the account, and stores it first`() async throws {
+        try await withBenchOnDisk { bench, folder in
+            let two = try await Two(bench, folder: folder)
+            await two.lose()
+            // What needs no token works although the token still cannot be stored.
+            try await two.vault.storage.changePassword(
+                userID: "alice", from: SecretBytes(utf8: Bench.password), to: SecretBytes(utf8: "another long one 7"))
+            try await two.vault.auth.logout()
+            #expect(await failure { _ = try await two.other.accessToken(forceRefresh: true) }?.code == .busy)
+            #expect(
+                await failure {
+                    try await two.vault.auth.login(userID: "alice", password: SecretBytes(utf8: "another long one 7"))
+                }?.code == .storeUnreadable)
+            two.isFull.set(false)
+            await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        _ = try await two.vault.auth.unlock(
+                            userID: "alice", password: SecretBytes(utf8: "another long one 7")
+                        ).accessToken()
+                    }
+                    group.addTask { try await two.vault.auth.removeAccessToken(of: two.other.id) }
+                }
+                // One that is replaced by the next is locked.
+                while let result = await group.nextResult() {
+                    if case .failure(let error) = result {
+                        #expect((error as? VaultError)?.code == .notLoggedIn)
+                    }
+                }
+            }
+            _ = try await two.other.accessToken(forceRefresh: true)
+            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+            let generations = await two.generations
+            #expect(generations == Array(1...generations.count))
+        }
+    }
+
+    @Test(arguments: ["clearTokens", "setTokens", "delete"])
+    func `what takes its place ends the wait of the others`(how: String) async throws {
+        try await withBenchOnDisk { bench, folder in
+            let two = try await Two(bench, folder: folder)
+            let elsewhere = try await bench.signIn()
+            await two.lose()
+            two.isFull.set(how == "setTokens" ? false : true)
+            switch how {
+            case "clearTokens": try await two.vault.auth.clearTokens()
+            case "delete": try await two.vault.storage.clear(userID: "alice")
+            default:
+                try await two.vault.auth.setTokens(
+                    access: #require(elsewhere.accessToken?.value), refresh: elsewhere.value)
+            }
+            let error = await failure { _ = try await two.other.accessToken(forceRefresh: true) }
+            switch how {
+            case "clearTokens": #expect(error?.code == .notLoggedIn)
+            case "delete": #expect(error?.code == .accountNotFound)
+            default: #expect(error == nil)
+            }
+            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+        }
+    }
+
+    @Test func `the lock ends with the program that holds the token`() async throws {
+        try await withBench { bench in
+            let store = InMemoryStore()
+            let isFull = Switch()
+            let watched = WatchedStore(base: store) { changes in
+                if isFull.isOn, changes.storesRefreshToken { throw StoreError(.unreadable, "The disk is full.") }
+            }
+            var vault: Vault? = try await bench.anotherVault(store: watched)
+            try await vault?.storage.storeRefreshToken(
+                bench.signIn(), withNewPassword: SecretBytes(utf8: Bench.password))
+            isFull.set(true)
+            #expect(
+                await failure { _ = try await vault?.auth.accessToken(forceRefresh: true) }?.code == .storeUnreadable)
+            let id = try #require(try await store.accounts().first?.id)
+            await #expect(throws: StoreError.self) { try await store.withLock(on: id) { _ in } }
+            vault = nil
+            try await store.withLock(on: id) { _ in }
+        }
+    }
+}
+
+/// Something that a test turns on and off.
+final class Switch: Sendable {
+    private let state = Lock(false)
+    var isOn: Bool { state.withLock { $0 } }
+    func set(_ isOn: Bool) { state.withLock { $0 = isOn } }
+}
