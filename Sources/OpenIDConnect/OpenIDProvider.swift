@@ -45,7 +45,7 @@ public final class OpenIDProvider: Sendable {
             guard let keys = answer.json["keys"]?.array else {
                 throw OpenIDConnectError(.invalidAnswer, "the key set has no keys")
             }
-            return (keys.compactMap(SignatureKey.init), answer.lifetime)
+            return (SignatureKey.keys(in: keys), answer.lifetime)
         }
         self.issuer = issuer
         self.clientID = clientID

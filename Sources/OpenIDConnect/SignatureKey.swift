@@ -9,6 +9,14 @@ struct SignatureKey: Sendable {
     private let operations: [String]?
     private let members: [String: String]
 
+    /// More keys than any provider publishes. Each may be tried for each token, and a key set of 1 MiB has 8,000.
+    private static let maxCount = 100
+
+    /// The keys of a set (RFC 7517 section 5), without those of no known type.
+    static func keys(in set: [JSONValue]) -> [SignatureKey] {
+        Array(set.lazy.compactMap(SignatureKey.init).prefix(maxCount))
+    }
+
     /// Nil for what is no key of a known type.
     init?(_ json: JSONValue) {
         guard let type = json["kty"]?.string else { return nil }

@@ -9,6 +9,8 @@ public enum RecoveryCode {
     private static let count = groupCount * groupSize
     private static let checkedCount = count - 2
     private static let dash = UInt8(ascii: "-")
+    /// A code with separators in abundance. More is no code, and reading it would take its time.
+    private static let maxTypedCount = 1024
 
     /// A new code, as a person is to see it: `XXXX-XXXX-XXXX-XXXX-XXXX-XXXX-XXXX-XXXX`, 39 ASCII characters.
     public static func random() throws -> SecretBytes {
@@ -36,6 +38,9 @@ public enum RecoveryCode {
     /// - Throws: ``VaultCryptoError`` with code `invalidRecovery`: ask for it again. The text says which group is
     ///   wrong where that is known.
     public static func canonical(_ typed: borrowing SecretBytes) throws -> SecretBytes {
+        guard typed.count <= maxTypedCount else {
+            throw invalid("A recovery code has \(count) characters, and this is a much longer text.")
+        }
         let code = try SecretBytes(count: count) { target in
             try typed.withUnsafeBytes { try read($0, into: target) }
         }
