@@ -243,6 +243,30 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// The readers that Tests/Fuzzing/run.sh fuzzes. The ordinary tests read all its inputs. The fuzzer itself needs flags
+// that no package may depend on, so it is there only when asked for.
+let fuzzed: [Target.Dependency] = [
+    "KeyService", "KeyServiceServer", "OpenIDConnect", "VaultBiometric", "VaultCrypto", "VaultFIDO2", "VaultHTTP",
+    "VaultPKCS11", "VaultTPM2", hummingbird, httpTypes, nioCore,
+    .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
+    .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
+]
+let isFuzzing = Context.environment["CREDENTIAL_VAULT_FUZZING"] != nil
+if isFuzzing {
+    package.targets += [
+        .systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzzing/CLibFuzzer"),
+        .executableTarget(
+            name: "vault-fuzz", dependencies: fuzzed + ["CLibFuzzer"], path: "Tests/Fuzzing",
+            exclude: ["CLibFuzzer", "FuzzingTests", "Seeds", "run.sh"], sources: ["Driver", "Targets"],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
+    ]
+} else {
+    package.targets.append(
+        .testTarget(
+            name: "FuzzingTests", dependencies: fuzzed, path: "Tests/Fuzzing",
+            exclude: ["CLibFuzzer", "Driver", "Seeds", "run.sh"], sources: ["FuzzingTests", "Targets"]))
+}
+
 for target in package.targets where [.regular, .executable, .test].contains(target.type) {
     target.swiftSettings =
         (target.swiftSettings ?? []) + [
@@ -250,6 +274,7 @@ for target in package.targets where [.regular, .executable, .test].contains(targ
             .enableUpcomingFeature("MemberImportVisibility"),
             .enableUpcomingFeature("InternalImportsByDefault"),
         ]
+    if isFuzzing { target.swiftSettings?.append(.unsafeFlags(["-sanitize=fuzzer"])) }
     // Set where the package is developed: a warning of a later compiler must not stop its users.
     if Context.environment["CREDENTIAL_VAULT_STRICT"] != nil {
         target.swiftSettings?.append(.treatAllWarnings(as: .error))

@@ -1,0 +1,43 @@
+import HTTPTypes
+import Hummingbird
+import KeyService
+import NIOCore
+import VaultCrypto
+import VaultHTTP
+
+@testable import KeyServiceServer
+
+extension FuzzTarget {
+    /// A letter that chooses the request, and its body.
+    static func keyServiceRequest(_ bytes: [UInt8]) async {
+        guard let first = bytes.first else { return }
+        let request = Request(
+            head: .init(
+                method: .post, scheme: nil, authority: nil, path: "/", headerFields: [.contentType: "application/json"]),
+            body: .init(buffer: ByteBuffer(bytes: bytes.dropFirst())))
+        if first & 1 == 0 {
+            _ = try? await RequestParsing.keyRequest(request)
+        } else {
+            _ = try? await RequestParsing.createKeyRequest(request)
+        }
+    }
+
+    /// A letter that chooses the status, one that chooses the header, and the body.
+    static func keyServiceAnswer(_ bytes: [UInt8]) async {
+        guard bytes.count > 1, let secret = try? SecretBytes(utf8: "cv1.A") else { return }
+        let type: HTTPFields = bytes[1] & 1 == 0 ? [.contentType: "application/json"] : [.contentType: "text/html"]
+        let answer = HTTPAnswer(
+            status: .init(code: [200, 201, 204, 400, 401, 403, 404, 500, 503][Int(bytes[0]) % 9]), headerFields: type,
+            body: Array(bytes.dropFirst(2)))
+        guard let service = try? HTTPKeyService(baseURL: "https://keys.example.com", transport: Canned(answer: answer))
+        else { return }
+        _ = try? await service.createKey(secret: secret).id
+        _ = try? await service.releaseKey(id: "k", secret: secret, kind: .secret).id
+    }
+
+    private struct Canned: HTTPTransport {
+        let answer: HTTPAnswer
+
+        func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer { answer }
+    }
+}

@@ -1,0 +1,47 @@
+@testable import VaultBiometric
+@testable import VaultCrypto
+@testable import VaultFIDO2
+@testable import VaultPKCS11
+@testable import VaultTPM2
+
+extension FuzzTarget {
+    static func recoveryCode(_ bytes: [UInt8]) {
+        guard let typed = try? SecretBytes(copying: bytes) else { return }
+        _ = try? RecoveryCode.canonical(typed).count
+    }
+
+    static func sealedEnvelope(_ bytes: [UInt8]) {
+        guard let key = try? SecretBytes(copying: [UInt8](repeating: 7, count: 32)) else { return }
+        let context = SealingContext(purpose: "p", issuer: "i", subject: "s", id: "n")
+        _ = try? SealedEnvelope.open(bytes, key: key, context: context).count
+    }
+
+    /// The bytes as they are, and with what the checks at their ends want to see.
+    static func storedForms(_ bytes: [UInt8]) {
+        #if TPM2
+            _ = try? VaultTPM2.SealedForm(bytes)
+            _ = try? VaultTPM2.SealedForm(completed(bytes, "CVTPM2"))
+        #endif
+        #if FIDO2
+            _ = try? VaultFIDO2.StoredForm(bytes)
+            _ = try? VaultFIDO2.StoredForm(completed(bytes, "CVFIDO2"))
+        #endif
+        #if PKCS11
+            _ = try? VaultPKCS11.SealedForm(bytes)
+            _ = try? VaultPKCS11.SealedForm(completed(bytes, "CVPK11"))
+        #endif
+    }
+
+    private static func completed(_ bytes: [UInt8], _ word: String) -> [UInt8] {
+        var writer = StoredBytesWriter(start: Array(word.utf8) + [1])
+        writer.append(bytes)
+        return writer.finished()
+    }
+
+    static func pkcs11URI(_ bytes: [UInt8]) {
+        #if PKCS11
+            guard let uri = try? TokenURI(String(decoding: bytes, as: UTF8.self)) else { return }
+            _ = (uri.text, uri.modulePath, uri.moduleName, uri.keyID, uri.keyLabel)
+        #endif
+    }
+}
