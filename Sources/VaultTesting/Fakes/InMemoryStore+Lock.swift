@@ -4,18 +4,22 @@ public import VaultStorage
 extension InMemoryStore {
     /// The locks that are held, by account.
     struct Locks {
-        typealias Taken = (lock: AccountLock, number: Int)
-
         struct Held {
             /// Tells it from the account's locks before and after it.
             let number: Int
             /// Whether it is held although the closure that it was given to has returned.
             var isKept = false
-            var waiters: [CheckedContinuation<Taken, any Error>] = []
+            var waiters: [CheckedContinuation<Int, any Error>] = []
         }
 
         var held: [AccountID: Held] = [:]
         var count = 0
+
+        mutating func take(_ id: AccountID, waiters: [CheckedContinuation<Int, any Error>]) -> Int {
+            count += 1
+            held[id] = Held(number: count, waiters: waiters)
+            return count
+        }
     }
 
     /// Waits for its turn, however long that takes. When the lock is kept, there is no turn to wait for: it throws `busy`
@@ -26,7 +30,7 @@ extension InMemoryStore {
         let (number, result) = try await run(body, on: id)
         // By now the lock has ended, unless `body` kept it.
         let waiters = locks.withLock { locks in
-            guard locks.held[id]?.number == number else { return [CheckedContinuation<Locks.Taken, any Error>]() }
+            guard locks.held[id]?.number == number else { return [CheckedContinuation<Int, any Error>]() }
             locks.held[id]?.isKept = true
             defer { locks.held[id]?.waiters = [] }
             return locks.held[id]?.waiters ?? []
@@ -46,11 +50,11 @@ extension InMemoryStore {
         }
     }
 
-    private func take(_ id: AccountID) async throws -> Locks.Taken {
-        try await withCheckedThrowingContinuation { waiter in
-            let answer: Result<Locks.Taken, any Error>? = locks.withLock { locks in
+    private func take(_ id: AccountID) async throws -> (lock: AccountLock, number: Int) {
+        let number = try await withCheckedThrowingContinuation { waiter in
+            let answer: Result<Int, any Error>? = locks.withLock { locks in
                 switch locks.held[id]?.isKept {
-                case nil: return .success(newLock(on: id, &locks, waiters: []))
+                case nil: return .success(locks.take(id, waiters: []))
                 case true?: return .failure(Self.busy)
                 case false?:
                     locks.held[id]?.waiters.append(waiter)
@@ -59,27 +63,21 @@ extension InMemoryStore {
             }
             if let answer { waiter.resume(with: answer) }
         }
-    }
-
-    private func newLock(
-        on id: AccountID, _ locks: inout Locks, waiters: [CheckedContinuation<Locks.Taken, any Error>]
-    ) -> Locks.Taken {
-        locks.count += 1
-        locks.held[id] = Locks.Held(number: locks.count, waiters: waiters)
-        return (AccountLock { [self] in release(id) }, locks.count)
+        // Only now: the one who hands the lock on must not be keeping it.
+        return (AccountLock { [self] in release(id) }, number)
     }
 
     /// Gives the lock to the one who waits longest.
     private func release(_ id: AccountID) {
-        let next = locks.withLock { locks -> (CheckedContinuation<Locks.Taken, any Error>, Locks.Taken)? in
+        let next = locks.withLock { locks -> (waiter: CheckedContinuation<Int, any Error>, number: Int)? in
             guard var waiters = locks.held[id]?.waiters, !waiters.isEmpty else {
                 locks.held[id] = nil
                 return nil
             }
             let waiter = waiters.removeFirst()
-            return (waiter, newLock(on: id, &locks, waiters: waiters))
+            return (waiter, locks.take(id, waiters: waiters))
         }
-        next.map { waiter, taken in waiter.resume(returning: taken) }
+        if let next { next.waiter.resume(returning: next.number) }
     }
 
     private static var busy: StoreError {
