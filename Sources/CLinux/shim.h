@@ -6,11 +6,20 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Sets blocks aside for a file without changing its size; 0, or -1 with errno. */
 static inline int linux_fallocate_keep_size(int descriptor, off_t offset, off_t length) {
     return (int)syscall(SYS_fallocate, descriptor, 1 /* FALLOC_FL_KEEP_SIZE */, offset, length);
+}
+
+/* The type of the file system that a path is on (statfs(2)); 0, or -1 with errno. */
+static inline int linux_file_system_type(const char *path, unsigned *type) {
+    struct statfs info = {0};
+    int status = statfs(path, &info);
+    *type = (unsigned)info.f_type;
+    return status;
 }
 
 /* Leaves no core dump, and lets nobody but root read this process's memory; 0, or -1 with errno. The Swift runtime's

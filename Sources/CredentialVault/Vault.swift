@@ -33,7 +33,7 @@ public struct Vault: Sendable {
     ///   - transport: nil for async-http-client.
     ///   - clock: tells the time.
     ///   - customIssuer: gives the issuer of accounts that sign in in a way of the app's own; nil for the built-in one.
-    /// - Throws: `VaultError`: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid`.
+    /// - Throws: `VaultError`: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid`, `unsafeFileSystem`.
     public init(
         _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
         transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
@@ -44,7 +44,8 @@ public struct Vault: Sendable {
         if let store {
             opened = store
         } else {
-            opened = try await Self.openStore(configuration.folder ?? Self.standardFolder)
+            opened = try await Self.openStore(
+                configuration.folder ?? Self.standardFolder, allowsFUSE: configuration.allowsFUSE)
         }
         let accounts = Accounts(
             store: opened, clock: clock, argon2: configuration.argon2,
@@ -86,11 +87,11 @@ public struct Vault: Sendable {
     }
 
     /// SQLite blocks, so it is not opened on the cooperative thread pool.
-    private static func openStore(_ folder: String) async throws -> any SecureStore {
+    private static func openStore(_ folder: String, allowsFUSE: Bool) async throws -> any SecureStore {
         do {
             return try await withCheckedThrowingContinuation { continuation in
                 DispatchQueue.global().async { @Sendable in
-                    continuation.resume(with: Result { try SQLiteStore(folder: folder) })
+                    continuation.resume(with: Result { try SQLiteStore(folder: folder, allowsFUSE: allowsFUSE) })
                 }
             }
         } catch {

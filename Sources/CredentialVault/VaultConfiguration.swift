@@ -26,6 +26,9 @@ public struct VaultConfiguration: Sendable {
     public var backend = BackendLayout()
     /// The folder of the store; nil for `$XDG_DATA_HOME/credential-vault` (`~/.local/share/credential-vault`).
     public var folder: String?
+    /// Whether that folder may be on a FUSE file system, which only this machine uses. A store on a network file system
+    /// is always refused.
+    public var allowsFUSE = false
     /// The cost of a new password's Argon2id.
     public var argon2: Argon2Parameters
 

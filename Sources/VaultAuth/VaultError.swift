@@ -46,6 +46,8 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         public static let notLoggedIn = Code(name: "notLoggedIn")
         /// The store cannot be read or written right now. Nothing was deleted.
         public static let storeUnreadable = Code(name: "storeUnreadable")
+        /// The store is on a network file system, or on FUSE: move it to a local disk.
+        public static let unsafeFileSystem = Code(name: "unsafeFileSystem")
         /// What is stored is damaged. Nothing was deleted.
         public static let storeCorrupt = Code(name: "storeCorrupt")
         /// Somebody else is working on the same account or store: try again.
@@ -163,6 +165,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
             case .corrupt: .storeCorrupt
             case .busy: .busy
             case .unsafePermissions: .configurationInvalid
+            case .unsafeFileSystem: .unsafeFileSystem
             case .noSuchAccount: .accountNotFound
             case .tooManyGuesses: .tooManyAttempts
             case .aliasTaken: .configurationInvalid

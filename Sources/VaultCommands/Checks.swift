@@ -93,7 +93,27 @@ struct ServiceChecks {
 
     func all() async -> [Check] {
         let transport = AsyncHTTPTransport()
-        return [await store(), await issuer(transport), await keyService(transport)]
+        return [fileSystem(), await store(), await issuer(transport), await keyService(transport)]
+    }
+
+    private func fileSystem() -> Check {
+        let folder = settings[.home] ?? Vault.standardFolder
+        switch FileSystemKind(of: folder) {
+        case .local: return Check(name: "file system", outcome: .ok, finding: "The store is on a local disk.")
+        case .fuse:
+            let isAllowed = settings[.allowFUSE] == "yes"
+            return Check(
+                name: "file system", outcome: isAllowed ? .warn : .fail,
+                finding: "\(folder) is on a FUSE file system, on which the store can be damaged.",
+                advice: isAllowed
+                    ? "Use it on this machine alone (allow-fuse is yes), or move the store to a local disk."
+                    : "Move the store to a local disk, or: vault config set allow-fuse yes")
+        case .shared(let name):
+            return Check(
+                name: "file system", outcome: .fail,
+                finding: "\(folder) is on a network file system (\(name)), on which the store can be damaged.",
+                advice: "Move the store to a local disk, and: vault config set home FOLDER")
+        }
     }
 
     private func store() async -> Check {

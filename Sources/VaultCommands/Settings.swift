@@ -19,6 +19,7 @@ struct Settings {
         case pkcs11
         case tpm2
         case home
+        case allowFUSE = "allow-fuse"
 
         var help: String {
             switch self {
@@ -34,6 +35,7 @@ struct Settings {
             case .pkcs11: "which PKCS#11 token is meant unless another one is named: its URI, also with module-path"
             case .tpm2: "how the TPM is reached unless another one is named; device:/dev/tpmrm0"
             case .home: "the folder of the store"
+            case .allowFUSE: "yes, to keep the store on a FUSE file system that only this machine uses; no"
             }
         }
 
@@ -53,12 +55,20 @@ struct Settings {
             case .dpop:
                 guard value != "auto", value != "off" else { return }
                 throw VaultError(.configurationInvalid, "dpop has to be auto or off, and not \(value).")
+            case .allowFUSE: _ = try Self.isYes(value)
             case .offlineMaxAge: _ = try Self.days(value)
             case .backendFile: _ = try BackendLayout(file: value)
             case .issuer, .keyService: try validate(url: value)
             case .pkcs11: try Self.validate(uri: value)
             default: break
             }
+        }
+
+        static func isYes(_ value: String) throws -> Bool {
+            guard value == "yes" || value == "no" else {
+                throw VaultError(.configurationInvalid, "allow-fuse has to be yes or no, and not \(value).")
+            }
+            return value == "yes"
         }
 
         static func days(_ value: String) throws -> Duration {
@@ -133,6 +143,7 @@ struct Settings {
             try Name.dpop.validate(dpop)
             configuration.usesDPoP = dpop != "off"
         }
+        if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.isYes(value) }
         if let days = self[.offlineMaxAge] { configuration.offlineMaximumAge = try Name.days(days) }
         if let file = self[.backendFile] { configuration.backend = try BackendLayout(file: file) }
         return configuration

@@ -106,6 +106,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let busy = Code(name: "busy")
         /// Folder or file belong to another user, or others may read them. The message says how to mend it.
         public static let unsafePermissions = Code(name: "unsafePermissions")
+        /// The folder is on a file system that a store is not safe on. The message says what to do.
+        public static let unsafeFileSystem = Code(name: "unsafeFileSystem")
         /// A newer version of the program made this store.
         public static let newerVersion = Code(name: "newerVersion")
         /// The account to change is not there (any more).

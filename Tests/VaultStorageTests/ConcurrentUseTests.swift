@@ -20,21 +20,6 @@ import Testing
         }
     }
 
-    @Test func `what is committed after a note of use is durable again`() async throws {
-        try await withTemporaryFolder { folder in
-            let account = Account.example("alice")
-            let store = try SQLiteStore(folder: folder)
-            try await store.apply([.putAccount(account)], to: account.id)
-            try await store.apply([.noteUse(ofKeyslot: "1", Date())], to: account.id)
-            let stranger = Account.example("bob")
-            await #expect(throws: StoreError.self) {
-                try await store.apply([.noteUse(ofKeyslot: "1", Date())], to: stranger.id)
-            }
-            let setting = try await store.database.read { try String.fetchOne($0, sql: "PRAGMA synchronous") }
-            #expect(setting == "2")
-        }
-    }
-
     @Test func `opening and reading writes nothing`() async throws {
         try await withTemporaryFolder { folder in
             let account = Account.example("alice")

@@ -12,9 +12,23 @@ public final class SQLiteStore: SecureStore {
     /// - Parameters:
     ///   - path: the folder. It is made with mode 0700, and refused when others own it or may enter it.
     ///   - clock: counts the wait for another process's lock.
-    /// - Throws: ``StoreError`` with code `unsafePermissions`, `unreadable`, `corrupt`, `busy` or `newerVersion`.
-    public init(folder path: String, clock: any Clock<Duration> = ContinuousClock()) throws {
+    ///   - allowsFUSE: whether the folder may be on a FUSE file system. Not every one of them keeps locks, and shares
+    ///     memory between programs, as SQLite needs it.
+    /// - Throws: ``StoreError`` with code `unsafePermissions`, `unsafeFileSystem`, `unreadable`, `corrupt`, `busy` or
+    ///   `newerVersion`.
+    public convenience init(
+        folder path: String, clock: any Clock<Duration> = ContinuousClock(), allowsFUSE: Bool = false
+    ) throws {
+        try self.init(folder: path, clock: clock, allowsFUSE: allowsFUSE, kind: FileSystemKind.init(of:))
+    }
+
+    /// - Parameter kind: tells what kind of file system a path is on.
+    package init(
+        folder path: String, clock: any Clock<Duration> = ContinuousClock(), allowsFUSE: Bool,
+        kind: (String) -> FileSystemKind
+    ) throws {
         self.clock = clock
+        try kind(path).requireSafe(for: path, allowsFUSE: allowsFUSE)
         folder = try StoreFolder(preparing: path)
         database = try folder.translatingBlockingErrors { [folder] in
             if !folder.hasDatabase { try Self.create(in: folder) }
@@ -112,17 +126,9 @@ public final class SQLiteStore: SecureStore {
 
     public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
         for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
-        let isDurable = !changes.allSatisfy(\.mayBeLost)
-        try await folder.translatingErrors {
-            try await database.writeWithoutTransaction { db in
-                // The next change makes this one durable, too. Waiting for the disk here would only keep a person waiting.
-                if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
-                defer { if !isDurable { try? db.execute(sql: "PRAGMA synchronous = FULL") } }
-                try db.inTransaction(.immediate) {
-                    for change in changes { try change.apply(db, to: id) }
-                    return .commit
-                }
-            }
+        // The next change makes a note of use durable, too. Waiting for the disk would only keep a person waiting.
+        try await write(isDurable: !changes.allSatisfy(\.mayBeLost)) { db in
+            for change in changes { try change.apply(db, to: id) }
         }
         guard changes.contains(where: \.removes) else { return }
         // Until then the write-ahead log has the old pages, with keyslots that an old password still opens. A
@@ -133,19 +139,36 @@ public final class SQLiteStore: SecureStore {
     public func withRecord<R: Sendable>(
         _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
     ) async throws -> R {
+        try await write(isDurable: true) { db in
+            let old = try Data.fetchOne(db, sql: "SELECT value FROM record WHERE name = ?", arguments: [name])
+                .map { Array($0) }
+            var value = old
+            let result = try change(&value)
+            if let value, value != old {
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO record (name, value) VALUES (?, ?)",
+                    arguments: [name, Data(value)])
+            } else if value == nil, old != nil {
+                try db.execute(sql: "DELETE FROM record WHERE name = ?", arguments: [name])
+            }
+            return result
+        }
+    }
+
+    /// Runs `body` in a transaction.
+    private func write<R: Sendable>(
+        isDurable: Bool, _ body: @escaping @Sendable (Database) throws -> R
+    ) async throws -> R {
         try await folder.translatingErrors {
-            try await database.write { db in
-                let old = try Data.fetchOne(db, sql: "SELECT value FROM record WHERE name = ?", arguments: [name])
-                    .map { Array($0) }
-                var value = old
-                let result = try change(&value)
-                if let value, value != old {
-                    try db.execute(
-                        sql: "INSERT OR REPLACE INTO record (name, value) VALUES (?, ?)",
-                        arguments: [name, Data(value)])
-                } else if value == nil, old != nil {
-                    try db.execute(sql: "DELETE FROM record WHERE name = ?", arguments: [name])
+            try await database.writeWithoutTransaction { db in
+                // Each time: it stays as the last transaction set it, and a cancelled one cannot set it back.
+                try db.execute(sql: "PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
+                var result: R?
+                try db.inTransaction(.immediate) {
+                    result = try body(db)
+                    return .commit
                 }
+                guard let result else { throw StoreError(.unreadable, "The store did not make the change.") }
                 return result
             }
         }

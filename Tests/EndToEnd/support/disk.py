@@ -42,3 +42,22 @@ class SmallDisk:
 
     def kill(self):
         self.holder.kill()
+
+
+class MirroredFolder:
+    """A folder behind FUSE, for the processes that it runs: bindfs shows `mirrored` at `folder`."""
+
+    enter = SmallDisk.enter
+
+    def __init__(self, folder, mirrored):
+        self.folder, self.mirrored = folder, mirrored
+        folder.mkdir()
+        mirrored.mkdir(mode=0o700)
+        self.is_root = os.geteuid() == 0
+        unshare = ["unshare", "--mount", *([] if self.is_root else ["--user", "--map-root-user"])]
+        script = f'bindfs "{mirrored}" "{folder}" && echo mounted && exec sleep infinity'
+        self.holder = Program([*unshare, "sh", "-c", script], folder.parent)
+        self.holder.wait_for(re.compile("mounted"))
+
+    def kill(self):
+        self.holder.kill()

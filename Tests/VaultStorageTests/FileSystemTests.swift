@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+
+@testable import VaultStorage
+
+/// Stores on file systems that do not keep SQLite's promises.
+@Suite struct FileSystemTests {
+    /// `f_type` of statfs(2), as its manual page and Linux's `magic.h` have it.
+    private static let networkTypes: [(UInt32, String)] = [
+        (0x6969, "NFS"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB"), (0x0102_1997, "9P"), (0x5346_414F, "AFS"),
+        (0x6B41_4653, "AFS"), (0x00C3_6400, "Ceph"), (0x0BD0_0BD0, "Lustre"), (0x0116_1970, "GFS2"),
+    ]
+
+    private func open(_ folder: String, type: UInt32, allowsFUSE: Bool = false) throws -> SQLiteStore {
+        try SQLiteStore(folder: folder, allowsFUSE: allowsFUSE) { _ in FileSystemKind(type: type) }
+    }
+
+    @Test(arguments: networkTypes)
+    func `a network file system is refused, and nothing is made there`(type: UInt32, name: String) async throws {
+        try await withTemporaryFolder { (parent) async throws in
+            for allowsFUSE in [false, true] {
+                let folder = parent + "/store"
+                let error = #expect(throws: StoreError.self) {
+                    _ = try open(folder, type: type, allowsFUSE: allowsFUSE)
+                }
+                #expect(error?.code == .unsafeFileSystem)
+                #expect(error?.description.contains("(\(name))") == true)
+                #expect(!FileManager.default.fileExists(atPath: folder))
+            }
+        }
+    }
+
+    @Test func `FUSE is refused, and used when that is asked for`() async throws {
+        try await withTemporaryFolder { (folder) async throws in
+            let fuse: UInt32 = 0x6573_5546
+            let error = #expect(throws: StoreError.self) { _ = try open(folder, type: fuse) }
+            #expect(error?.code == .unsafeFileSystem)
+            #expect(error?.description.contains("vault config set allow-fuse yes") == true)
+            #expect(try await open(folder, type: fuse, allowsFUSE: true).accounts() == [])
+        }
+    }
+
+    @Test(arguments: [0xEF53, 0x0102_1994, 0x9123_683E, 0x5846_5342, 0x794C_7630, 0xF2F5_2010] as [UInt32])
+    func `local file systems are not`(type: UInt32) async throws {
+        try await withTemporaryFolder { (folder) async throws in
+            #expect(try await open(folder, type: type).accounts() == [])
+        }
+    }
+
+    @Test func `the kind is that of the folder that will hold it`() throws {
+        #expect(FileSystemKind(of: "/proc/self") == .local)
+        let folder = FileManager.default.temporaryDirectory.path() + "none/of/these"
+        #expect(FileSystemKind(of: folder) == .local)
+    }
+}
