@@ -251,14 +251,15 @@ let fuzzed: [Target.Dependency] = [
     .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
     .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
 ]
-let isFuzzing = Context.environment["CREDENTIAL_VAULT_FUZZING"] != nil
-if isFuzzing {
+/// Where the fuzzer's library is.
+let libFuzzer = Context.environment["CREDENTIAL_VAULT_FUZZING"]
+if let libFuzzer {
     package.targets += [
         .systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzzing/CLibFuzzer"),
         .executableTarget(
             name: "vault-fuzz", dependencies: fuzzed + ["CLibFuzzer"], path: "Tests/Fuzzing",
             exclude: ["CLibFuzzer", "FuzzingTests", "Seeds", "run.sh"], sources: ["Driver", "Targets"],
-            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
+            linkerSettings: [.unsafeFlags(["-use-ld=lld", "-Xlinker", libFuzzer, "-lstdc++"])]),
     ]
 } else {
     package.targets.append(
@@ -274,7 +275,7 @@ for target in package.targets where [.regular, .executable, .test].contains(targ
             .enableUpcomingFeature("MemberImportVisibility"),
             .enableUpcomingFeature("InternalImportsByDefault"),
         ]
-    if isFuzzing { target.swiftSettings?.append(.unsafeFlags(["-sanitize=fuzzer"])) }
+    if libFuzzer != nil { target.swiftSettings?.append(.unsafeFlags(["-sanitize=fuzzer"])) }
     // Set where the package is developed: a warning of a later compiler must not stop its users.
     if Context.environment["CREDENTIAL_VAULT_STRICT"] != nil {
         target.swiftSettings?.append(.treatAllWarnings(as: .error))
