@@ -88,10 +88,13 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
 public struct DamagedKeyslot: Sendable, Hashable {
     public let id: String
     public let kind: Keyslot.Kind
+    /// The id of its key at the key service, as it is stored now; nil when that cannot be read.
+    public let keyID: String?
 
-    public init(id: String, kind: Keyslot.Kind) {
+    public init(id: String, kind: Keyslot.Kind, keyID: String? = nil) {
         self.id = id
         self.kind = kind
+        self.keyID = keyID
     }
 }
 

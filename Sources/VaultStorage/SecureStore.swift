@@ -45,8 +45,24 @@ public protocol SecureStore: Sendable {
     /// - Throws: ``StoreError`` with code `busy` when the lock is not free within a minute: try again.
     func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R) async throws -> R
 
+    /// Whether a keyslot of any account has the key of this id at its key service; staged and damaged ones count, too.
+    /// Such a key must not be ended.
+    func usesKey(_ keyID: String) async throws -> Bool
+
     /// Finds out whether the store can be written, without leaving a trace.
     func checkWritable() async throws
+}
+
+extension SecureStore {
+    /// Looks at every account: for stores that have no quicker way.
+    public func usesKey(_ keyID: String) async throws -> Bool {
+        for account in try await accounts() {
+            let damaged = account.damagedKeyslots.compactMap(\.keyID)
+            let staged = try await stagedKeyslot(of: account.id)?.keyID
+            if (account.keyslots.map(\.keyID) + damaged).contains(keyID) || staged == keyID { return true }
+        }
+        return false
+    }
 }
 
 /// One step of a change to an account.
@@ -78,6 +94,8 @@ public enum StoreChange: Sendable {
     case beginRefresh(Date)
     /// Notes that a refresh ended.
     case endRefresh
+    /// Changes a record as ``SecureStore/withRecord(_:_:)`` does, in one step with the rest. The account need not be there.
+    case changeRecord(String, @Sendable (inout [UInt8]?) throws -> Void)
 
     /// Whether it may be lost when the machine loses its power.
     var mayBeLost: Bool {

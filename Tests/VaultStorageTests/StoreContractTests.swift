@@ -25,6 +25,40 @@ import VaultTesting
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a record is changed in one step with the rest, or not at all`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            func note() async throws -> [UInt8]? { try await store.withRecord("note") { $0 } }
+            let write = StoreChange.changeRecord("note") { $0 = ($0 ?? []) + [1] }
+            // No account is needed for it.
+            try await store.apply([write], to: alice)
+            #expect(try await note() == [1])
+            try await store.apply([.putAccount(.example("alice")), write, .removeAccount], to: alice)
+            #expect(try await note() == [1, 1], "it is of no account, and stays")
+            #expect(await storeCode { try await store.apply([write, .endRefresh], to: alice) } == .noSuchAccount)
+            await #expect(throws: CancellationError.self) {
+                try await store.apply(
+                    [.putAccount(.example("alice")), .changeRecord("note") { _ in throw CancellationError() }],
+                    to: alice)
+            }
+            #expect(try await note() == [1, 1])
+            #expect(try await store.account(alice) == nil)
+            try await store.apply([.changeRecord("note") { $0 = nil }], to: alice)
+            #expect(try await note() == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `whether a key is used is known of every keyslot, staged ones among them`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.apply(
+                [.putAccount(.example("alice")), .putKeyslot(.example("1")), .stageKeyslot(.example("2"))], to: alice)
+            for (key, isUsed) in [("key of 1", true), ("key of 2", true), ("key of 3", false), ("", false)] {
+                #expect(try await store.usesKey(key) == isUsed, "\(key)")
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `what is missing is nil or empty`(kind: StoreKind) async throws {
         try await kind.withStore { (store) async throws in
             #expect(try await store.accounts() == [])

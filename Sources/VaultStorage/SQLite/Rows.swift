@@ -30,7 +30,8 @@ extension Account {
             } catch {
                 try damaged.append(
                     DamagedKeyslot(
-                        id: slot.decode(forColumn: "id"), kind: Keyslot.Kind(rawValue: slot.decode(forColumn: "kind"))))
+                        id: slot.decode(forColumn: "id"), kind: Keyslot.Kind(rawValue: slot.decode(forColumn: "kind")),
+                        keyID: try? slot.decode(String.self, forColumn: "key_id")))
             }
         }
         let lastOnlineAt: Double? = try row.decode(forColumn: "last_online_at")

@@ -111,6 +111,14 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
+    public func usesKey(_ keyID: String) async throws -> Bool {
+        // Few keys are ever asked for: no index is worth its writes.
+        try await read { db in
+            try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM keyslot WHERE key_id = ?)", arguments: [keyID]) ?? false
+        }
+    }
+
     private static func account(_ db: Database, row: Row) throws -> Account {
         let slots = try Row.fetchAll(
             db, sql: "SELECT * FROM keyslot WHERE account_id = ? AND staged = 0 ORDER BY created_at",
@@ -140,18 +148,7 @@ public final class SQLiteStore: SecureStore {
         _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
     ) async throws -> R {
         try await write(isDurable: true) { db in
-            let old = try Data.fetchOne(db, sql: "SELECT value FROM record WHERE name = ?", arguments: [name])
-                .map { Array($0) }
-            var value = old
-            let result = try change(&value)
-            if let value, value != old {
-                try db.execute(
-                    sql: "INSERT OR REPLACE INTO record (name, value) VALUES (?, ?)",
-                    arguments: [name, Data(value)])
-            } else if value == nil, old != nil {
-                try db.execute(sql: "DELETE FROM record WHERE name = ?", arguments: [name])
-            }
-            return result
+            try db.changeRecord(name, change)
         }
     }
 

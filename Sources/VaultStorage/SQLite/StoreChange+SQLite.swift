@@ -6,12 +6,13 @@ extension StoreChange {
     /// Makes this change inside the caller's transaction.
     func apply(_ db: Database, to id: AccountID) throws {
         if case .putAccount(let account) = self { return try Self.put(account, db) }
+        if case .changeRecord(let name, let change) = self { return try db.changeRecord(name, change) }
         guard
             let row = try Int64.fetchOne(
                 db, sql: "SELECT id FROM account WHERE subject = ? AND issuer = ?", arguments: [id.subject, id.issuer])
         else { throw StoreError(.noSuchAccount, "There is no account \(id) any more.") }
         switch self {
-        case .putAccount: break  // done above
+        case .putAccount, .changeRecord: break  // done above
         case .removeAccount:
             try db.execute(sql: "DELETE FROM account WHERE id = ?", arguments: [row])
             // Between the prefix and the same with the character after its slash: that goes by the index.
@@ -96,5 +97,22 @@ extension StoreChange {
                 slot.label, slot.lastUsedAt?.timeIntervalSince1970,
                 slot.protection.isEmpty ? nil : Data(slot.protection),
             ])
+    }
+}
+
+extension Database {
+    /// Reads and changes a record inside the caller's transaction.
+    func changeRecord<R>(_ name: String, _ change: (inout [UInt8]?) throws -> R) throws -> R {
+        let old = try Data.fetchOne(self, sql: "SELECT value FROM record WHERE name = ?", arguments: [name])
+            .map { Array($0) }
+        var value = old
+        let result = try change(&value)
+        if let value, value != old {
+            try execute(
+                sql: "INSERT OR REPLACE INTO record (name, value) VALUES (?, ?)", arguments: [name, Data(value)])
+        } else if value == nil, old != nil {
+            try execute(sql: "DELETE FROM record WHERE name = ?", arguments: [name])
+        }
+        return result
     }
 }

@@ -56,8 +56,14 @@ public final class InMemoryStore: SecureStore {
     public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
         try state.withLock { state in
             if let failure = state.writeFailure { throw failure }
-            var content = state.contents[id]
-            for change in changes { try Self.make(change, &content, id) }
+            var (content, records) = (state.contents[id], state.records)
+            for change in changes {
+                if case .changeRecord(let name, let change) = change {
+                    try change(&records[name])
+                } else {
+                    try Self.make(change, &content, id)
+                }
+            }
             if let alias = content?.account.alias,
                 state.contents.contains(where: { $0.key != id && $0.value.account.alias == alias })
             {
@@ -66,9 +72,9 @@ public final class InMemoryStore: SecureStore {
             if content != nil && state.contents[id] == nil { state.order.append(id) }
             if content == nil { state.order.removeAll { $0 == id } }
             if changes.contains(where: { if case .removeAccount = $0 { true } else { false } }) {
-                state.records = state.records.filter { !$0.key.hasPrefix(id.recordPrefix) }
+                records = records.filter { !$0.key.hasPrefix(id.recordPrefix) }
             }
-            state.contents[id] = content
+            (state.contents[id], state.records) = (content, records)
         }
     }
 
@@ -82,7 +88,7 @@ public final class InMemoryStore: SecureStore {
         }
         guard var new = content else { throw StoreError(.noSuchAccount, "There is no account \(id) any more.") }
         switch change {
-        case .putAccount: break  // done above
+        case .putAccount, .changeRecord: break  // done elsewhere
         case .removeAccount:
             content = nil
             return

@@ -1,0 +1,78 @@
+internal import Foundation
+
+/// A key at a key service that no keyslot needs any more. Until it is ended there, a copy of the store that was taken
+/// earlier still opens with the old secret.
+public struct RetiredKey: Sendable, Hashable, Codable {
+    /// Its id at the key service.
+    public let id: String
+    /// The base URL of its key service.
+    public let keyServiceURL: String
+
+    public init(id: String, keyServiceURL: String) {
+        self.id = id
+        self.keyServiceURL = keyServiceURL
+    }
+}
+
+/// The list of keys that are still to be ended at their key services. It belongs to the store and to no account, because
+/// the account of a key may be deleted.
+///
+/// Each line of the record is one key as JSON. A line that cannot be read stays where it is, and hides no other line.
+public struct RetiredKeys: Sendable {
+    private static let record = "retired-keys"
+
+    private let store: any SecureStore
+
+    public init(store: any SecureStore) {
+        self.store = store
+    }
+
+    /// Puts keys on the list, in one step with the change that retires them. Keyslots without a key are left out.
+    public static func adding(_ keys: [RetiredKey]) -> StoreChange {
+        .changeRecord(record) { bytes in bytes = try added(keys, to: bytes) }
+    }
+
+    /// Puts keys on the list that no stored keyslot ever had.
+    ///
+    /// - Throws: errors of the store.
+    public func add(_ keys: [RetiredKey]) async throws {
+        try await store.withRecord(Self.record) { bytes in bytes = try Self.added(keys, to: bytes) }
+    }
+
+    /// The keys on the list, oldest first.
+    ///
+    /// - Throws: errors of the store.
+    public func all() async throws -> [RetiredKey] {
+        try await store.withRecord(Self.record) { bytes in Self.lines(of: bytes).compactMap(Self.key(in:)) }
+    }
+
+    /// Takes keys off the list.
+    ///
+    /// - Throws: errors of the store.
+    public func remove(_ keys: Set<RetiredKey>) async throws {
+        try await store.withRecord(Self.record) { bytes in
+            let rest = Self.lines(of: bytes).filter { line in Self.key(in: line).map { !keys.contains($0) } ?? true }
+            bytes = rest.isEmpty ? nil : Array(rest.joined(separator: [newline]))
+        }
+    }
+
+    private static func added(_ keys: [RetiredKey], to bytes: [UInt8]?) throws -> [UInt8]? {
+        var lines = lines(of: bytes).map { Array($0) }
+        let known = Set(lines.compactMap { key(in: $0[...]) })
+        for key in keys where !key.id.isEmpty && !known.contains(key) {
+            lines.append(Array(try JSONEncoder().encode(key)))
+        }
+        return lines.isEmpty ? nil : Array(lines.joined(separator: [newline]))
+    }
+
+    private static func lines(of bytes: [UInt8]?) -> [ArraySlice<UInt8>] {
+        (bytes ?? []).split(separator: newline)
+    }
+
+    private static func key(in line: ArraySlice<UInt8>) -> RetiredKey? {
+        try? JSONDecoder().decode(RetiredKey.self, from: Data(line))
+    }
+}
+
+/// What ends a line. JSON on one line has none in it.
+private let newline = UInt8(ascii: "\n")

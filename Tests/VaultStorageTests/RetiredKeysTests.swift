@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+import VaultStorage
+import VaultTesting
+
+/// The list of keys that are still to be ended, and the note of wrong guesses.
+struct RetiredKeysTests {
+    private let alice = AccountID(issuer: issuer, subject: "alice")
+
+    private func key(_ id: String) -> RetiredKey { RetiredKey(id: id, keyServiceURL: "https://keys.example.com") }
+
+    @Test(arguments: StoreKind.allCases)
+    func `keys are listed once, in order, until they are taken off`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let list = RetiredKeys(store: store)
+            #expect(try await list.all() == [])
+            try await store.apply(
+                [RetiredKeys.adding([key("1"), key(""), key("2")]), .putAccount(.example("alice"))], to: alice)
+            try await list.add([key("2"), key("3")])
+            #expect(try await list.all() == [key("1"), key("2"), key("3")])
+            try await list.remove([key("2"), key("7")])
+            #expect(try await list.all() == [key("1"), key("3")])
+            try await list.remove([key("1"), key("3")])
+            #expect(try await list.all() == [])
+            #expect(try await store.withRecord("retired-keys") { $0 } == nil)
+        }
+    }
+
+    @Test func `a damaged line stays, and hides no other`() async throws {
+        let store = InMemoryStore()
+        let list = RetiredKeys(store: store)
+        try await list.add([key("1"), key("2")])
+        let damage = Array("{\"id\":\u{FFFD}".utf8) + [0xFF]
+        try await store.withRecord("retired-keys") { $0 = damage + [10] + ($0 ?? []) + [10, 10] + damage }
+        #expect(try await list.all() == [key("1"), key("2")])
+        try await list.add([key("3")])
+        try await list.remove([key("1")])
+        #expect(try await list.all() == [key("2"), key("3")])
+        try await list.remove([key("2"), key("3")])
+        #expect(try await store.withRecord("retired-keys") { $0 } == damage + [10] + damage)
+    }
+
+    @Test func `wrong guesses are noted for each keyslot`() async throws {
+        let store = InMemoryStore()
+        let noted = NotedGuesses(store: store, account: alice)
+        let (one, two) = (Keyslot.example("1"), Keyslot.example("2"))
+        for _ in 0..<2 { try await noted.note(one) }
+        try await noted.note(two)
+        #expect(try await noted.count(of: one) == 2)
+        try await noted.forget(one)
+        #expect(try await noted.count(of: one) == 0)
+        #expect(try await noted.count(of: two) == 1)
+        try await store.apply([.putAccount(.example("alice")), .removeAccount], to: alice)
+        #expect(try await noted.count(of: two) == 0, "it goes with the account")
+    }
+
+    @Test(arguments: ["", "nonsense", "{\"1\":-5}", "{\"1\":9223372036854775807}", "{\"1\":1e300}", "[1]", "\u{0}"])
+    func `a damaged note is no note, and is bounded`(text: String) async throws {
+        let store = InMemoryStore()
+        let noted = NotedGuesses(store: store, account: alice)
+        try await store.withRecord(alice.recordPrefix + "noted-guesses") { $0 = Array(text.utf8) }
+        #expect((0...1_000_000).contains(try await noted.count(of: .example("1"))))
+        try await noted.note(.example("1"))
+        #expect((1...1_000_000).contains(try await noted.count(of: .example("1"))))
+    }
+}
