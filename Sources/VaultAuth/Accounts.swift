@@ -20,6 +20,12 @@ public struct Accounts: Sendable {
     let keyServiceURL: String
     /// Gives the key service at a URL: an account keeps to the one that it was registered with.
     let keyService: @Sendable (_ url: String) throws -> any KeyService
+    /// Counts how long old keys are waited for.
+    let timer: any Clock<Duration>
+    /// Who is told of what a person should know.
+    let notices = AccountNotices()
+    /// What became of keyslots that an app may still hold.
+    let history = KeyslotHistory()
     /// What all sessions on this store could not store yet.
     let unstored = UnstoredTokens()
 
@@ -27,10 +33,11 @@ public struct Accounts: Sendable {
         store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters,
         offlineCost: Argon2Parameters = OfflineKeyslot.standardCost,
         offlineMaximumAge: Duration = .seconds(14 * 86_400),
-        keyServiceURL: String,
+        keyServiceURL: String, timer: any Clock<Duration> = ContinuousClock(),
         keyService: @escaping @Sendable (_ url: String) throws -> any KeyService
     ) {
         self.store = store
+        self.timer = timer
         self.clock = clock
         self.argon2 = argon2
         self.offlineCost = offlineCost
@@ -102,18 +109,27 @@ public struct Accounts: Sendable {
         let slot = try await SecretKeyslot.make(
             .password, for: account, vaultKey: vaultKey, secret: newPassword, keyService: keyService(keyServiceURL),
             parameters: argon2, now: clock.now)
-        let tokens = try sealed(token, vaultKey)
-        try await withLock(on: account.id) { _ in
-            // The password took its time: what is replaced has to be what was looked at.
-            let current = try await store.account(account.id)
-            guard current?.deviceSecret == existing?.deviceSecret, try await self.losses(with: current) == losses else {
-                throw VaultError(.busy, "Another program changed the account meanwhile. Try again.")
+        do {
+            let tokens = try sealed(token, vaultKey)
+            let retired = try await withLock(on: account.id) { _ in
+                // The password took its time: what is replaced has to be what was looked at.
+                let current = try await store.account(account.id)
+                guard current?.deviceSecret == existing?.deviceSecret,
+                    try await self.losses(with: current) == losses
+                else {
+                    throw VaultError(.busy, "Another program changed the account meanwhile. Try again.")
+                }
+                var changes: [StoreChange] = []
+                if current != nil { changes.append(.removeAccount) }
+                changes += [.putAccount(account), .putKeyslot(slot)]
+                return try await apply(changes + tokens, to: account.id, retiringKeysOf: current)
             }
-            var changes: [StoreChange] = []
-            if current != nil { changes.append(.removeAccount) }
-            changes += [.putAccount(account), .putKeyslot(slot)]
-            try await store.apply(changes + tokens, to: account.id)
+            await end(retired, of: account.id)
+        } catch {
+            await discard(slot, of: account)
+            throw error
         }
+        await endRetiredKeys(at: keyServiceURL)
         return vaultKey
     }
 
@@ -158,10 +174,17 @@ public struct Accounts: Sendable {
         }
     }
 
-    /// Deletes an account with all that is stored of it. Its keys at the key service stay, as the service's protocol
-    /// has no way to delete them; without what was stored here they open nothing.
+    /// Deletes an account with all that is stored of it, and ends its keys at the key service. What could not be ended is
+    /// told (see ``onNotice(_:)``) and tried again later: see ``endRetiredKeys(at:within:)``.
     public func delete(_ id: AccountID) async throws {
-        try await withLock(on: id) { _ in try await store.apply([.removeAccount], to: id) }
+        let retired = try await withLock(on: id) { _ in try await remove(id) }
+        await end(retired, of: id)
+    }
+
+    /// Removes an account from the store. To be called under its lock.
+    func remove(_ id: AccountID) async throws -> JustRetired {
+        // One that cannot be read can be deleted all the same.
+        try await apply([.removeAccount], to: id, retiringKeysOf: try? await store.account(id))
     }
 
     /// The refresh token as it is stored, with what is known of the person.

@@ -53,11 +53,12 @@ extension Auth {
         case .open(let current): session = current
         }
         do {
-            let failure = try await revoke(
-                session,
-                thenApply: [
-                    .removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh,
-                ])
+            let failure = try await revoke(session) { [store = accounts.store] in
+                try await store.apply(
+                    [.removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh],
+                    to: session.id)
+                return {}
+            }
             await end(session, .everywhere)
             if failure != nil { try await removeAccessToken(of: session.id) }
             return failure
@@ -76,7 +77,10 @@ extension Auth {
         guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
         var failure: VaultError?
         do {
-            failure = try await revoke(session, thenApply: [.removeAccount])
+            failure = try await revoke(session) { [accounts] in
+                let retired = try await accounts.remove(session.id)
+                return { await accounts.end(retired, of: session.id) }
+            }
         } catch let error as VaultError {
             failure = error
         }
@@ -91,17 +95,23 @@ extension Auth {
         if case .open(let current) = state, current === session { await change(to: .loggedOut, reason) }
     }
 
-    /// Has the stored refresh token revoked and then makes the changes, while nobody can renew the token in between.
-    private func revoke(_ session: Session, thenApply changes: [StoreChange]) async throws -> VaultError? {
+    /// Has the stored refresh token revoked and then changes the store, while nobody can renew the token in between.
+    ///
+    /// - Parameter change: gives what is to be done afterwards.
+    private func revoke(
+        _ session: Session, then change: @escaping @Sendable () async throws -> @Sendable () async -> Void
+    ) async throws -> VaultError? {
         let id = session.id
         return try await converting {
-            try await accounts.withLock(on: id, storesFirst: true) { [store = accounts.store] _ in
+            let (failure, finish) = try await accounts.withLock(on: id, storesFirst: true) { _ in
                 // The one to revoke is the last that the provider issued.
                 let token = try await session.refreshToken()
-                if let failure = await revoke(token) { return failure }
-                try await store.apply(changes, to: id)
-                return nil
+                let nothing: @Sendable () async -> Void = {}
+                if let failure = await revoke(token) { return (VaultError?.some(failure), nothing) }
+                return (nil, try await change())
             }
+            await finish()
+            return failure
         }
     }
 

@@ -77,6 +77,7 @@ public actor Auth {
         self.customIssuer = customIssuer
         providers = Providers(
             usesDPoP: settings?.usesDPoP ?? true, transport: transport, clock: accounts.clock)
+        accounts.onNotice { [weak updates] in updates?.send(SessionUpdate($0)) }
     }
 
     // MARK: - Signing in
@@ -169,11 +170,12 @@ public actor Auth {
             // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
             let issuer = try issuer(IssuerKey(account))
             Task { await issuer.warmUp() }
-            let (vaultKey, isOffline) = try await vaultKey(of: account, method)
+            let (opened, isOffline) = try await opened(account, method)
             guard timesLocked == self.timesLocked else {
                 throw VaultError(.notLoggedIn, "The account was locked while it was being opened. Log in again.")
             }
-            let session = try await open(account.id, IssuerKey(account), vaultKey, isPending: isPending)
+            let session = try await open(account.id, IssuerKey(account), opened.vaultKey, isPending: isPending)
+            session.setWrongGuesses(opened.wrongGuesses)
             if isOffline { session.setOffline() }
             return session
         } catch {

@@ -12,6 +12,11 @@ enum FaultPoint: String {
     case passwordStaged = "password-staged"
     case passwordVerified = "password-verified"
     case passwordSwapped = "password-swapped"
+    case renewalKeyCreated = "renewal-key-created"
+    case renewalStaged = "renewal-staged"
+    case renewalVerified = "renewal-verified"
+    case renewalSwapped = "renewal-swapped"
+    case keyEnded = "key-ended"
     case keyslotMade = "keyslot-made"
     case keyslotStored = "keyslot-stored"
 

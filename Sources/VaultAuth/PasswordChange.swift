@@ -1,5 +1,5 @@
-internal import OpenIDConnect
 public import VaultCrypto
+internal import VaultLocks
 public import VaultStorage
 
 extension Accounts {
@@ -27,50 +27,28 @@ extension Accounts {
         let slot = try await typedSlot(.password, new, account, vaultKey)
         FaultPoint.passwordKeyCreated.reach()
         let keepsOffline = !dropsOtherWays && account.keyslot(.offline) != nil
-        let offline = keepsOffline ? try await offlineSlot(new, account, vaultKey) : nil
+        let offline: Keyslot?
+        do {
+            offline = keepsOffline ? try await offlineSlot(new, account, vaultKey) : nil
+        } catch {
+            await discard(slot, of: account)
+            throw error
+        }
         // Others may be added or used meanwhile; the password and what opens with it have to be what was looked at.
-        let ofPassword = account.keyslotIDs { $0 == .password || $0 == .offline }
-        let id = account.id
-        let password = try SharedSecret(new.copy())
-        return try await withLock(on: id) { _ in
-            guard let current = try await store.account(id), current.deviceSecret == account.deviceSecret,
-                current.keyslotIDs(where: { $0 == .password || $0 == .offline }) == ofPassword
-            else {
+        let ofPassword = currentIDs(of: account) { $0 == .password || $0 == .offline }
+        let dropped = Lock<[Keyslot]>([])
+        let swap = KeyslotSwap(
+            new: slot, secret: try SharedSecret(new.copy()), vaultKey: vaultKey,
+            faults: (.passwordStaged, .passwordVerified, .passwordSwapped))
+        try await self.swap(swap, into: account) { current in
+            guard Set(current.keyslotIDs { $0 == .password || $0 == .offline }) == ofPassword else {
                 throw VaultError(.busy, "Another program changed the password meanwhile. Nothing was changed here.")
             }
             try await requireCurrent(vaultKey, of: current, as: account)
-            let dropped = dropsOtherWays ? current.keyslots.filter { $0.kind != .password } : []
-            let gone = Set(ofPassword + (dropsOtherWays ? current.keyslotIDs { _ in true } : []))
-            try await store.apply([.stageKeyslot(slot)], to: id)
-            FaultPoint.passwordStaged.reach()
-            do {
-                try await verify(slot, of: current, opensWith: password, to: vaultKey)
-                FaultPoint.passwordVerified.reach()
-                var changes: [StoreChange] = gone.map { .removeKeyslot(id: $0) }
-                if let offline { changes.append(.putKeyslot(offline)) }
-                try await store.apply(changes + [.activateKeyslot(id: slot.id)], to: id)
-            } catch {
-                // A staged slot opens nothing; where it cannot be removed now, the next change of password does.
-                try? await store.apply([.removeKeyslot(id: slot.id)], to: id)
-                throw error
-            }
-            FaultPoint.passwordSwapped.reach()
-            return dropped
+            if dropsOtherWays { dropped.withLock { $0 = current.keyslots.filter { $0.kind != .password } } }
+            let gone = ofPassword.union(dropsOtherWays ? current.keyslotIDs { _ in true } : [])
+            return gone.map { .removeKeyslot(id: $0) } + [offline].compactMap { $0.map { .putKeyslot($0) } }
         }
-    }
-
-    /// Opens the slot as it was stored, with the key as the key service stored it.
-    private func verify(
-        _ slot: Keyslot, of account: Account, opensWith password: SharedSecret, to vaultKey: VaultKey
-    ) async throws {
-        guard let staged = try await store.stagedKeyslot(of: account.id), staged.id == slot.id else {
-            throw VaultError(.storeUnreadable, "The new password was not stored. The old one still works.")
-        }
-        let opened = try await SecretKeyslot.open(
-            staged, of: account, secret: password.bytes, keyService: keyService(account.keyServiceURL),
-            cost: argon2)
-        guard opened.isEqual(to: vaultKey) else {
-            throw VaultError(.storeCorrupt, "The new password was not stored as it should be. The old one still works.")
-        }
+        return dropped.withLock { $0 }
     }
 }

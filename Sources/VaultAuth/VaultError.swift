@@ -19,7 +19,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         public static let keyLocked = Code(name: "keyLocked")
         /// The key service does not have the account's key: another service, or it was deleted. Register again.
         public static let keyMissing = Code(name: "keyMissing")
-        /// The key service cannot be reached or is busy: try again later.
+        /// The key service cannot be reached or is busy: try again later. A guess that it did not answer may count.
         public static let keyServiceUnavailable = Code(name: "keyServiceUnavailable")
         /// The identity provider cannot be reached or is busy: try again later.
         public static let identityProviderUnavailable = Code(name: "identityProviderUnavailable")
@@ -34,7 +34,8 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         public static let refreshTokenExpired = Code(name: "refreshTokenExpired")
         /// As `refreshTokenExpired`, but an earlier refresh was cut off, which is the likely reason: register again.
         public static let refreshInterrupted = Code(name: "refreshInterrupted")
-        /// The person or the caller called it off, or said no at the provider.
+        /// The person or the caller called it off, or said no at the provider. A guess that was on its way to the key
+        /// service may count.
         public static let cancelled = Code(name: "cancelled")
         /// No account matches: see which there are, or register.
         public static let accountNotFound = Code(name: "accountNotFound")
@@ -153,6 +154,11 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
                 (.keyMissing, "The key service does not have the \(name)'s key any more: \(wayBack)")
             case .noSuchKey:
                 (.keyMissing, "The key service does not have this account's key. Check its URL, or register again.")
+            case .unavailable where error.mayHaveCounted:
+                (
+                    .keyServiceUnavailable,
+                    error.description + " If the \(name) was wrong, it may have been counted. Try again later."
+                )
             case .unavailable: (.keyServiceUnavailable, error.description + " Try again later.")
             default: (.configurationInvalid, error.description)
             }
@@ -215,5 +221,13 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
             default: .storeCorrupt
             }
         self.init(code, error.description, underlying: error)
+    }
+}
+
+extension KeyServiceError {
+    /// Whether a guess may have reached the service although no answer came back.
+    fileprivate var mayHaveCounted: Bool {
+        guard let code = (underlying as? HTTPError)?.code else { return false }
+        return code != .notConnected
     }
 }

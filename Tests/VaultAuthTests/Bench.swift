@@ -6,11 +6,11 @@ import VaultTesting
 /// A machine with a vault, a provider and a key service to try things on. Time stands still unless a test moves it.
 struct Bench {
     let provider: DevelopmentIdentityProvider
-    let keyService = InMemoryKeyService()
+    let keyService: InMemoryKeyService
     let store: any SecureStore
     let clock: ManualClock
     let vault: Vault
-    let network = Network()
+    let network: Network
     private let configuration: VaultConfiguration
 
     static let password = "tea at half past four"
@@ -19,6 +19,7 @@ struct Bench {
         provider: DevelopmentIdentityProvider, clock: ManualClock, store: any SecureStore, redirectURI: String?
     ) async throws {
         self.provider = provider
+        (keyService, network) = (InMemoryKeyService(), Network())
         self.clock = clock
         self.store = store
         var configuration = VaultConfiguration(
@@ -27,6 +28,13 @@ struct Bench {
         configuration.offlineArgon2 = .insecureForTests
         self.configuration = configuration
         vault = try await Vault(configuration, store: store, keyService: keyService, transport: network, clock: clock)
+    }
+
+    /// The same with another vault on the same store.
+    init(_ bench: Bench, _ vault: Vault) {
+        (provider, keyService, store) = (bench.provider, bench.keyService, bench.store)
+        (clock, configuration, network) = (bench.clock, bench.configuration, bench.network)
+        self.vault = vault
     }
 
     /// Takes the provider away: from now on connections to it are refused.

@@ -32,6 +32,7 @@ struct WatchedStore: SecureStore {
         beforeLocking()
         return try await base.withLock(on: id, body)
     }
+    func usesKey(_ keyID: String) async throws -> Bool { try await base.usesKey(keyID) }
     func checkWritable() async throws { try await base.checkWritable() }
 }
 

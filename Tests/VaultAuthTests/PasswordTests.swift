@@ -86,14 +86,16 @@ import VaultTesting
     @Test func `of two changes at the same time one wins and the other says so`() async throws {
         try await withBench { bench in
             try await bench.register()
-            // It was read, the old password was typed, and meanwhile another program was faster.
+            // It was read, the old password was typed and opened it, and meanwhile another program was faster.
             let stale = try await bench.vault.storage.account(userID: "alice")
+            let key = try await bench.vaultKey()
             try await change(bench.anotherVault())
             let error = await failure {
-                try await bench.vault.storage.accounts.changePassword(
-                    of: stale, from: SecretBytes(utf8: Bench.password), to: SecretBytes(utf8: "a third password"))
+                try await bench.vault.storage.accounts.setPassword(
+                    SecretBytes(utf8: "a third password"), of: stale, vaultKey: key)
             }
             #expect(error?.code == .busy)
+            #expect(bench.keyService.liveKeys == [try await bench.account().keyslots[0].keyID], "its key was given up")
             try await expectPassword(Self.new, opens: bench)
         }
     }

@@ -117,7 +117,7 @@ import VaultTesting
                 let original = try Raw.value(folder, "keyslot", column)
                 try Raw.set(folder, "keyslot", column, value)
                 let read = try await SQLiteStore(folder: folder).account(id)
-                #expect(read?.damagedKeyslots == [DamagedKeyslot(id: "t", kind: .pkcs11)], "\(column)")
+                #expect(read?.damagedKeyslots == [DamagedKeyslot(id: "t", kind: .pkcs11, keyID: "key")], "\(column)")
                 try Raw.set(folder, "keyslot", column, original)
             }
             #expect(try await SQLiteStore(folder: folder).account(id)?.keyslots == [slot])
@@ -148,25 +148,38 @@ import VaultTesting
             try await registry.register("bob")
             let alice = try #require(try await registry.accounts.store.account(.init(issuer: issuer, subject: "alice")))
             let bob = try #require(try await registry.accounts.store.account(.init(issuer: issuer, subject: "bob")))
-            var forged = bob
-            forged.keyslots = alice.keyslots
-            // Alice's password opens her own slot, but not one that says it is Bob's.
-            await #expect(throws: (any Error).self) {
-                _ = try await registry.accounts.open(forged, with: .password(SecretBytes(utf8: "alice's password")))
-            }
             let slot = try #require(alice.keyslots.first)
             let other = try #require(bob.keyslots.first)
-            var mixed = alice
-            mixed.keyslots = [
-                Keyslot(
-                    id: slot.id, kind: slot.kind, salt: slot.salt, argon2: slot.argon2, keyID: slot.keyID,
-                    wrapped: other.wrapped, createdAt: slot.createdAt)
-            ]
+            let store = registry.accounts.store
+            // Alice's password opens her own slot, but not one that says it is Bob's.
+            try await store.apply([.removeKeyslot(id: slot.id)], to: alice.id)
+            try await store.apply([.removeKeyslot(id: other.id), .putKeyslot(slot)], to: bob.id)
+            await #expect(throws: (any Error).self) {
+                _ = try await registry.accounts.open(bob, with: .password(SecretBytes(utf8: "alice's password")))
+            }
+            try await store.apply([.removeKeyslot(id: slot.id)], to: bob.id)
+            let mixed = Keyslot(
+                id: slot.id, kind: slot.kind, salt: slot.salt, argon2: slot.argon2, keyID: slot.keyID,
+                wrapped: other.wrapped, createdAt: slot.createdAt)
+            try await store.apply([.putKeyslot(mixed)], to: alice.id)
             await #expect {
-                _ = try await registry.accounts.open(mixed, with: .password(SecretBytes(utf8: "alice's password")))
+                _ = try await registry.accounts.open(alice, with: .password(SecretBytes(utf8: "alice's password")))
             } throws: {
                 ($0 as? VaultError)?.code == .storeCorrupt
             }
+        }
+    }
+
+    @Test func `the key of a damaged keyslot is ended when that is removed`() async throws {
+        try await withDatabase { folder, registry in
+            let key = try await registry.register("alice")
+            let id = AccountID(issuer: issuer, subject: "alice")
+            let account = try #require(try await registry.accounts.store.account(id))
+            let pin = try await registry.accounts.addPIN(SecretBytes(utf8: "2846"), to: account, vaultKey: key)
+            try Raw.execute(folder, "UPDATE keyslot SET salt = x'00' WHERE kind = 'pin'")
+            #expect(registry.keyService.liveKeys.contains(pin.keyID))
+            try await registry.accounts.removeKeyslot(pin.id, of: id)
+            #expect(registry.keyService.liveKeys == Set(account.keyslots.map(\.keyID)))
         }
     }
 

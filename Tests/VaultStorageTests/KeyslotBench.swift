@@ -26,7 +26,8 @@ struct KeyslotBench {
     func open(_ slot: Keyslot, _ secret: String, as account: Account? = nil) async throws -> VaultKey {
         try await SecretKeyslot.open(
             slot, of: account ?? self.account, secret: SecretBytes(utf8: secret), keyService: keyService,
-            cost: .insecureForTests)
+            cost: .insecureForTests
+        ).vaultKey
     }
 
     func makeOffline(_ password: String) async throws -> Keyslot {

@@ -27,6 +27,8 @@ public actor Session {
         var isPending = false
         /// Whether it was opened, or goes on, without the provider.
         var isOffline = false
+        /// Wrong guesses that were told when it was opened.
+        var wrongGuesses: AccountNotice?
         /// Nil also while a renewed token waits to be stored: that comes first.
         var token: AccessToken?
     }
@@ -64,6 +66,13 @@ public actor Session {
     /// reached when it was asked last. What is stored is at hand, and the access token as long as it is valid. The first
     /// token that the provider renews makes it a full session.
     public nonisolated var isOffline: Bool { live.withLock { $0.isOffline } }
+
+    /// What the person has to be told of wrong guesses at what opened the account, which were not made here; nil when
+    /// there were none.
+    public nonisolated var wrongGuesses: AccountNotice? { live.withLock { $0.wrongGuesses } }
+
+    /// Notes what was told when it was opened.
+    nonisolated func setWrongGuesses(_ notice: AccountNotice?) { live.withLock { $0.wrongGuesses = notice } }
 
     /// Notes that it goes on without the provider.
     nonisolated func setOffline() { live.withLock { $0.isOffline = true } }

@@ -16,6 +16,10 @@ public struct SessionUpdate: Sendable {
         public static let loggedOut = Event(description: "logged out")
         /// A refresh did not succeed, and the session goes on. See ``SessionUpdate/error``.
         public static let refreshFailed = Event(description: "refresh failed")
+        /// The key service told of wrong guesses that were not made here. See ``SessionUpdate/notice``.
+        public static let wrongGuesses = Event(description: "wrong guesses")
+        /// An old key could not be ended at the key service. See ``SessionUpdate/notice``.
+        public static let keyNotEnded = Event(description: "key not ended")
     }
 
     /// Why a session was locked or ended. New ones may be added, so a `switch` over them needs a `default`.
@@ -41,12 +45,22 @@ public struct SessionUpdate: Sendable {
     public let reason: Reason?
     /// With `refreshFailed`, and with `loggedOut` when the provider refused.
     public let error: VaultError?
+    /// With `wrongGuesses` and `keyNotEnded`: what the person should know.
+    public let notice: AccountNotice?
 
     init(_ event: Event, _ account: AccountID, reason: Reason? = nil, error: VaultError? = nil) {
         self.account = account
         self.event = event
         self.reason = reason
         self.error = error
+        notice = nil
+    }
+
+    init(_ notice: AccountNotice) {
+        event = notice.code == .wrongGuesses ? .wrongGuesses : .keyNotEnded
+        account = notice.account
+        (reason, error) = (nil, nil)
+        self.notice = notice
     }
 }
 

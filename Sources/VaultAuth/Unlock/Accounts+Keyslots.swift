@@ -17,7 +17,7 @@ extension Accounts {
     public func addPIN(_ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey) async throws -> Keyslot {
         let slot = try await typedSlot(.pin, pin, account, vaultKey)
         FaultPoint.keyslotMade.reach()
-        try await put(slot, in: account, vaultKey)
+        try await putOrDiscard(slot, in: account, vaultKey)
         return slot
     }
 
@@ -66,20 +66,23 @@ extension Accounts {
                 keyService: opensOffline ? nil : keyService(account.keyServiceURL), now: clock.now)
             if let label { slot.label = label }
             FaultPoint.keyslotMade.reach()
-            try await put(slot, in: account, vaultKey)
+            try await putOrDiscard(slot, in: account, vaultKey)
             return slot
         } catch {
             throw VaultError.converting(error)
         }
     }
 
-    /// Adds a keyslot that was made for the account, in place of one of its kind where there can be only one.
+    /// Adds a keyslot that was made for the account, in place of one of its kind where there can be only one. The key of
+    /// that one is ended at the key service.
+    ///
+    /// - Throws: ``VaultError``, with nothing changed: try again, or ``discard(_:of:)`` it.
     public func add(_ slot: Keyslot, to account: Account, vaultKey: VaultKey) async throws {
         try await put(slot, in: account, vaultKey)
     }
 
-    /// Removes a way in. Its key at the key service stays, as the service's protocol has no way to delete it; without what
-    /// was stored here it opens nothing.
+    /// Removes a way in, and ends its key at the key service. What could not be ended is told (see ``onNotice(_:)``) and
+    /// tried again later.
     ///
     /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
     public func removeKeyslot(_ id: String, of account: AccountID) async throws {
@@ -113,12 +116,13 @@ extension Accounts {
     // MARK: - The parts
 
     func typedSlot(
-        _ kind: Keyslot.Kind, _ secret: borrowing SecretBytes, _ account: Account, _ vaultKey: VaultKey
+        _ kind: Keyslot.Kind, _ secret: borrowing SecretBytes, _ account: Account, _ vaultKey: VaultKey,
+        madeAt date: Date? = nil
     ) async throws -> Keyslot {
         do {
             return try await SecretKeyslot.make(
                 kind, for: account, vaultKey: vaultKey, secret: secret, keyService: keyService(account.keyServiceURL),
-                parameters: argon2, now: clock.now)
+                parameters: argon2, now: date ?? clock.now)
         } catch {
             throw VaultError.converting(error)
         }
@@ -135,10 +139,23 @@ extension Accounts {
         }
     }
 
+    /// For a keyslot that nobody else has: what cannot be added is given up.
+    private func putOrDiscard(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
+        do {
+            try await put(slot, in: account, vaultKey)
+        } catch {
+            await discard(slot, of: account)
+            throw error
+        }
+    }
+
     private func put(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
         try await changing(account.id) { current in
+            guard !history.isSpent(slot.keyID) else {
+                throw VaultError(.keyLocked, "The key of this \(slot.kind.displayName) was ended. Make another one.")
+            }
             try await requireCurrent(vaultKey, of: current, as: account)
-            let password = account.passwordKeyslot?.id
+            let password = account.passwordKeyslot.map { history.current($0.id) }
             guard slot.kind != .offline || current.passwordKeyslot?.id == password else {
                 throw VaultError(.busy, "Another program changed the password meanwhile. Try again.")
             }
@@ -148,7 +165,12 @@ extension Accounts {
         FaultPoint.keyslotStored.reach()
     }
 
-    /// Refuses a vault key, and an account, of before it was registered anew: a keyslot made with them would open nothing.
+    /// The ids that keyslots of an account have now, which may have been read before some of them got a new key.
+    func currentIDs(of account: Account, where isMeant: (Keyslot.Kind) -> Bool) -> Set<String> {
+        Set(account.keyslotIDs(where: isMeant).map(history.current))
+    }
+
+    /// Refuses a vault key, and an account, of before it was registered again: a keyslot made with them would open nothing.
     func requireCurrent(_ vaultKey: VaultKey, of current: Account, as account: Account) async throws {
         let anew = VaultError(
             .busy, "Another program registered the account anew meanwhile. Log in again, and try again.")
@@ -190,12 +212,13 @@ extension Accounts {
         _ id: AccountID, _ changes: @escaping @Sendable (Account) async throws -> [StoreChange]
     ) async throws {
         do {
-            try await withLock(on: id) { _ in
+            let retired = try await withLock(on: id) { _ in
                 guard let current = try await store.account(id) else {
                     throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
                 }
-                try await store.apply(changes(current), to: id)
+                return try await apply(changes(current), to: id, retiringKeysOf: current)
             }
+            await end(retired, of: id)
         } catch {
             throw VaultError.converting(error)
         }

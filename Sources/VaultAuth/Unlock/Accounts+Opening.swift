@@ -13,21 +13,83 @@ extension Accounts {
     ///   account has no such way in; with hardware `hardwareMissing`, `hardwareReplaced`, `hardwareLocked`,
     ///   `hardwareFailed` and `cancelled`; without the network `tooManyAttempts` and `offlineTooLong`.
     public func open(_ account: Account, with method: UnlockMethod) async throws -> VaultKey {
+        try await opened(account, with: method).vaultKey
+    }
+
+    /// As ``open(_:with:)``, and tells of wrong guesses that were not made here. After those the keyslot has a new key at
+    /// the key service, with the same secret: a copy of the store opens nothing any more.
+    ///
+    /// `account` may have been read a while ago. What counts is what is stored now: of an account that was deleted since,
+    /// or registered again, nothing opens.
+    ///
+    /// - Throws: as ``open(_:with:)``, `accountNotFound` and `busy`.
+    public func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
         do {
-            let slot = try await slot(of: account, for: method)
-            do {
-                let vaultKey = try await opened(slot, of: account, with: method)
-                if slot.kind.isHardware { try await requireRight(vaultKey, of: account) }
-                // Only for the person to look at: it must not keep anybody out.
-                try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: account.id)
-                return vaultKey
-            } catch let error as KeyServiceError {
-                try? await KeyLocks(store: store, account: account.id).note(error, for: slot, now: clock.now)
-                throw VaultError(error, secret: method.kind, ways: account.keyslots.map(\.kind))
-            }
+            let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
+            // Only for the person to look at: it must not keep anybody out.
+            try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: current.id)
+            let notice = await settle(opened, slot, of: current, with: method)
+            return OpenedAccount(vaultKey: opened.vaultKey, wrongGuesses: notice)
         } catch {
             throw VaultError.converting(error)
         }
+    }
+
+    private func openedKeyslot(
+        of account: Account, with method: UnlockMethod
+    ) async throws -> (Account, Keyslot, OpenedKeyslot) {
+        var isSecondTry = false
+        while true {
+            let current = try await current(account)
+            let slot = try await slot(of: current, for: method)
+            do {
+                let opened = try await open(slot, of: current, with: method)
+                // A person, hardware and the key service took their time.
+                if try await self.current(account).keyslots.contains(where: { $0.id == slot.id }) {
+                    if slot.kind.isHardware { try await requireRight(opened.vaultKey, of: current) }
+                    return (current, slot, opened)
+                }
+                guard slot.kind.isTyped, !isSecondTry else {
+                    throw VaultError(
+                        .busy, "Another program changed what opens \(current.displayName) meanwhile. Try again.")
+                }
+            } catch let error as KeyServiceError {
+                // Another login may have given the keyslot a new key, and ended the one that was asked for. The new one
+                // is another key, so this repeats no guess.
+                guard error.saysNo, slot.kind.isTyped, !isSecondTry,
+                    let now = try? await self.current(account).keyslot(slot.kind), now.id != slot.id
+                else {
+                    await note(error, at: slot, of: current)
+                    throw VaultError(error, secret: method.kind, ways: current.keyslots.map(\.kind))
+                }
+            } catch is CancellationError where slot.kind.isTyped {
+                throw VaultError(
+                    .cancelled,
+                    "Cancelled. If the \(slot.kind.displayName) was wrong, the key service may have counted it.")
+            }
+            isSecondTry = true
+        }
+    }
+
+    /// Remembers what the key service said. It must not hide that.
+    private func note(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async {
+        try? await KeyLocks(store: store, account: account.id).note(error, for: slot, now: clock.now)
+        guard error.code == .wrongSecret, slot.kind.isTyped else { return }
+        try? await NotedGuesses(store: store, account: account.id).note(slot)
+    }
+
+    /// The account as it is stored now.
+    ///
+    /// - Throws: ``VaultError`` with code `accountNotFound`, or `busy` when it was registered again.
+    func current(_ account: Account) async throws -> Account {
+        guard let current = try await store.account(account.id) else {
+            throw VaultError(.accountNotFound, "The account \(account.id) is not there any more.")
+        }
+        guard current.deviceSecret == account.deviceSecret else {
+            throw VaultError(
+                .busy, "Another program registered the account again meanwhile. Log in again, and try again.")
+        }
+        return current
     }
 
     /// The keyslots whose keys were locked at the key service when they were tried last on this machine, by their ids. The
@@ -41,17 +103,21 @@ extension Accounts {
         return try await hardwareSlot(of: account, provider)
     }
 
-    private func opened(_ slot: Keyslot, of account: Account, with method: UnlockMethod) async throws -> VaultKey {
+    private func open(
+        _ slot: Keyslot, of account: Account, with method: UnlockMethod
+    ) async throws -> OpenedKeyslot {
         switch method {
         case .password(let secret), .pin(let secret), .recoveryCode(let secret):
             return try await SecretKeyslot.open(
                 slot, of: account, secret: secret.bytes, keyService: keyService(account.keyServiceURL), cost: argon2)
         case .hardware(let provider, let prompt):
             if !slot.needsKeyService { try requireRecentlyOnline(account) }
-            return try await HardwareKeyslot.open(
-                slot, of: account, provider: provider, prompt: prompt, keyService: keyService(account.keyServiceURL))
+            return OpenedKeyslot(
+                vaultKey: try await HardwareKeyslot.open(
+                    slot, of: account, provider: provider, prompt: prompt,
+                    keyService: keyService(account.keyServiceURL)))
         case .offline(let password):
-            return try await openedOffline(slot, of: account, password)
+            return OpenedKeyslot(vaultKey: try await openedOffline(slot, of: account, password))
         }
     }
 
@@ -63,12 +129,7 @@ extension Accounts {
             // Every account has its claims from the start.
             if try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).claims() != nil { return }
         } catch let error as StoreError where error.code == .corrupt {}
-        guard let current = try await store.account(account.id) else {
-            throw VaultError(.accountNotFound, "The account \(account.id) is not there any more.")
-        }
-        guard current.deviceSecret == account.deviceSecret else {
-            throw VaultError(.busy, "Another program changed the account meanwhile. Try again.")
-        }
+        _ = try await current(account)
         throw VaultError(
             .storeCorrupt,
             "What opens \(account.displayName) so does not open what is stored of it: something changed the store. Nothing was deleted; another way in may still work. See: vault unlock list"
@@ -135,4 +196,17 @@ extension Accounts {
             )
         }
     }
+}
+
+/// What came of opening an account.
+public struct OpenedAccount: Sendable {
+    /// What the account is sealed with.
+    public let vaultKey: VaultKey
+    /// What the person has to be told of wrong guesses that were not made here; nil when there were none.
+    public let wrongGuesses: AccountNotice?
+}
+
+extension KeyServiceError {
+    /// Whether the key service refused the secret or the key, as it does with a key that was ended.
+    fileprivate var saysNo: Bool { [.wrongSecret, .keyLocked, .noSuchKey].contains(code) }
 }

@@ -35,14 +35,14 @@ extension Auth {
         try await unlock(account, with: method, isPending: false)
     }
 
-    /// The vault key, and whether it was got without the key service because that cannot be reached.
-    func vaultKey(of account: Account, _ method: UnlockMethod) async throws -> (VaultKey, isOffline: Bool) {
+    /// The open account, and whether it was opened without the key service because that cannot be reached.
+    func opened(_ account: Account, _ method: UnlockMethod) async throws -> (OpenedAccount, isOffline: Bool) {
         do {
             let isOffline = if case .offline = method { true } else { false }
-            return (try await accounts.open(account, with: method), isOffline)
+            return (try await accounts.opened(account, with: method), isOffline)
         } catch let error as VaultError where error.code == .keyServiceUnavailable {
             guard case .password(let password) = method, account.keyslot(.offline) != nil else { throw error }
-            return (try await accounts.open(account, with: .offline(password)), true)
+            return (try await accounts.opened(account, with: .offline(password)), true)
         }
     }
 }

@@ -40,7 +40,8 @@ public enum SecretKeyslot {
             createdAt: now)
     }
 
-    /// Opens a keyslot. A wrong secret costs one guess at the key service.
+    /// Opens a keyslot. A wrong secret costs one guess at the key service. So may one that was cancelled, or that the
+    /// service did not answer.
     ///
     /// - Parameter cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
     /// - Throws: `VaultCryptoError` (`invalidPassword`, `invalidRecovery`: no guess was spent, ask again);
@@ -49,7 +50,7 @@ public enum SecretKeyslot {
     public static func open(
         _ slot: Keyslot, of account: Account, secret: borrowing SecretBytes, keyService: any KeyService,
         cost: Argon2Parameters
-    ) async throws -> VaultKey {
+    ) async throws -> OpenedKeyslot {
         guard kinds.contains(slot.kind) else {
             throw StoreError(.corrupt, "A keyslot of the kind \(slot.kind.rawValue) has no secret to type.")
         }
@@ -58,7 +59,8 @@ public enum SecretKeyslot {
         let released = try await keyService.releaseKey(id: slot.keyID, secret: stretched.authSecret(), kind: .secret)
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: slot.id)
         do {
-            return try slot.vaultKey(under: slotKey, of: account.id)
+            let vaultKey = try slot.vaultKey(under: slotKey, of: account.id)
+            return OpenedKeyslot(vaultKey: vaultKey, wrongGuesses: released.wrongGuesses)
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw StoreError(
                 .corrupt, "The secret is right, but the stored keyslot is damaged and does not open.",
@@ -69,6 +71,20 @@ public enum SecretKeyslot {
     /// What is stretched: of a recovery code always the same characters, however it was typed.
     private static func prepared(_ secret: borrowing SecretBytes, _ kind: Keyslot.Kind) throws -> SecretBytes {
         try kind == .recovery ? RecoveryCode.canonical(secret) : secret.copy()
+    }
+}
+
+/// What came of opening a keyslot.
+public struct OpenedKeyslot: Sendable {
+    /// What it held.
+    public let vaultKey: VaultKey
+    /// The wrong guesses since the last right one. If there were any, somebody may have a copy of the keyslot: make it
+    /// again with a new key, and end the old one.
+    public let wrongGuesses: WrongGuesses?
+
+    public init(vaultKey: VaultKey, wrongGuesses: WrongGuesses? = nil) {
+        self.vaultKey = vaultKey
+        self.wrongGuesses = wrongGuesses
     }
 }
 

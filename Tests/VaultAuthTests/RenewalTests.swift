@@ -1,0 +1,252 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultAuth
+import VaultLocks
+import VaultStorage
+import VaultTesting
+
+/// The kinds of keyslots whose secret a person types.
+enum TypedKind: String, CaseIterable {
+    case password, pin, recovery
+
+    /// Makes sure that alice has one, and gives what opens it.
+    func added(to bench: Bench) async throws -> UnlockMethod {
+        switch self {
+        case .password: return try .password(SecretBytes(utf8: Bench.password))
+        case .pin:
+            try await bench.addPIN()
+            return try .pin(Bench.pin)
+        case .recovery: return .recoveryCode(try await bench.addRecoveryCode())
+        }
+    }
+
+    func wrong() throws -> UnlockMethod {
+        switch self {
+        case .password: try .password(SecretBytes(utf8: "not the password"))
+        case .pin: try .pin("9999")
+        case .recovery: .recoveryCode(SharedSecret(try RecoveryCode.random()))
+        }
+    }
+
+    var kind: Keyslot.Kind { Keyslot.Kind(rawValue: rawValue) }
+}
+
+/// Somebody with a copy of the store, who guesses at the same key service.
+struct Thief {
+    let store = InMemoryStore()
+    let accounts: Accounts
+    let account: Account
+
+    /// - Parameter account: as it was when it was copied.
+    init(copying account: Account, keyService: any KeyService) async throws {
+        self.account = account
+        let slots = account.keyslots.map { StoreChange.putKeyslot($0) }
+        try await store.apply([.putAccount(account)] + slots, to: account.id)
+        accounts = Accounts(
+            store: store, clock: ManualClock(), argon2: .insecureForTests, keyServiceURL: account.keyServiceURL,
+            keyService: { _ in keyService })
+    }
+
+    /// - Returns: whether the key service looked at the guess.
+    func guess(_ method: UnlockMethod) async throws -> Bool {
+        let error = await failure { _ = try await accounts.open(account, with: method) }
+        #expect([.wrongSecret, .keyLocked].contains(error?.code), "\(String(describing: error))")
+        return error?.code == .wrongSecret
+    }
+}
+
+/// A guess must cost a thief the copy of the store that it was made with.
+@Suite(.timeLimit(.minutes(2))) struct RenewalTests {
+    @Test(arguments: TypedKind.allCases)
+    func `a thief with one copy gets three guesses, however often the owner logs in`(kind: TypedKind) async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let method = try await kind.added(to: bench)
+            let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
+            var evaluated = 0
+            for _ in 0..<10 {
+                for _ in 0..<2 where try await thief.guess(kind.wrong()) { evaluated += 1 }
+                #expect(try await bench.login(with: method).isOpen)
+            }
+            #expect(evaluated == 2)
+            #expect(try await thief.guess(method) == false, "nor does the right secret open the copy")
+            #expect(bench.keyService.liveKeys == Set(try await bench.account().keyslots.map(\.keyID)))
+        }
+    }
+
+    @Test(arguments: TypedKind.allCases)
+    func `the person is told of guesses that were not made here`(kind: TypedKind) async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let method = try await kind.added(to: bench)
+            let first = try await bench.login(with: method)
+            #expect(first.wrongGuesses == nil)
+            let since = bench.clock.now
+            let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
+            let updates = bench.vault.auth.sessionUpdates
+            bench.clock.advance(by: 3600)
+            _ = try await thief.guess(kind.wrong())
+            // One more of the owner's own: that one is known.
+            _ = await failure { _ = try await bench.login(with: kind.wrong()) }
+            let session = try await bench.login(with: method)
+            let notice = try #require(session.wrongGuesses)
+            #expect(notice.code == .wrongGuesses && notice.keyslot == kind.kind && notice.count == 1)
+            #expect(notice.since == since && notice.last != nil && notice.isRenewed)
+            #expect(notice.description.hasPrefix("1 wrong \(kind.kind.displayName) was tried since "))
+            let update = await updates.first { $0.event == .wrongGuesses }
+            #expect(update?.notice == notice)
+            #expect(try await bench.login(with: method).wrongGuesses == nil, "it is told once")
+        }
+    }
+
+    @Test func `slips of one's own alarm nobody, and the keyslot gets a new key all the same`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let before = try await bench.account().keyslots[0]
+            for _ in 0..<2 { _ = await failure { try await bench.login(password: "a slip") } }
+            #expect(try await bench.login().wrongGuesses == nil)
+            let after = try await bench.account().keyslots[0]
+            #expect(after.id != before.id && after.keyID != before.keyID && after.salt != before.salt)
+            #expect(after.createdAt == before.createdAt && after.kind == .password)
+            // The note is gone with them.
+            let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
+            _ = try await thief.guess(TypedKind.password.wrong())
+            #expect(try await bench.login().wrongGuesses?.count == 1)
+        }
+    }
+
+    @Test func `a keyslot that never opened the account here has no last time`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
+            for _ in 0..<2 { _ = try await thief.guess(TypedKind.password.wrong()) }
+            let notice = try #require(try await bench.login().wrongGuesses)
+            #expect(notice.since == nil)
+            #expect(notice.description.hasPrefix("2 wrong passwords were tried, the last one at "))
+        }
+    }
+
+    /// 2: the new key is made, 3: it is tried, 4: the old one is ended.
+    @Test(arguments: [2, 3, 4])
+    func `a key service that fails meanwhile keeps nobody out, and it is done later`(failingCall: Int) async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
+            _ = try await thief.guess(TypedKind.password.wrong())
+            let vault = try await bench.anotherVault(
+                keyService: FailingKeyService(bench.keyService, failingCall: failingCall))
+            let session = try await vault.auth.unlock(
+                userID: "alice", password: SecretBytes(utf8: Bench.password))
+            #expect(session.wrongGuesses?.count == 1)
+            #expect(session.wrongGuesses?.isRenewed == (failingCall == 4))
+            #expect(try await bench.store.stagedKeyslot(of: bench.id()) == nil)
+            // It is told again as long as the key service tells it.
+            #expect(try await bench.login().wrongGuesses?.count == (failingCall == 4 ? nil : 1))
+            #expect(try await bench.login().wrongGuesses == nil)
+            #expect(try await thief.guess(.password(SecretBytes(utf8: Bench.password))) == false)
+            #expect(bench.keyService.liveKeys == Set(try await bench.account().keyslots.map(\.keyID)))
+        }
+    }
+
+    @Test func `a store that cannot be written keeps nobody out`() async throws {
+        let store = InMemoryStore()
+        try await withBench(store: store) { bench in
+            try await bench.register()
+            let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
+            _ = try await thief.guess(TypedKind.password.wrong())
+            store.writeFailure = StoreError(.unreadable, "The disk is full.")
+            let session = try await bench.vault.auth.unlock(
+                userID: "alice", password: SecretBytes(utf8: Bench.password))
+            #expect(session.wrongGuesses?.isRenewed == false)
+            store.writeFailure = nil
+            #expect(try await bench.login().wrongGuesses?.isRenewed == true)
+        }
+    }
+
+    @Test(arguments: TypedKind.allCases)
+    func `logins at the same time lose no way in`(kind: TypedKind) async throws {
+        try await withBenchOnDisk { bench, folder in
+            try await bench.register()
+            let method = try await kind.added(to: bench)
+            for _ in 0..<3 {
+                let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
+                _ = try await thief.guess(kind.wrong())
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<4 {
+                        let vault = try await bench.anotherVault(store: SQLiteStore(folder: folder))
+                        group.addTask { _ = try await vault.auth.unlock(userID: "alice", with: method) }
+                    }
+                    try await group.waitForAll()
+                }
+                #expect(try await bench.login(with: method).isOpen)
+                #expect(try await thief.guess(method) == false)
+            }
+            #expect(await bench.vault.storage.accounts.retiredKeys() == [])
+            #expect(bench.keyService.liveKeys == Set(try await bench.account().keyslots.map(\.keyID)))
+        }
+    }
+
+    @Test func `whoever holds the account as it was before goes on with it`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addPIN()
+            try await bench.addOffline()
+            let accounts = bench.vault.storage.accounts
+            let stale = try await bench.account()
+            let thief = try await Thief(copying: stale, keyService: bench.keyService)
+            _ = try await thief.guess(TypedKind.password.wrong())
+            let key = try await accounts.open(stale, with: .password(SecretBytes(utf8: Bench.password)))
+            try await accounts.addOffline(
+                password: SharedSecret(SecretBytes(utf8: Bench.password)), to: stale, vaultKey: key)
+            let between = try await bench.account()
+            _ = await failure { try await bench.login(password: "a slip") }
+            try await bench.login()
+            try await accounts.setPassword(SecretBytes(utf8: "a new one for tea"), of: between, vaultKey: key)
+            #expect(try await bench.login(password: "a new one for tea").isOpen)
+            #expect(try await bench.kinds() == ["offline", "password", "pin"])
+            #expect(try await bench.login(with: .offline("a new one for tea")).isOpen)
+        }
+    }
+
+    @Test func `the loser of two logins is asked nothing again, and gets in`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
+            _ = try await thief.guess(TypedKind.password.wrong())
+            // While it waits for the key service, another program renews the keyslot and ends the key.
+            let service = InterruptedKeyService(base: bench.keyService) { _ = try await bench.login() }
+            let slow = try await bench.anotherVault(keyService: service)
+            let session = try await slow.auth.unlock(
+                userID: "alice", password: SecretBytes(utf8: Bench.password))
+            #expect(session.isOpen)
+            #expect(try await bench.login().wrongGuesses == nil, "no guess was counted")
+        }
+    }
+}
+
+/// A key service before whose first release something else happens.
+private final class InterruptedKeyService: KeyService {
+    private let base: any KeyService
+    private let interruption: @Sendable () async throws -> Void
+    private let isFirst = Lock(true)
+
+    init(base: any KeyService, _ interruption: @escaping @Sendable () async throws -> Void) {
+        self.base = base
+        self.interruption = interruption
+    }
+
+    func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey {
+        try await base.createKey(secret: secret)
+    }
+    func releaseKey(id: String, secret: borrowing SecretBytes, kind: KeySecretKind) async throws -> ReleasedKey {
+        let isFirst = isFirst.withLock { isFirst in
+            defer { isFirst = false }
+            return isFirst
+        }
+        if isFirst { try await interruption() }
+        return try await base.releaseKey(id: id, secret: secret, kind: kind)
+    }
+    func checkReachable() async throws { try await base.checkReachable() }
+    func endKey(id: String) async throws { try await base.endKey(id: id) }
+}

@@ -1,0 +1,96 @@
+import CredentialVault
+import Testing
+import VaultAuth
+import VaultBiometric
+import VaultTesting
+
+/// An app may hold an ``Account`` for a long time. What opens is what is stored.
+struct StaleAccountTests {
+    @Test func `an old PIN opens nothing, and the new one opens`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let stale = try await bench.addPIN()
+            try await bench.addPIN("7391")
+            await bench.vault.auth.lock()
+            let old = await failure { try await bench.vault.auth.unlock(stale, with: .pin(Bench.pin)) }
+            #expect(old?.code == .wrongSecret)
+            #expect(bench.vault.auth.session == nil)
+            #expect(try await bench.vault.auth.unlock(stale, with: .pin("7391")).isOpen)
+        }
+    }
+
+    @Test func `a way in that was removed, or came later, is judged as it is now`() async throws {
+        try await withBench { bench in
+            let before = try await bench.register().id
+            let stale = try await bench.account()
+            let withPIN = try await bench.addPIN()
+            #expect(try await bench.vault.auth.unlock(stale, with: .pin(Bench.pin)).isOpen)
+            let pin = try #require(withPIN.keyslot(.pin))
+            try await bench.vault.storage.accounts.removeKeyslot(pin.id, of: before)
+            let removed = await failure { try await bench.vault.auth.unlock(withPIN, with: .pin(Bench.pin)) }
+            #expect(removed?.code == .notEnrolled)
+        }
+    }
+
+    @Test func `of an account that is gone nothing opens, and the key service is not asked`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let stale = try await bench.account()
+            try await bench.vault.storage.clear(userID: "alice")
+            let before = bench.keyService.calls
+            let password = try UnlockMethod.password(SecretBytes(utf8: Bench.password))
+            #expect(
+                await failure { try await bench.vault.auth.unlock(stale, with: password) }?.code == .accountNotFound)
+            // Registered again it is another one, also with the same password.
+            try await bench.register()
+            #expect(await failure { try await bench.vault.auth.unlock(stale, with: password) }?.code == .busy)
+            #expect(bench.keyService.calls == before + 1, "for the new key")
+        }
+    }
+
+    @Test func `hardware that is removed while its PIN is typed does not open`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let token = try ScriptedToken(pin: "123456")
+            try await bench.vault.storage.enableBiometricAccess(
+                userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
+                prompt: ScriptedPrompt("123456"))
+            await bench.vault.auth.lock()
+            let prompt = InterruptedPrompt {
+                try await bench.vault.storage.disableBiometricAccess(userID: "alice")
+            }
+            let error = await failure { _ = try await bench.login(with: .hardware(token, prompt)) }
+            #expect(error != nil)
+            #expect(bench.vault.auth.session == nil)
+        }
+    }
+
+    @Test func `hardware that opens offline, and is removed while its PIN is typed, does not open`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let token = try ScriptedToken(pin: "123456")
+            try await bench.vault.storage.enableBiometricAccess(
+                userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
+                prompt: ScriptedPrompt("123456"), opensOffline: true)
+            await bench.vault.auth.lock()
+            let prompt = InterruptedPrompt {
+                try await bench.vault.storage.disableBiometricAccess(userID: "alice")
+            }
+            let error = await failure { _ = try await bench.login(with: .hardware(token, prompt)) }
+            #expect(error?.code == .busy)
+            #expect(bench.vault.auth.session == nil)
+        }
+    }
+}
+
+/// Somebody who does something else before typing the PIN.
+private struct InterruptedPrompt: BiometricPrompt {
+    let first: @Sendable () async throws -> Void
+
+    func pin(_ request: PINRequest) async throws -> SecretBytes {
+        try await first()
+        return try SecretBytes(utf8: "123456")
+    }
+
+    func act(_ instruction: String) async {}
+}
