@@ -93,7 +93,9 @@ struct ServiceChecks {
 
     func all() async -> [Check] {
         let transport = AsyncHTTPTransport()
-        return [fileSystem(), await store(), await issuer(transport), await keyService(transport)]
+        return [
+            fileSystem(), await store(), await issuer(transport), await keyService(transport), await oldKeys(),
+        ]
     }
 
     private func fileSystem() -> Check {

@@ -17,7 +17,7 @@ enum Output {
 
     /// As ``json(_:)``, for what must not get lost.
     static func importantJSON(_ value: some Encodable) throws {
-        guard write(encoded(value) + "\n", to: STDOUT_FILENO) else { throw unread }
+        guard write(encodedWithNotices(value) + "\n", to: STDOUT_FILENO) else { throw unread }
     }
 
     private static var unread: VaultError {
@@ -31,7 +31,7 @@ enum Output {
 
     /// The result as JSON, in one piece.
     static func json(_ value: some Encodable) {
-        raw(encoded(value))
+        raw(encodedWithNotices(value))
     }
 
     /// A remark or an error for a person.
@@ -51,7 +51,19 @@ enum Output {
 
     /// An error for a program: `{"error": …}` on standard error.
     static func error(_ error: some Encodable) {
-        write(encoded(["error": error]) + "\n", to: STDERR_FILENO)
+        write(encodedWithNotices(["error": error]) + "\n", to: STDERR_FILENO)
+    }
+
+    /// JSON for a program, on standard error.
+    static func report(_ value: some Encodable) {
+        write(encoded(value) + "\n", to: STDERR_FILENO)
+    }
+
+    /// A list has no room for notices: they come after it.
+    private static func encodedWithNotices(_ value: some Encodable) -> String {
+        let text = encoded(value)
+        guard text.hasPrefix("{"), let report = Notices.take() else { return text }
+        return encoded(NoticeReport.Beside(value: value, report: report))
     }
 
     private static func encoded(_ value: some Encodable, isPretty: Bool = true) -> String {

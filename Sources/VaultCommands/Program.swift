@@ -35,10 +35,12 @@ public enum VaultProgram {
             Spinner.stopAll()
             end(error, isJSON: isJSON)
         }
+        Notices.tellRest()
         exit(ExitStatus.success)
     }
 
     private static func end(_ error: any Error, isJSON: Bool) -> Never {
+        if error is ExitCode { Notices.tellRest() }
         guard let error = VaultError.converting(error) as? VaultError else {
             let status = VaultCommand.exitCode(for: error).rawValue
             // Help and the like are no errors, and go where they always go.

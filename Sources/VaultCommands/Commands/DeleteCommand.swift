@@ -7,8 +7,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         abstract: "Delete an account with all that is stored of it.",
         discussion: """
             With the password, or another way in that is named, the refresh token is also revoked at the identity \
-            provider; without it the account is deleted all the same. The account's key at the key service cannot be deleted by its protocol; nothing is \
-            left that it could open.
+            provider; without it the account is deleted all the same. The account's keys are ended at the key service, so that \
+            a copy of the store opens nothing any more.
             """)
 
     @OptionGroup var user: UserOption

@@ -60,9 +60,8 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError.converting(error)
             }
         }
-        let kept = account.keyslots.filter { slot in
-            slot.kind != .password && !dropped.contains { $0.id == slot.id }
-        }
+        let changed = try? await vault.storage.accounts.store.account(account.id)
+        let kept = (changed ?? account).keyslots.filter { $0.kind != .password }
         var code: Result<NewRecoveryCode, VaultError>?
         if case .recoveryCode = method, !dropsOtherWays {
             code = await NewRecoveryCode.made(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)

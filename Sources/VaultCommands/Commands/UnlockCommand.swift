@@ -112,8 +112,9 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove", abstract: "Remove a way in. The last one cannot be removed.",
             discussion: """
-                Needs no password and no network, and asks nothing: whoever may change the store may remove what is in \
-                it. With the password goes what it opens without the network.
+                Needs no password, and asks nothing: whoever may change the store may remove what is in it. With the \
+                password goes what it opens without the network. Its key is ended at the key service. Where that cannot \
+                be reached, the next login tries again.
                 """)
 
         @Argument(help: "Its kind, label or id.") var way: String

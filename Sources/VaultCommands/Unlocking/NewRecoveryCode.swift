@@ -37,7 +37,12 @@ struct NewRecoveryCode {
     /// Shows it to a person, and then puts it into the old one's place.
     func showAndAdd() async throws {
         Output.note("Recovery code. Write it down now: it is not shown again, and works once.")
-        try Output.importantLine(text)
+        do {
+            try Output.importantLine(text)
+        } catch {
+            await accounts.discard(slot, of: account)
+            throw error
+        }
         try await add()
     }
 
@@ -46,6 +51,7 @@ struct NewRecoveryCode {
         do {
             try await accounts.add(slot, to: account, vaultKey: vaultKey)
         } catch {
+            await accounts.discard(slot, of: account)
             throw Self.explained(
                 error, "The recovery code that was just shown does not count; one that there was before still works.")
         }

@@ -1,0 +1,71 @@
+internal import CredentialVault
+internal import Foundation
+internal import VaultLocks
+
+/// What a person should know of an account, beside what was asked for: on standard error at once, and with `--json` as
+/// members beside the result or the error.
+enum Notices {
+    private static let waiting = Lock<[AccountNotice]>([])
+
+    /// Has the notices of a vault told from now on.
+    static func listen(to vault: Vault, isJSON: Bool) {
+        vault.storage.accounts.onNotice { notice in
+            guard !isJSON else { return waiting.withLock { $0.append(notice) } }
+            Spinner.stopAll()
+            Output.note("vault: \(notice.description)")
+        }
+    }
+
+    /// What is to go with the next JSON, once; nil for nothing.
+    static func take() -> NoticeReport? {
+        let notices = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        return notices.isEmpty ? nil : NoticeReport(notices)
+    }
+
+    /// Writes what came after the last JSON, or could not go with it, to standard error.
+    static func tellRest() {
+        if let report = take() { Output.report(report) }
+    }
+}
+
+/// Notices as members of a JSON object.
+struct NoticeReport: Encodable {
+    private struct Guesses: Encodable {
+        let keyslot: String
+        let count: Int
+        let last: Date?
+        let since: Date?
+        let renewed: Bool
+    }
+
+    private struct Key: Encodable {
+        let keyslot: String
+    }
+
+    private let wrongGuesses: [Guesses]?
+    private let keysNotEnded: [Key]?
+
+    init(_ notices: [AccountNotice]) {
+        let guesses = notices.filter { $0.code == .wrongGuesses }.map {
+            Guesses(
+                keyslot: $0.keyslot.rawValue, count: $0.count, last: $0.last, since: $0.since, renewed: $0.isRenewed)
+        }
+        let keys = notices.filter { $0.code == .keyNotEnded }.map { Key(keyslot: $0.keyslot.rawValue) }
+        wrongGuesses = guesses.isEmpty ? nil : guesses
+        keysNotEnded = keys.isEmpty ? nil : keys
+    }
+
+    /// A value that is a JSON object, with the notices as more of its members.
+    struct Beside<Value: Encodable>: Encodable {
+        let value: Value
+        let report: NoticeReport
+
+        func encode(to encoder: any Encoder) throws {
+            try value.encode(to: encoder)
+            try report.encode(to: encoder)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+"""Somebody with a copy of a person's store, who uses the same key service."""
+
+import shutil
+
+from .person import Person
+
+
+def thief_of(person, name="thief"):
+    """Copies the store as it is now."""
+    folder = person.folder / name
+    folder.mkdir()
+    thief = Person(folder, person.settings, person.children)
+    shutil.copytree(person.home, thief.home)
+    return thief
+
+
+def guess(thief, *options, secret="not the secret"):
+    """Tries a secret with the copy, and gives the key service's answer: wrongSecret, keyLocked, or None when it opened."""
+    result = thief.vault("token", "--json", "--user", "alice", *options, password=secret)
+    return result.error["code"] if result.status else None

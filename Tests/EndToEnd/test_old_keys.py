@@ -1,0 +1,84 @@
+"""Ways in that are gone are dead: a copy of the store that was taken before does not open with the old secret."""
+
+import pytest
+from support.person import OTHER_PASSWORD, PASSWORD
+from support.thief import guess, thief_of
+
+PIN = "2846"
+
+
+def add_pin(person, pin=PIN):
+    new = person.password_file(pin, "new-pin")
+    assert person.vault("unlock", "add", "pin", "--new-pin-file", new, password=PASSWORD).status == 0
+
+
+def change_password(person, password=OTHER_PASSWORD):
+    return person.vault("passwd", "--new-password-file", person.password_file(password, "new"), password=PASSWORD)
+
+
+CHANGES = {
+    "passwd": (lambda person: change_password(person), (), PASSWORD),
+    "another PIN": (lambda person: add_pin(person, "7391"), ("--pin",), PIN),
+    "unlock remove": (lambda person: person.vault("unlock", "remove", "pin"), ("--pin",), PIN),
+    "delete": (lambda person: person.vault("delete", "--yes", password=PASSWORD), (), PASSWORD),
+    "delete without a password": (lambda person: person.vault("delete", "--yes"), ("--pin",), PIN),
+    "register again": (lambda person: person.register("--yes", password=OTHER_PASSWORD), (), PASSWORD),
+}
+
+
+@pytest.mark.parametrize("change, options, secret", CHANGES.values(), ids=CHANGES.keys())
+def test_an_old_secret_opens_no_copy(alice, change, options, secret):
+    add_pin(alice)
+    thief, early = thief_of(alice), thief_of(alice, "early-thief")
+    assert guess(early, *options, secret=secret) is None
+    result = change(alice)
+    assert result is None or (result.status, result.err.count("could not")) == (0, 0), result
+    assert guess(thief, *options, secret=secret) == "keyLocked"
+
+
+def test_a_used_recovery_code_opens_no_copy(alice):
+    code = alice.vault("unlock", "add", "recovery", "--json", password=PASSWORD).json["recovery_code"]
+    thief = thief_of(alice)
+    new = alice.vault("login", "--recovery-code", "--json", password=code).json["recovery_code"]
+    assert guess(thief, "--recovery-code", secret=code) in ("keyLocked", "configurationInvalid")
+    result = thief.vault("login", "--recovery-code", "--json", password=code)
+    assert result.error["code"] == "keyLocked"
+    assert alice.vault("login", "--recovery-code", password=new).status == 0
+
+
+@pytest.fixture
+def with_own_service(person, key_service):
+    person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = key_service.url
+    person.registered()
+    add_pin(person)
+    return person
+
+
+@pytest.mark.parametrize("later", [["login"], ["doctor"]], ids=" ".join)
+def test_what_could_not_be_ended_is_said_and_ended_later(with_own_service, key_service, later):
+    alice, thief = with_own_service, thief_of(with_own_service)
+    early = thief_of(alice, "early-thief")
+    key_service.kill()
+    removed = alice.vault("unlock", "remove", "pin")
+    assert removed.status == 0 and "does not open alice any more" in removed.out
+    assert removed.err == (
+        "vault: The old PIN's key could not be ended at the key service."
+        " It is tried again at the next login, or with: vault doctor\n")
+    check = next(check for check in alice.vault("doctor", "--json").json if check["name"] == "old keys")
+    assert check["outcome"] == "warn" and check["finding"].endswith("opens with an old secret.")
+    key_service.start()
+    assert guess(early, "--pin", secret=PIN) is None
+    if later == ["doctor"]:
+        check = next(check for check in alice.vault("doctor", "--json").json if check["name"] == "old keys")
+        assert check == {"name": "old keys", "outcome": "ok", "finding": "Ended at the key service just now: 1."}
+    else:
+        result = alice.vault(*later, password=PASSWORD)
+        assert (result.status, result.err) == (0, "")
+    assert guess(thief, "--pin", secret=PIN) == "keyLocked"
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_with_json_it_is_said_in_the_result(with_own_service, key_service):
+    key_service.kill()
+    removed = with_own_service.vault("unlock", "remove", "pin", "--json")
+    assert removed.json["keys_not_ended"] == [{"keyslot": "pin"}] and removed.err == ""
