@@ -16,6 +16,7 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -51,6 +52,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system.git", from: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift.git", exact: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
@@ -79,7 +81,8 @@ let package = Package(
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "VaultLocks", crypto]),
         .target(name: "KeyServiceAPI"),
         .target(
-            name: "VaultHTTP", dependencies: ["VaultLocks", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix]),
+            name: "VaultHTTP",
+            dependencies: ["VaultLocks", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL]),
         .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", "VaultLocks", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
         .target(name: "VaultBiometric", dependencies: ["VaultCrypto", "VaultLocks"]),

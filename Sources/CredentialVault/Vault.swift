@@ -39,7 +39,7 @@ public struct Vault: Sendable {
         transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
         customIssuer: @escaping @Sendable (IssuerKey) -> (any TokenIssuer)? = { _ in nil }
     ) async throws {
-        let transport = transport ?? AsyncHTTPTransport()
+        let transport = transport ?? AsyncHTTPTransport(certificateFile: configuration.certificateFile)
         let opened: any SecureStore
         if let store {
             opened = store

@@ -1,5 +1,6 @@
 public import VaultAuth
 public import VaultCrypto
+public import VaultHTTP
 internal import VaultStorage
 
 /// What a ``Vault`` needs to know.
@@ -22,6 +23,9 @@ public struct VaultConfiguration: Sendable {
     public var redirectURI: String?
     /// Whether tokens are bound to a key where the provider announces that (DPoP, RFC 9449).
     public var usesDPoP = true
+    /// Certificate authorities to trust besides those of the system, such as a company's own. Not for a transport of the
+    /// app's own.
+    public var certificateFile: CertificateFile?
     /// What the paths and fields are called at a backend that is no OpenID provider.
     public var backend = BackendLayout()
     /// The folder of the store; nil for `$XDG_DATA_HOME/credential-vault` (`~/.local/share/credential-vault`).

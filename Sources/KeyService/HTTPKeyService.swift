@@ -85,6 +85,10 @@ public struct HTTPKeyService: KeyService {
             return try await transport.send(request, body: Array(JSONEncoder().encode(body)), limits: HTTPLimits())
         } catch let error as HTTPError where error.code == .forbiddenURL {
             throw KeyServiceError(.invalidURL, "The key service needs https (plain http only works on this machine).")
+        } catch let error as HTTPError where error.code == .untrustedCertificate {
+            throw KeyServiceError(.unavailable, "The key service: \(error.description)", underlying: error)
+        } catch let error as HTTPError where error.code == .certificateFileInvalid {
+            throw KeyServiceError(.configurationInvalid, error.description, underlying: error)
         } catch let error as HTTPError where error.code == .cancelled {
             throw CancellationError()
         } catch {

@@ -94,6 +94,8 @@ public struct KeyServiceError: Error, Sendable, CustomStringConvertible {
         public static let invalidAnswer = Code(name: "invalidAnswer")
         /// The URL of the service is not one that may be used.
         public static let invalidURL = Code(name: "invalidURL")
+        /// A setting of this machine keeps the request from being sent: the text says which.
+        public static let configurationInvalid = Code(name: "configurationInvalid")
     }
 
     public let code: Code

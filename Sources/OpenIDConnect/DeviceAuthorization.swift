@@ -38,7 +38,7 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
         guard let userCode = text("user_code", atMost: 64) else { throw invalid("has no user code") }
         // The second name is that of drafts, which large providers still use.
         guard let address = answer["verification_uri"]?.string ?? answer["verification_url"]?.string,
-            EndpointURL.isAllowed(address)
+            EndpointURL.isAllowed(address, by: metadata.issuer)
         else { throw invalid("has no https address for the person") }
         self.deviceCode = deviceCode
         self.userCode = userCode
@@ -46,7 +46,7 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
         self.dpopKey = dpopKey
         verificationURI = address
         verificationURIComplete = answer["verification_uri_complete"]?.string.flatMap {
-            EndpointURL.isAllowed($0) ? $0 : nil
+            EndpointURL.isAllowed($0, by: metadata.issuer) ? $0 : nil
         }
         // Ten minutes where there is no sensible number: the provider says itself when the time is over.
         expiresIn = Self.seconds(answer["expires_in"], in: 1...86_400) ?? .seconds(600)

@@ -12,6 +12,12 @@ package enum EndpointURL {
         return scheme == "https" || (scheme == "http" && LoopbackAddress.isLoopback(host: host))
     }
 
+    /// Whether a provider may name `text` as an address of its own: a provider with `https` names no other scheme, not
+    /// even for this machine, where another program could be listening.
+    package static func isAllowed(_ text: String, by issuer: String) -> Bool {
+        isAllowed(text) && (split(text).scheme == "https" || split(issuer).scheme != "https")
+    }
+
     /// Scheme, authority and path with query of an allowed URL.
     package static func split(_ url: String) -> (scheme: String, authority: String, path: String) {
         let schemeAndRest = url.split(separator: ":", maxSplits: 1)

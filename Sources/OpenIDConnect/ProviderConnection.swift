@@ -120,10 +120,20 @@ package struct ProviderConnection: Sendable {
     private static func mapped(_ error: HTTPError) -> OpenIDConnectError {
         switch error.code {
         case .notConnected: OpenIDConnectError(.unavailable, "no connection to \(error.authority)", underlying: error)
+        case .untrustedCertificate:
+            OpenIDConnectError(
+                .unavailable,
+                "the certificate of \(error.authority) is not trusted. If a private authority signed it, name its file: ca-file",
+                underlying: error)
         case .answerTooLarge:
             OpenIDConnectError(.invalidAnswer, "it is too large", mayHaveBeenProcessed: true, underlying: error)
         case .forbiddenURL:
             OpenIDConnectError(.configurationInvalid, "\(error.authority) needs https", underlying: error)
+        case .invalidAnswer:
+            OpenIDConnectError(
+                .interrupted, "the connection to \(error.authority) broke, as it did not answer in HTTP",
+                mayHaveBeenProcessed: true, underlying: error)
+        case .certificateFileInvalid: OpenIDConnectError(.configurationInvalid, "", underlying: error)
         case .cancelled: OpenIDConnectError(.cancelled, "", mayHaveBeenProcessed: true, underlying: error)
         case .timedOut: OpenIDConnectError(.timedOut, error.authority, mayHaveBeenProcessed: true, underlying: error)
         default:

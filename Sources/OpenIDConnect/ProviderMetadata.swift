@@ -1,6 +1,7 @@
 /// What a provider says about itself (OpenID Connect Discovery 1.0 section 3, RFC 8414, RFC 9207).
 ///
-/// URLs are kept as the provider wrote them; all are `https:`, or `http:` to this machine.
+/// URLs are kept as the provider wrote them. All are `https:`, or `http:` to this machine where the issuer is such a URL,
+/// too. Others are left out.
 public struct ProviderMetadata: Codable, Sendable, Hashable {
     /// The issuer identifier; equals the configured one.
     public var issuer: String
@@ -77,16 +78,16 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
                         ? "by a slash at the end" : String(named.prefix(200).filter { $0.isASCII && !$0.isWhitespace }))
             )
         }
-        func url(_ key: CodingKeys) throws -> String? {
-            guard let value = document[key.rawValue] else { return nil }
-            guard let url = value.string, EndpointURL.isAllowed(url) else {
-                throw OpenIDConnectError(.invalidAnswer, "\(key.rawValue) is not an https URL")
-            }
-            return url
+        // A bad address of what can be done without is left out: it is no reason to refuse the sign-in.
+        func url(_ key: CodingKeys) -> String? {
+            document[key.rawValue]?.string.flatMap { EndpointURL.isAllowed($0, by: issuer) ? $0 : nil }
         }
         func required(_ key: CodingKeys) throws -> String {
-            guard let url = try url(key) else {
+            guard document[key.rawValue] != nil else {
                 throw OpenIDConnectError(.invalidAnswer, "the provider's metadata has no \(key.rawValue)")
+            }
+            guard let url = url(key) else {
+                throw OpenIDConnectError(.invalidAnswer, "\(key.rawValue) is not an https URL")
             }
             return url
         }
@@ -94,12 +95,12 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
         authorizationEndpoint = try required(.authorizationEndpoint)
         tokenEndpoint = try required(.tokenEndpoint)
         jwksURI = try required(.jwksURI)
-        revocationEndpoint = try url(.revocationEndpoint)
-        userinfoEndpoint = try url(.userinfoEndpoint)
-        endSessionEndpoint = try url(.endSessionEndpoint)
-        deviceAuthorizationEndpoint = try url(.deviceAuthorizationEndpoint)
-        registrationEndpoint = try url(.registrationEndpoint)
-        pushedAuthorizationRequestEndpoint = try url(.pushedAuthorizationRequestEndpoint)
+        revocationEndpoint = url(.revocationEndpoint)
+        userinfoEndpoint = url(.userinfoEndpoint)
+        endSessionEndpoint = url(.endSessionEndpoint)
+        deviceAuthorizationEndpoint = url(.deviceAuthorizationEndpoint)
+        registrationEndpoint = url(.registrationEndpoint)
+        pushedAuthorizationRequestEndpoint = url(.pushedAuthorizationRequestEndpoint)
 
         func list(_ key: CodingKeys) -> [String]? { document[key.rawValue]?.strings }
         codeChallengeMethodsSupported = list(.codeChallengeMethodsSupported)

@@ -92,7 +92,7 @@ struct ServiceChecks {
     let settings: Settings
 
     func all() async -> [Check] {
-        let transport = AsyncHTTPTransport()
+        let transport = AsyncHTTPTransport(certificateFile: settings.certificateFile)
         return [
             fileSystem(), await store(), await issuer(transport), await keyService(transport), await oldKeys(),
         ]

@@ -22,6 +22,13 @@ struct GlobalOptions: ParsableArguments {
         help: ArgumentHelp("The key service's base URL, for register. An account keeps to its own.", valueName: "url"))
     var keyService: String?
 
+    @Option(
+        name: .customLong("ca-file"),
+        help: ArgumentHelp(
+            "A file of certificate authorities (PEM) to trust besides the system's.", valueName: "path"),
+        completion: .file())
+    var caFile: String?
+
     /// Kept until the process ends.
     private static let open = Lock<Vault?>(nil)
 

@@ -10,6 +10,7 @@ struct Settings {
         case issuer
         case clientID = "client-id"
         case keyService = "key-service"
+        case caFile = "ca-file"
         case scopes
         case redirectURI = "redirect-uri"
         case method
@@ -26,6 +27,7 @@ struct Settings {
             case .issuer: "the identity provider's issuer URL, or the base URL of a backend or server"
             case .clientID: "the client id at the identity provider; without one, a client is registered"
             case .keyService: "the key service's base URL"
+            case .caFile: "a file of certificate authorities (PEM) to trust besides the system's"
             case .scopes: "the scopes to ask for, with spaces between them"
             case .redirectURI: "where the provider sends the browser back to"
             case .method: "how register signs in: \(WayIn.allCases.map(\.rawValue).joined(separator: ", "))"
@@ -59,6 +61,7 @@ struct Settings {
             case .offlineMaxAge: _ = try Self.days(value)
             case .backendFile: _ = try BackendLayout(file: value)
             case .issuer, .keyService: try validate(url: value)
+            case .caFile: try Self.validate(certificates: value)
             case .pkcs11: try Self.validate(uri: value)
             default: break
             }
@@ -69,6 +72,19 @@ struct Settings {
                 throw VaultError(.configurationInvalid, "allow-fuse has to be yes or no, and not \(value).")
             }
             return value == "yes"
+        }
+
+        /// The value as it is stored: a file is found from any folder.
+        func stored(_ value: String) -> String {
+            self == .caFile && !value.isEmpty ? URL(fileURLWithPath: value).standardizedFileURL.path : value
+        }
+
+        private static func validate(certificates path: String) throws {
+            do {
+                try CertificateFile(path: path).check()
+            } catch let failure as CertificateFile.Failure {
+                throw VaultError(.configurationInvalid, failure.description, underlying: failure)
+            }
         }
 
         static func days(_ value: String) throws -> Duration {
@@ -102,10 +118,13 @@ struct Settings {
     }
 
     private let reader: ConfigReader
+    private let options: GlobalOptions?
 
     init(_ options: GlobalOptions? = nil) async throws {
+        self.options = options
         let flags: [Name: String?] = [
             .issuer: options?.issuer, .clientID: options?.clientID, .keyService: options?.keyService,
+            .caFile: options?.caFile,
         ]
         let given = flags.compactMap { name, value in
             value.map { (AbsoluteConfigKey([name.rawValue]), ConfigValue(stringLiteral: $0)) }
@@ -132,6 +151,20 @@ struct Settings {
         reader.string(forKey: ConfigKey([name.rawValue])).flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// The certificate authorities to trust besides those of the system.
+    var certificateFile: CertificateFile? {
+        guard let path = self[.caFile] else { return nil }
+        let removal =
+            if options?.caFile?.isEmpty == false {
+                "leave out --ca-file"
+            } else if ProcessInfo.processInfo.environment[Name.caFile.variable]?.isEmpty == false {
+                "unset \(Name.caFile.variable)"
+            } else {
+                "vault config set ca-file ''"
+            }
+        return CertificateFile(path: path, removal: removal)
+    }
+
     /// - Throws: `VaultError` with code `configurationInvalid`, which says which setting is wrong.
     func configuration() throws -> VaultConfiguration {
         var configuration = VaultConfiguration(
@@ -144,6 +177,7 @@ struct Settings {
             configuration.usesDPoP = dpop != "off"
         }
         if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.isYes(value) }
+        configuration.certificateFile = certificateFile
         if let days = self[.offlineMaxAge] { configuration.offlineMaximumAge = try Name.days(days) }
         if let file = self[.backendFile] { configuration.backend = try BackendLayout(file: file) }
         return configuration

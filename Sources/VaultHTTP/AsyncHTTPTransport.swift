@@ -3,11 +3,12 @@ internal import FoundationEssentials
 public import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOSSL
 internal import VaultLocks
 
 /// The transport for real networks, over async-http-client.
 ///
-/// It speaks HTTP/1.1, follows no redirect, retries nothing, uses no proxy, and sends plain `http:` only to this
+/// It speaks HTTP/1.1 over TLS 1.2 or later, follows no redirect, retries nothing, uses no proxy, and sends plain `http:` only to this
 /// machine. Making one costs nothing: threads and the TLS context start with the first request. Connections are kept
 /// for a few seconds, so that discovery and the token request of one login share one. Nothing needs to be called at
 /// the end of the process; ``shutdown()`` closes the connections earlier.
@@ -19,9 +20,14 @@ public final class AsyncHTTPTransport: HTTPTransport {
     }
 
     private let state = Lock(State.idle)
+    private let certificateFile: CertificateFile?
 
-    /// Makes a transport. Nothing is started yet.
-    public init() {}
+    /// Makes a transport. Nothing is started, and no file is read yet.
+    ///
+    /// - Parameter certificateFile: certificate authorities to trust besides those of the system.
+    public init(certificateFile: CertificateFile? = nil) {
+        self.certificateFile = certificateFile
+    }
 
     deinit {
         // HTTPClient traps in debug builds when it goes away without this; it keeps itself alive until it is done.
@@ -45,7 +51,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
         let authority = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? ""
         guard let url = Self.allowedURL(of: request) else { throw HTTPError(.forbiddenURL, authority: authority) }
         guard !Task.isCancelled else { throw HTTPError(.cancelled, authority: authority) }
-        guard let client = client() else { throw HTTPError(.notConnected, authority: authority) }
+        guard let client = try client(for: authority) else { throw HTTPError(.notConnected, authority: authority) }
 
         let exchange = HTTPExchange(bodyLimit: limits.bodyBytes)
         do {
@@ -73,9 +79,16 @@ public final class AsyncHTTPTransport: HTTPTransport {
         if error is HTTPExchange.AnswerTooLarge { return .answerTooLarge }
         if Task.isCancelled, error as? HTTPClientError == .cancelled { return .cancelled }
         // Not by the kind of error: only this tells whether the server can have seen anything.
-        guard exchange.headWasSent else { return .notConnected }
+        guard exchange.headWasSent else { return isDistrust(error) ? .untrustedCertificate : .notConnected }
+        if error is AnswerGuard.Refusal || error is HTTPParserError { return .invalidAnswer }
         let isLate = [.deadlineExceeded, .readTimeout].contains(error as? HTTPClientError)
         return isLate ? .timedOut : .interrupted
+    }
+
+    private static func isDistrust(_ error: any Error) -> Bool {
+        if error is NIOSSLExtraError { return true }  // The name in the certificate is another one.
+        guard case .handshakeFailed(.sslError(let errors)) = error as? NIOSSLError else { return false }
+        return errors.contains { "\($0)".contains("CERTIFICATE_VERIFY_FAILED") }
     }
 
     /// The request's URL, if it may be called.
@@ -97,23 +110,33 @@ public final class AsyncHTTPTransport: HTTPTransport {
         }
     }
 
-    private func client() -> HTTPClient? {
-        state.withLock { state in
+    private func client(for authority: String) throws -> HTTPClient? {
+        try state.withLock { state in
             switch state {
             case .running(let client): return client
             case .shutDown: return nil
             case .idle:
-                let client = HTTPClient(eventLoopGroup: EventLoops.shared, configuration: Self.configuration)
+                let configuration: HTTPClient.Configuration
+                do {
+                    configuration = try self.configuration()
+                } catch {
+                    throw HTTPError(.certificateFileInvalid, authority: authority, underlying: error)
+                }
+                let client = HTTPClient(eventLoopGroup: EventLoops.shared, configuration: configuration)
                 state = .running(client)
                 return client
             }
         }
     }
 
-    private static var configuration: HTTPClient.Configuration {
-        var configuration = HTTPClient.Configuration()
+    private func configuration() throws -> HTTPClient.Configuration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        if let certificateFile { tls.additionalTrustRoots = [.certificates(try certificateFile.certificates())] }
+        var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.redirectConfiguration = .disallow
         configuration.httpVersion = .http1Only
+        configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.install(in: $0) }
         configuration.connectionPool.retryConnectionEstablishment = false
         // Less than the 5 seconds after which many servers close: a request must not meet a connection that just died.
         configuration.connectionPool.idleTimeout = .seconds(4)

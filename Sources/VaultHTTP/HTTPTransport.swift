@@ -47,14 +47,20 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         let name: String
         /// No connection came up: the request was certainly not received.
         public static let notConnected = Code(name: "notConnected")
+        /// The server's certificate is not trusted: the request was certainly not received.
+        public static let untrustedCertificate = Code(name: "untrustedCertificate")
         /// No answer came in time: the request may or may not have been carried out.
         public static let timedOut = Code(name: "timedOut")
         /// The connection broke: the request may or may not have been carried out.
         public static let interrupted = Code(name: "interrupted")
+        /// What came is no answer in HTTP: the request may or may not have been carried out.
+        public static let invalidAnswer = Code(name: "invalidAnswer")
         /// The answer is larger than allowed.
         public static let answerTooLarge = Code(name: "answerTooLarge")
         /// The URL is not one that may be called: plain `http:` to another machine, or no host.
         public static let forbiddenURL = Code(name: "forbiddenURL")
+        /// The file of certificates cannot be used: nothing was sent. `underlying` is a ``CertificateFile/Failure``.
+        public static let certificateFileInvalid = Code(name: "certificateFileInvalid")
         /// The task was cancelled.
         public static let cancelled = Code(name: "cancelled")
     }
@@ -73,10 +79,14 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         switch code {
         case .notConnected: "No connection to \(authority)."
+        case .untrustedCertificate:
+            "The certificate of \(authority) is not trusted. If a private authority signed it, name its file: ca-file."
         case .timedOut: "\(authority) did not answer in time."
         case .interrupted: "The connection to \(authority) broke."
+        case .invalidAnswer: "The connection to \(authority) broke: it did not answer in HTTP."
         case .answerTooLarge: "The answer of \(authority) is larger than allowed."
         case .forbiddenURL: "\(authority) may not be called: it needs https (plain http only works on this machine)."
+        case .certificateFileInvalid: (underlying as? CertificateFile.Failure)?.description ?? "No certificates."
         default: "The call to \(authority) was cancelled."
         }
     }

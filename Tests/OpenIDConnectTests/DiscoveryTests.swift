@@ -96,10 +96,10 @@ struct DiscoveryTests {
     }
 
     @Test(
-        "endpoints must be https, or on this machine",
+        "endpoints of an https issuer must be https",
         arguments: [
-            ("https://x.example/t", true), ("http://127.0.0.1:80/t", true), ("http://[::1]/t", true),
-            ("http://localhost:1/t", true), ("http://x.example/t", false), ("http://127.0.0.1.x.example/t", false),
+            ("https://x.example/t", true), ("http://127.0.0.1:80/t", false), ("http://[::1]/t", false),
+            ("http://localhost:1/t", false), ("http://x.example/t", false), ("http://127.0.0.1.x.example/t", false),
             ("http://127.0.0.1@x.example/t", false), ("ftp://x.example/t", false), ("/token", false),
             ("https:///t", false),
             ("https://x.example/t#f", false), ("https://user:pw@x.example/t", false), ("https://x.example/a b", false),
@@ -109,6 +109,50 @@ struct DiscoveryTests {
         provider.set { $0.metadata["token_endpoint"] = url }
         let code = await errorCode { _ = try await provider.client().metadata() }
         #expect(code == (isAllowed ? nil : .invalidAnswer))
+    }
+
+    @Test(
+        "endpoints of an issuer on this machine may be there, too",
+        arguments: [("http://127.0.0.1:80/t", true), ("https://x.example/t", true), ("http://x.example/t", false)])
+    func localEndpoint(url: String, isAllowed: Bool) async {
+        let issuer = "http://127.0.0.1:8080"
+        let transport = ScriptedTransport { _ in
+            .text(
+                try json([
+                    "issuer": issuer, "authorization_endpoint": issuer, "token_endpoint": url, "jwks_uri": issuer,
+                ]))
+        }
+        let client = OpenIDProvider(issuer: issuer, clientID: "c", transport: transport)
+        let code = await errorCode { _ = try await client.metadata() }
+        #expect(code == (isAllowed ? nil : .invalidAnswer))
+    }
+
+    @Test(
+        "a bad address of what can be done without is left out",
+        arguments: [
+            "revocation_endpoint", "userinfo_endpoint", "end_session_endpoint", "device_authorization_endpoint",
+            "registration_endpoint", "pushed_authorization_request_endpoint",
+        ],
+        [
+            "file:///etc/passwd", "javascript:alert(1)", "http://127.0.0.1:1/x", "http://x.example/", "/x", "", 7,
+            ["https://x.example/"],
+        ] as [any Sendable])
+    func badOptionalEndpoint(member: String, value: any Sendable) async throws {
+        let provider = TestProvider()
+        provider.set { $0.metadata["revocation_endpoint"] = nil }
+        provider.set { $0.metadata[member] = value }
+        let metadata = try await provider.client().completeMetadata()
+        let optional = [
+            metadata.revocationEndpoint, metadata.userinfoEndpoint, metadata.endSessionEndpoint,
+            metadata.deviceAuthorizationEndpoint, metadata.registrationEndpoint,
+            metadata.pushedAuthorizationRequestEndpoint,
+        ]
+        #expect(optional.allSatisfy { $0 == nil })
+        try provider.answer()
+        let client = provider.client()
+        let (request, callback) = try await provider.signIn(client)
+        try provider.answer(idToken: provider.key.token(provider.claims(nonce: request.nonce)))
+        #expect(try await client.redeem(request, callback: callback).idToken?.subject == "alice")
     }
 
     @Test("a missing endpoint is an error", arguments: ["authorization_endpoint", "token_endpoint", "jwks_uri"])

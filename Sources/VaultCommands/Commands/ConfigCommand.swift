@@ -41,6 +41,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
         func run() async throws {
             try name.validate(value)
+            let value = name.stored(value)
             try Settings.write(name, value.isEmpty ? nil : value)
             if try await Settings()[name] != (value.isEmpty ? nil : value) {
                 Output.note("vault: written, but \(name.variable) in the environment still wins")

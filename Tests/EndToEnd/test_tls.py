@@ -1,0 +1,126 @@
+"""TLS: its least version, and certificate authorities of one's own."""
+
+import json
+import os
+import ssl
+import subprocess
+import warnings
+
+import pytest
+from support.person import PASSWORD
+from support.raw_server import RawServer, json_answer, tls
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # for naming the old versions
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    """A private certificate authority, and a certificate of 127.0.0.1 that it signed."""
+    folder = tmp_path_factory.mktemp("authority")
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
+            "-subj", "/CN=Test authority", "-addext", "basicConstraints=critical,CA:TRUE")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "server.key", "-out", "server.csr",
+            "-subj", "/CN=127.0.0.1")
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1")
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+            "-out", "server.pem", "-days", "2", "-extfile", "names")
+    return folder
+
+
+@pytest.fixture
+def provider(authority, children):
+    """An identity provider and key service that speaks one version of TLS."""
+    def start(version=None):
+        def answer(head):
+            if b"/keyservice/" in head:
+                return json_answer({"error": "no_such_key"}, "404 Not Found")
+            url = server.url
+            return json_answer({
+                "issuer": url, "authorization_endpoint": url + "/auth", "token_endpoint": url + "/token",
+                "jwks_uri": url + "/keys", "registration_endpoint": url + "/register"})
+
+        server = RawServer(answer, tls(authority / "server.pem", authority / "server.key", version))
+        children.append(server)
+        return server
+    return start
+
+
+def outcomes(person, server, *arguments, **options):
+    result = person.vault(
+        "doctor", "--json", "--issuer", server.url, "--key-service", server.url, *arguments, **options)
+    checks = {check["name"]: check for check in result.json}
+    return checks["issuer"]["outcome"], checks["key service"]["outcome"]
+
+
+@pytest.mark.parametrize("version, outcome", [
+    ("TLSv1", "fail"), ("TLSv1_1", "fail"), ("TLSv1_2", "ok"), ("TLSv1_3", "ok")])
+def test_the_least_version_is_1_2(person, authority, provider, version, outcome):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server = provider(getattr(ssl.TLSVersion, version))
+    assert outcomes(person, server, "--ca-file", authority / "ca.pem") == (outcome, outcome)
+    assert bool(server.requests) == (outcome == "ok")
+
+
+def test_an_authority_of_one_s_own_is_trusted_when_it_is_named(person, authority, provider):
+    server = provider()
+    assert outcomes(person, server) == ("fail", "fail")
+    assert not server.requests
+    ca = authority / "ca.pem"
+    assert outcomes(person, server, env={"CREDENTIAL_VAULT_CA_FILE": ca}) == ("ok", "ok")
+    # A relative path is one from here; in the configuration file it counts from everywhere.
+    assert outcomes(person, server, "--ca-file", "ca.pem", cwd=authority) == ("ok", "ok")
+    assert person.vault("config", "set", "ca-file", "ca.pem", cwd=authority).status == 0
+    assert person.vault("config", "get", "ca-file").out == f"{ca}\n"
+    assert outcomes(person, server) == ("ok", "ok")
+    # The server's own certificate is no authority for another name.
+    assert person.vault("config", "set", "ca-file", "").status == 0
+    assert outcomes(person, server) == ("fail", "fail")
+
+
+def test_a_person_is_told_how_to_trust_an_authority(person, provider):
+    result = person.vault("doctor", "--issuer", provider().url)
+    assert "is not trusted" in result.out and "ca-file" in result.out, result
+
+
+BAD = {
+    "missing": (lambda path: None, "cannot be found"),
+    "empty": (lambda path: path.write_text(""), "holds no certificate"),
+    "no certificate": (lambda path: path.write_text("hello\n" * 100), "holds no certificate"),
+    "broken": (
+        lambda path: path.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+        "holds no certificate"),
+    "a folder": (lambda path: path.mkdir(), "is no regular file"),
+    "a pipe": (lambda path: os.mkfifo(path), "is no regular file"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_78_a_file_that_cannot_be_used(alice, kind):
+    make, reason = BAD[kind]
+    path = alice.folder / "bad.pem"
+    make(path)
+    for arguments, env, removal in (
+        (["--ca-file", path], {}, "leave out --ca-file"),
+        ([], {"CREDENTIAL_VAULT_CA_FILE": path}, "unset CREDENTIAL_VAULT_CA_FILE"),
+    ):
+        for command in (["login"], ["register", "--no-browser"]):
+            result = alice.vault(*command, *arguments, password=PASSWORD, env=env)
+            assert result.status == 78, result
+            assert str(path) in result.err and reason in result.err and removal in result.err, result
+        # What needs no network goes on.
+        for command in (["users"], ["status"], ["config", "get"], ["logout"]):
+            assert alice.vault(*command, *arguments, env=env).status == 0
+    result = alice.vault("config", "set", "ca-file", path)
+    assert result.status == 78 and reason in result.err
+    # One that was good when it was set.
+    alice.config_home.joinpath("credential-vault").mkdir(parents=True)
+    alice.config_home.joinpath("credential-vault/config.json").write_text(json.dumps({"ca-file": str(path)}))
+    result = alice.vault("login", password=PASSWORD)
+    assert result.status == 78 and "vault config set ca-file ''" in result.err, result
+    assert alice.vault("config", "set", "ca-file", "").status == 0
+    assert alice.vault("login", password=PASSWORD).status == 0
