@@ -22,6 +22,7 @@ final class LoopbackConnection: ChannelDuplexHandler {
     private let mailbox: CallbackMailbox
     private var state = State.reading
     private var isHead = false
+    private var isUnknown = false
     private var isStopping = false
     private var timer: Scheduled<Void>?
 
@@ -49,6 +50,8 @@ final class LoopbackConnection: ChannelDuplexHandler {
             answer(.badRequest, context: context)
         } else if requestPath != path {
             answer(.notFound, context: context)
+        } else if isUnknown {
+            answer(.unknownPeer, context: context)
         } else if head.method != .GET {
             answer(.wrongMethod, context: context)
         } else {
@@ -63,6 +66,7 @@ final class LoopbackConnection: ChannelDuplexHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is RequestSizeLimit.Exceeded { answer(.tooLarge, context: context) }
+        if event is PeerCheck.Unknown { isUnknown = true }
         context.fireUserInboundEventTriggered(event)
     }
 

@@ -8,7 +8,9 @@ internal import VaultLocks
 /// (RFC 8252 section 7.3).
 ///
 /// Only a `GET` of the given path counts; everything else gets a small error page. Requests whose `Host` is not this
-/// address are refused, so that no web page can reach the listener through a name of its own (DNS rebinding).
+/// address are refused, so that no web page can reach the listener through a name of its own (DNS rebinding). A
+/// connection of another user of this machine is ended unread: the address of a sign-in stands in the browser's command
+/// line, where all users can read it.
 public final class LoopbackListener: Sendable {
     /// The port listened on.
     public let port: Int
@@ -17,15 +19,25 @@ public final class LoopbackListener: Sendable {
     private let mailbox: CallbackMailbox
     private let connections: LoopbackConnections
 
-    private init(servers: [any Channel], port: Int, mailbox: CallbackMailbox, connections: LoopbackConnections) {
+    /// Whose connections were refused. For one reader, who may miss some when there are many.
+    package let refused: AsyncStream<Peer>
+    private let refusals: AsyncStream<Peer>.Continuation
+
+    private init(
+        servers: [any Channel], port: Int, mailbox: CallbackMailbox, connections: LoopbackConnections,
+        refused: (stream: AsyncStream<Peer>, continuation: AsyncStream<Peer>.Continuation)
+    ) {
         self.servers = servers
         self.port = port
         self.mailbox = mailbox
         self.connections = connections
+        self.refused = refused.stream
+        refusals = refused.continuation
     }
 
     deinit {
         for server in servers { server.close(promise: nil) }
+        refusals.finish()
     }
 
     /// Opens the port.
@@ -39,16 +51,24 @@ public final class LoopbackListener: Sendable {
     public static func start(
         port: Int = 0, path: String, isForLocalhost: Bool = false
     ) async throws -> LoopbackListener {
+        try await start(port: port, path: path, isForLocalhost: isForLocalhost, peers: PeerLookup())
+    }
+
+    static func start(
+        port: Int = 0, path: String, isForLocalhost: Bool = false, peers: PeerLookup
+    ) async throws -> LoopbackListener {
         guard (0...65535).contains(port) else { throw LoopbackListenerError(.cannotListen, port: port) }
         let mailbox = CallbackMailbox(port: port)
         let connections = LoopbackConnections()
         let path = path.isEmpty ? "/" : path
+        let refused = AsyncStream.makeStream(of: Peer.self, bufferingPolicy: .bufferingOldest(16))
         let bootstrap = ServerBootstrap(group: EventLoops.shared)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try connections.add(channel)
                     let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(PeerCheck(peers) { refused.continuation.yield($0) })
                     try pipeline.addHandler(RequestSizeLimit(bytes: 16 * 1024))
                     try pipeline.addHandler(HTTPResponseEncoder())
                     try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
@@ -66,11 +86,12 @@ public final class LoopbackListener: Sendable {
                     try? await servers[0].close()
                     // Any port will do: another one, then, as long as there are some.
                     guard port == 0, error.code == .portInUse else { throw error }
-                    return try await start(path: path, isForLocalhost: true)
+                    return try await start(path: path, isForLocalhost: true, peers: peers)
                 }
             }
         }
-        return LoopbackListener(servers: servers, port: bound, mailbox: mailbox, connections: connections)
+        return LoopbackListener(
+            servers: servers, port: bound, mailbox: mailbox, connections: connections, refused: refused)
     }
 
     private static func bind(_ bootstrap: ServerBootstrap, to host: String, _ port: Int) async throws -> any Channel {

@@ -51,6 +51,13 @@ package struct LoopbackPage: Sendable {
     static let notFound = LoopbackPage(status: .notFound, title: "Not found", message: "There is nothing here.")
     static let gone = LoopbackPage(
         status: .gone, title: "Already used", message: "This sign-in was already answered. You can close this tab.")
+    static let unknownPeer = LoopbackPage(
+        status: .forbidden, title: "Not signed in",
+        message: """
+            The program that waits for this sign-in cannot tell that this browser is yours. The browser may run in a \
+            container. Nothing was stored. Start the sign-in again with a device code, or copy the address of this page \
+            into the program. For the command vault: vault register --device, or vault register --paste
+            """)
     static let wrongMethod = LoopbackPage(
         status: .methodNotAllowed, title: "Not allowed", message: "This address only takes GET.")
     static let badRequest = LoopbackPage(

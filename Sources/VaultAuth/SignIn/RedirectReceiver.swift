@@ -28,9 +28,14 @@ protocol RedirectReceiver: Sendable {
 
     /// Stops waiting.
     func stop() async
+
+    /// Calls `tell` for each connection that is refused, until the task is cancelled.
+    func watch(_ tell: @Sendable (RefusedConnection) async -> Void) async
 }
 
 extension RedirectReceiver {
+    func watch(_ tell: @Sendable (RefusedConnection) async -> Void) async {}
+
     /// Shows `url` to the person while `finish` waits for the redirect. Whichever of the two fails first ends both.
     func finish<R: Sendable>(
         opening url: String, with userAgent: any UserAgent, _ finish: @escaping @Sendable (String) async throws -> R
@@ -42,6 +47,10 @@ extension RedirectReceiver {
                     return nil
                 }
                 group.addTask { try await receive(finish) }
+                group.addTask {
+                    await watch { await userAgent.connectionWasRefused($0) }
+                    return nil
+                }
                 defer { group.cancelAll() }
                 while let result = try await group.next() {
                     if let result { return result }
@@ -99,6 +108,18 @@ struct LoopbackReceiver: RedirectReceiver {
     }
 
     func stop() async { await listener.stop() }
+
+    /// Each user once, and not for ever: another user could fill the person's terminal.
+    func watch(_ tell: @Sendable (RefusedConnection) async -> Void) async {
+        var known: Set<Peer> = []
+        for await peer in listener.refused where known.count < 3 && known.insert(peer).inserted {
+            switch peer {
+            case .own: break
+            case .other(let user): await tell(RefusedConnection(user: user))
+            case .unknown: await tell(RefusedConnection(user: nil))
+            }
+        }
+    }
 }
 
 /// A redirect that the app receives, or that the person copies.

@@ -10,6 +10,26 @@ public protocol UserAgent: Sendable {
     ///
     /// - Throws: when it cannot be shown; the login then ends with that error.
     func open(_ url: String) async throws
+
+    /// Tells the person that a connection to the port of the sign-in was refused. The sign-in goes on waiting. Without
+    /// an implementation nothing happens.
+    func connectionWasRefused(_ connection: RefusedConnection) async
+}
+
+extension UserAgent {
+    public func connectionWasRefused(_ connection: RefusedConnection) async {}
+}
+
+/// A connection to the port that waits for the browser's redirect, which was not the person's.
+public struct RefusedConnection: Sendable, Hashable, CustomStringConvertible {
+    /// Whose it was; nil when that cannot be told, as of a browser in a container.
+    public let user: UInt32?
+
+    /// One sentence for a person.
+    public var description: String {
+        user.map { "A connection of another user (uid \($0)) to this sign-in was refused." }
+            ?? "A connection to this sign-in was refused, as it cannot be told whose it is."
+    }
 }
 
 /// The browser that the desktop opens links with, by `xdg-open`.

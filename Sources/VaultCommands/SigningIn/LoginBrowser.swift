@@ -8,6 +8,13 @@ struct LoginBrowser: UserAgent {
     /// What to print before an address that is not opened.
     var remark = "Open this address in a browser on this machine:"
 
+    func connectionWasRefused(_ connection: RefusedConnection) async {
+        guard !isQuiet else { return }
+        Output.note(
+            "\(connection.description) If it was your browser: stop with Ctrl-C, and use vault register --device, or --paste."
+        )
+    }
+
     func open(_ url: String) async throws {
         status.tell(.authorization(url: url))
         guard opens else {

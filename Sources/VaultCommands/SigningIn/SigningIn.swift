@@ -24,7 +24,23 @@ struct SigningIn {
         }
         Spinner.stopAll()
         status.tell(.signedIn(token.account))
+        // Before the password: it may be somebody else who signed in here.
+        if !isQuiet { Output.note("Signed in as \(Self.name(of: token)).") }
         return token
+    }
+
+    /// Name and e-mail address, or what else there is. A name cannot look like an address.
+    static func name(of token: RefreshToken) -> String {
+        let name = (token.identity.name ?? token.identity.preferredUsername).map { name in
+            Printable.text(name.filter { !"<>".contains($0) })
+        }
+        let email = token.identity.email.map { Printable.text($0.filter { !"<>".contains($0) }) }
+        switch (name, email) {
+        case (let name?, let email?): return "\(name) <\(email)>"
+        case (let name?, nil): return name
+        case (nil, let email?): return "<\(email)>"
+        case (nil, nil): return Printable.text(token.account.subject)
+        }
     }
 
     private func signIn(_ status: StatusChannel) async throws -> RefreshToken {
@@ -34,12 +50,7 @@ struct SigningIn {
             return try await inBrowser(status) { BrowserSignIn(using: $0, redirect: $1, opensAtOnce: opensAtOnce) }
         case .device:
             let prompt = DevicePrompt(status: status, isQuiet: isQuiet)
-            do {
-                return try await vault.auth.signIn(DeviceSignIn { prompt.show($0) })
-            } catch let error as VaultError where error.code == .refreshTokenExpired {
-                // Nothing was stored that could have expired: it was the code.
-                throw VaultError(.cancelled, "\(error.description) Start again.", underlying: error.underlying)
-            }
+            return try await vault.auth.signIn(DeviceSignIn { prompt.show($0) })
         case .backend:
             return try await inBrowser(status) { BackendSignIn(using: $0, redirect: $1) }
         case .password:

@@ -1,0 +1,136 @@
+internal import Dispatch
+internal import Glibc
+internal import VaultLocks
+
+/// Who is at the other end of a connection that stays on this machine.
+package enum Peer: Hashable, Sendable {
+    /// This process's user.
+    case own
+    /// Another user, root among them.
+    case other(user: UInt32)
+    /// Nobody can tell: the socket is not listed, or its user is not one of this process's user namespace.
+    case unknown
+}
+
+/// Finds out whose sockets are connected to this process.
+///
+/// A table is read on a thread of its own, never two at once, and one reading answers all who wait: a flood of
+/// connections costs no more than the readings that fit one after the other.
+final class PeerLookup: Sendable {
+    /// A connection, seen from the other end.
+    struct Query: Sendable {
+        let remote: PeerTable.End
+        let local: PeerTable.End
+    }
+
+    private struct Waiting: Sendable {
+        let query: Query
+        var attempts = 0
+        let answer: @Sendable (Peer) -> Void
+    }
+
+    private struct State: Sendable {
+        var waiting: [Waiting] = []
+        var isReading = false
+    }
+
+    /// The tables are no snapshot: a row can be missed while others come and go.
+    private static let mostAttempts = 3
+
+    private let state = Lock(State())
+    private let queue = DispatchQueue(label: "credential-vault.peers")
+    private let tables: @Sendable () -> [[UInt8]]
+    private let user: UInt32
+    private let knowsAllUsers: Bool
+
+    /// - Parameters:
+    ///   - tables: the kernel's tables, read at each call.
+    ///   - user: who this process is.
+    ///   - knowsAllUsers: whether each user of the machine has a number of its own in this process's user namespace.
+    init(
+        user: UInt32 = geteuid(), knowsAllUsers: Bool = PeerFiles.knowsAllUsers,
+        tables: @escaping @Sendable () -> [[UInt8]] = { PeerFiles.tables }
+    ) {
+        self.tables = tables
+        self.user = user
+        self.knowsAllUsers = knowsAllUsers
+    }
+
+    /// Calls `answer` once, on another thread.
+    func find(_ query: Query, _ answer: @escaping @Sendable (Peer) -> Void) {
+        let starts = state.withLock { state in
+            state.waiting.append(Waiting(query: query, answer: answer))
+            defer { state.isReading = true }
+            return !state.isReading
+        }
+        if starts { queue.async { @Sendable in self.readUntilNobodyWaits() } }
+    }
+
+    private func readUntilNobodyWaits() {
+        while true {
+            let waiting = state.withLock { state in
+                defer { state.waiting = [] }
+                if state.waiting.isEmpty { state.isReading = false }
+                return state.waiting
+            }
+            guard !waiting.isEmpty else { return }
+            let tables = tables()
+            for var one in waiting {
+                one.attempts += 1
+                if let peer = peer(one.query, in: tables) {
+                    one.answer(peer)
+                } else if one.attempts == Self.mostAttempts {
+                    one.answer(.unknown)
+                } else {
+                    let again = one
+                    state.withLock { $0.waiting.append(again) }
+                }
+            }
+        }
+    }
+
+    /// nil when the tables do not list it.
+    private func peer(_ query: Query, in tables: [[UInt8]]) -> Peer? {
+        var rows = tables.flatMap { PeerTable.rows(from: query.remote, to: query.local, in: $0) }
+        if query.remote.address.count == 4 {
+            rows += tables.flatMap { PeerTable.rows(from: query.remote.mapped, to: query.local.mapped, in: $0) }
+        }
+        // Without an inode the user stands for nobody: the process has closed the socket.
+        let users = Set(rows.filter { $0.inode != 0 }.map(\.user))
+        guard let found = users.first, users.count == 1 else { return users.isEmpty ? nil : .unknown }
+        if found == PeerFiles.overflowUser && !knowsAllUsers { return .unknown }
+        return found == user ? .own : .other(user: found)
+    }
+}
+
+/// What the kernel tells in `/proc`.
+enum PeerFiles {
+    /// What a user is shown as who has no number in this process's user namespace (user_namespaces(7)).
+    static let overflowUser: UInt32 = 65_534
+
+    /// More than a hundred thousand sockets.
+    private static let largest = 16 << 20
+
+    static var tables: [[UInt8]] { ["/proc/net/tcp", "/proc/net/tcp6"].compactMap(contents) }
+
+    /// Whether all users are mapped to themselves, as outside of every container.
+    static var knowsAllUsers: Bool {
+        let map = contents("/proc/self/uid_map").map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return map.split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"]
+    }
+
+    /// nil when it cannot be read, or is larger than it should be.
+    private static func contents(_ path: String) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count == 0 { return bytes }
+            guard count > 0 || errno == EINTR, bytes.count + max(count, 0) <= largest else { return nil }
+            bytes += buffer[..<max(count, 0)]
+        }
+    }
+}

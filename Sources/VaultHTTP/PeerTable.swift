@@ -1,0 +1,85 @@
+/// Reads the kernel's tables of TCP sockets (`/proc/net/tcp` and `/proc/net/tcp6`, proc_net_tcp(5)).
+package enum PeerTable {
+    /// One end of a connection.
+    package struct End: Hashable, Sendable {
+        /// 4 bytes, or 16, in network order.
+        package var address: [UInt8]
+        package var port: UInt16
+
+        package init(address: [UInt8], port: UInt16) {
+            self.address = address
+            self.port = port
+        }
+
+        /// How an IPv6 socket that speaks IPv4 is listed (RFC 4291 section 2.5.5.2); an IPv6 address stays as it is.
+        package var mapped: End {
+            guard address.count == 4 else { return self }
+            return End(address: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + address, port: port)
+        }
+
+        /// As it stands in a table: each 4 bytes of the address as a number of this machine, in hexadecimal.
+        fileprivate var text: String {
+            let words = stride(from: 0, to: address.count - address.count % 4, by: 4).map { start in
+                address[start..<start + 4].withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+            }
+            return words.map { Self.hexadecimal($0, digits: 8) }.joined() + ":"
+                + Self.hexadecimal(UInt32(port), digits: 4)
+        }
+
+        private static func hexadecimal(_ number: UInt32, digits: Int) -> String {
+            let text = String(number, radix: 16, uppercase: true)
+            return String(repeating: "0", count: max(0, digits - text.count)) + text
+        }
+    }
+
+    /// A socket as a table lists it.
+    package struct Row: Hashable, Sendable {
+        /// What it does (`enum` in `net/tcp_states.h`).
+        package var state: UInt8
+        /// Whose it is, as seen from this process's user namespace.
+        package var user: UInt32
+        /// 0 when no process has it open any more; its user is not known then.
+        package var inode: UInt64
+    }
+
+    /// The sockets with this end here and that end there.
+    ///
+    /// A line that is not exactly as the kernel writes it is passed over.
+    package static func rows(from local: End, to remote: End, in table: [UInt8]) -> [Row] {
+        let ends = Array("\(local.text) \(remote.text) ".utf8)
+        return table.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            // What stands before is the number of the line, and a colon.
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), line[..<colon].allSatisfy(isDigitOrSpace) else {
+                return nil
+            }
+            let rest = line[line.index(after: colon)...].drop { $0 == UInt8(ascii: " ") }
+            guard rest.starts(with: ends) else { return nil }
+            return row(rest.dropFirst(ends.count))
+        }
+    }
+
+    /// State, queues, timer, retransmissions, user, timeout, inode; then what does not matter here.
+    private static func row(_ text: ArraySlice<UInt8>) -> Row? {
+        let fields = text.split(separator: UInt8(ascii: " "), maxSplits: 7)
+        guard fields.count >= 7, fields[0].count == 2, fields[0].allSatisfy(isHexadecimal),
+            let state = UInt8(String(decoding: fields[0], as: UTF8.self), radix: 16),
+            fields[1...2].allSatisfy({ $0.allSatisfy { isHexadecimal($0) || $0 == UInt8(ascii: ":") } }),
+            fields[3].allSatisfy(isHexadecimal), let user = number(fields[4], as: UInt32.self),
+            fields[5].allSatisfy(isDigit), let inode = number(fields[6], as: UInt64.self)
+        else { return nil }
+        return Row(state: state, user: user, inode: inode)
+    }
+
+    private static func number<N: FixedWidthInteger>(_ field: ArraySlice<UInt8>, as type: N.Type) -> N? {
+        guard field.allSatisfy(isDigit) else { return nil }
+        return N(String(decoding: field, as: UTF8.self))
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    private static func isDigitOrSpace(_ byte: UInt8) -> Bool { isDigit(byte) || byte == UInt8(ascii: " ") }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte)
+    }
+}
