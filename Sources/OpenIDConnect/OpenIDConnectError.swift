@@ -9,8 +9,11 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
         public static let timedOut = Code(name: "timedOut")
         /// The connection broke before the whole answer was there: try again. The request may have been carried out.
         public static let interrupted = Code(name: "interrupted")
-        /// The refresh token, authorization code or device code is expired, revoked or used up: sign in again.
+        /// The refresh token or authorization code is expired, revoked or used up: sign in again.
         public static let invalidGrant = Code(name: "invalidGrant")
+        /// The code for the sign-in on another device does not work any more, mostly because nobody entered it in time:
+        /// start again.
+        public static let deviceCodeExpired = Code(name: "deviceCodeExpired")
         /// The user name or the password is wrong: ask for them again.
         public static let wrongCredentials = Code(name: "wrongCredentials")
         /// The person said no in the browser.
@@ -78,6 +81,7 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
             case .timedOut: "The identity provider did not answer in time"
             case .interrupted: "The identity provider's answer did not arrive"
             case .invalidGrant: "The identity provider no longer accepts this sign-in"
+            case .deviceCodeExpired: "The code for the sign-in on another device does not work any more"
             case .wrongCredentials: "The user name or the password is wrong"
             case .denied: "The sign-in was denied"
             case .refused: "The identity provider refused the request"

@@ -34,12 +34,13 @@ extension OpenIDProvider {
     /// Waits until the person has signed in on the other device, and gets the tokens (RFC 8628 section 3.4).
     ///
     /// It asks as often as the provider allows. A poll that gets lost, or meets a provider that is down, is repeated
-    /// after a longer and longer time. Cancelling the task ends the wait at once.
+    /// after a longer and longer time. An error that the provider names ends the wait (section 3.5), but for
+    /// `authorization_pending` and `slow_down`. Cancelling the task ends the wait at once.
     ///
     /// - Parameter clock: what the waiting is counted on.
     /// - Returns: tokens with a verified ID token.
-    /// - Throws: ``OpenIDConnectError``: `denied` when the person said no, `invalidGrant` when the time ran out, or any
-    ///   other code. With `invalidGrant` and `mayHaveBeenProcessed` the answer that had the tokens got lost on its way:
+    /// - Throws: ``OpenIDConnectError``: `denied` when the person said no, `deviceCodeExpired` when the time ran out, or
+    ///   any other code. With `deviceCodeExpired` and `mayHaveBeenProcessed` the answer that had the tokens got lost on its way:
     ///   the person did sign in, but the code is used up. After any of them start over.
     public func redeem(
         _ device: DeviceAuthorization, clock: any Clock<Duration> = ContinuousClock()
@@ -58,7 +59,7 @@ extension OpenIDProvider {
 
         func expired(_ error: OpenIDConnectError? = nil) -> OpenIDConnectError {
             OpenIDConnectError(
-                .invalidGrant,
+                .deviceCodeExpired,
                 lost == nil
                     ? "the code was not entered in time"
                     : "an answer got lost on its way, perhaps the one with the tokens, and the code does not work any more",
@@ -83,10 +84,10 @@ extension OpenIDProvider {
                 case (_, "slow_down"):
                     pace.slowsDown()
                     lost = nil
-                case (.unavailable, _), (.timedOut, _), (.interrupted, _):
+                case (.deviceCodeExpired, _): throw expired(error)
+                case (.unavailable, nil), (.timedOut, nil), (.interrupted, nil):
                     pace.backsOff()
                     if error.mayHaveBeenProcessed { lost = error }
-                case (.invalidGrant, _): throw expired(error)
                 default: throw error
                 }
             }

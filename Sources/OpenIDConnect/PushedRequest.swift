@@ -16,9 +16,11 @@ extension OpenIDProvider {
         }
         let sentAt = clock.now
         do {
-            // The client names itself as it does at the token endpoint (section 2).
-            let (form, fields) = try client.applied(
-                to: request.parameters.filter { $0.name != "client_id" }, metadata: metadata)
+            // The client names itself as it does at the token endpoint (section 2), and the request has its
+            // `client_id` in any case, as it would have in the browser (section 2.1).
+            let others = request.parameters.filter { $0.name != "client_id" }
+            let (applied, fields) = try client.applied(to: others, metadata: metadata)
+            let form = applied.contains { $0.name == "client_id" } ? applied : [("client_id", clientID)] + applied
             let answer = try await connection.post(url, form: form, fields: fields)
             let (requestURI, lifetime) = try Self.requestURI(in: answer, sent: client.revealing(form, fields))
             return request.pushed(

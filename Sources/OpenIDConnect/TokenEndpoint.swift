@@ -102,19 +102,21 @@ struct TokenEndpoint: Sendable {
         of grant: Grant, _ answer: HTTPAnswer, sent form: ProviderConnection.Form
     ) -> OpenIDConnectError {
         let status = answer.status.code
-        if let outage = ProviderConnection.outage(status) { return outage }
         let error = JSONValue(objectIn: answer.body)?["error"]?.string
+        let isDevice = if case .deviceCode = grant { true } else { false }
+        // A poll goes by what the provider says, whatever the status: others only ask to come later.
+        if let outage = ProviderConnection.outage(status), error == nil || !isDevice { return outage }
         let isEmpty = answer.body.isEmpty
         let isRefresh = if case .refreshToken = grant { true } else { false }
         let isPassword = if case .password = grant { true } else { false }
         let code: OpenIDConnectError.Code
         switch error {
+        // The person let the time of the device code pass, or it was used.
+        case "expired_token" where isDevice, "invalid_grant" where isDevice: code = .deviceCodeExpired
         case "invalid_grant": code = isPassword ? .wrongCredentials : .invalidGrant
-        // The person let the time of the device code pass.
-        case "expired_token": code = .invalidGrant
         // What Glewlwyd says of a dead refresh token, in its two ways.
         case "invalid_request" where isRefresh: code = .invalidGrant
-        case nil where status == 400 && isEmpty && !isPassword: code = .invalidGrant
+        case nil where status == 400 && isEmpty && !isPassword: code = isDevice ? .deviceCodeExpired : .invalidGrant
         // Some say nothing at all, and mostly it is this.
         case nil where isPassword && [400, 401, 403].contains(status): code = .wrongCredentials
         case "access_denied": code = .denied

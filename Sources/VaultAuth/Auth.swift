@@ -110,8 +110,10 @@ public actor Auth {
         let context = SignInContext(
             settings: settings, transport: transport, clock: accounts.clock, store: accounts.store,
             appRedirects: stream,
-            provider: { [providers] id, secret in
-                providers.provider(issuer: issuer, clientID: id, clientSecret: secret)
+            provider: { [providers] client in
+                providers.provider(
+                    issuer: issuer, clientID: client.id, clientSecret: client.secret,
+                    authenticationMethod: client.authenticationMethod)
             })
         return try await converting { try await way.run(in: context) }
     }

@@ -13,6 +13,8 @@ public struct Credential: Sendable, Hashable, Codable, CustomReflectable, Custom
     public var expiresAt: Date?
     /// The secret of a client that was registered for this account alone (RFC 7591).
     public var clientSecret: String?
+    /// How that client was registered to use its secret (RFC 7591 section 2); nil when the provider did not say.
+    public var clientAuthenticationMethod: String?
     /// The private key that the tokens are bound to (RFC 9449), as `DPoPKey.rawRepresentation`.
     public var proofKey: [UInt8]?
     /// True when it is an access token that stands for itself, and nothing can be had for it.
@@ -20,12 +22,13 @@ public struct Credential: Sendable, Hashable, Codable, CustomReflectable, Custom
 
     public init(
         value: String, scope: String? = nil, expiresAt: Date? = nil, clientSecret: String? = nil,
-        proofKey: [UInt8]? = nil, isAccessToken: Bool? = nil
+        clientAuthenticationMethod: String? = nil, proofKey: [UInt8]? = nil, isAccessToken: Bool? = nil
     ) {
         self.value = value
         self.scope = scope
         self.expiresAt = expiresAt
         self.clientSecret = clientSecret
+        self.clientAuthenticationMethod = clientAuthenticationMethod
         self.proofKey = proofKey
         self.isAccessToken = isAccessToken
     }

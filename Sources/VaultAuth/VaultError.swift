@@ -37,6 +37,8 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         /// The person or the caller called it off, or said no at the provider. A guess that was on its way to the key
         /// service may count.
         public static let cancelled = Code(name: "cancelled")
+        /// Nobody entered the code for the sign-in on another device in time: start again.
+        public static let deviceCodeExpired = Code(name: "deviceCodeExpired")
         /// No account matches: see which there are, or register.
         public static let accountNotFound = Code(name: "accountNotFound")
         /// More than one account matches: see ``VaultError/accounts``.
@@ -205,11 +207,21 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
             case .invalidAnswer: .identityProviderAnswerInvalid
             case .denied, .cancelled: .cancelled
             case .invalidGrant: .refreshTokenExpired
+            case .deviceCodeExpired: .deviceCodeExpired
             case .wrongCredentials: .wrongSecret
             case .configurationInvalid, .unsupported, .refused: .configurationInvalid
             default: .tokenInvalid
             }
-        self.init(code, error.description, underlying: error)
+        let text =
+            switch error.code {
+            case .deviceCodeExpired: error.description + " Start again."
+            case .configurationInvalid:
+                // What is wrong is a setting of this machine, which has nothing to do with OpenID Connect.
+                ((error.underlying as? HTTPError)?.underlying as? CertificateFile.Failure)?.description
+                    ?? error.description
+            default: error.description
+            }
+        self.init(code, text, underlying: error)
     }
 
     private init(_ error: VaultCryptoError) {

@@ -19,7 +19,7 @@ enum ExitStatus {
         case .configurationInvalid, .unsafeFileSystem, .lastWayIn, .notEnrolled: 78
         case .keyLocked, .keyMissing: 80
         case .refreshTokenExpired, .refreshInterrupted: 81
-        case .cancelled: cancelled
+        case .cancelled, .deviceCodeExpired: cancelled
         case .notLoggedIn, .offlineTooLong: 83
         case .hardwareMissing, .hardwareReplaced, .hardwareFailed, .hardwareLocked: 84
         default: other

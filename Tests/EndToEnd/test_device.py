@@ -171,7 +171,7 @@ def test_a_code_that_is_not_entered_in_time(person, children):
         result = person.vault("register", "--device", "--issuer", issuer, password=PASSWORD)
         server.shutdown()
     assert result.status == 82, result
-    assert "valid for 90 seconds" in result.err and "not entered in time" in result.err
+    assert "valid for 90 seconds" in result.err and "not entered in time. Start again." in result.err
 
 
 def test_the_setting_gives_way_to_a_browser_that_is_asked_for(person):

@@ -102,8 +102,8 @@ struct DeviceTests {
     @Test(
         "what ends the wait",
         arguments: [
-            ("access_denied", OpenIDConnectError.Code.denied), ("expired_token", .invalidGrant),
-            ("invalid_grant", .invalidGrant), ("invalid_client", .refused), ("unauthorized_client", .refused),
+            ("access_denied", OpenIDConnectError.Code.denied), ("expired_token", .deviceCodeExpired),
+            ("invalid_grant", .deviceCodeExpired), ("invalid_client", .refused), ("unauthorized_client", .refused),
         ])
     func ends(error: String, code: OpenIDConnectError.Code) async throws {
         try poll([Self.error("authorization_pending"), Self.error(error)])
@@ -118,13 +118,41 @@ struct DeviceTests {
         #expect(transport.count(of: Self.tokenEndpoint) == 2)
     }
 
+    @Test(
+        "an error that the provider names ends the wait, whatever the status",
+        arguments: [
+            ("temporarily_unavailable", 400), ("server_error", 400), ("temporarily_unavailable", 503),
+            ("server_error", 500), ("access_denied", 500), ("expired_token", 503), ("invalid_request", 429), ("x", 408),
+        ])
+    func endsAtOnce(error: String, status: Int) async throws {
+        try poll([.success(.text(#"{"error":"\#(error)"}"#, status: status))])
+        let transport = provider.transport()
+        let client = provider.client(transport)
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        let thrown = await caught { _ = try await client.redeem(device, clock: clock) }
+        #expect(thrown?.providerError == error)
+        #expect(transport.count(of: Self.tokenEndpoint) == 1)
+    }
+
+    @Test("pending and slower count with any status, too", arguments: [400, 403, 429, 428, 503])
+    func pendingWithAnyStatus(status: Int) async throws {
+        try poll([
+            .success(.text(#"{"error":"authorization_pending"}"#, status: status)),
+            .success(.text(#"{"error":"slow_down"}"#, status: status)),
+        ])
+        let client = provider.client()
+        let device = try await client.authorizeDevice(scopes: ["openid"])
+        #expect(try await client.redeem(device, clock: clock).idToken?.subject == "alice")
+        #expect(clock.waits == [.seconds(5), .seconds(5), .seconds(10)])
+    }
+
     @Test("when the answer that had the tokens got lost, the error says so")
     func lostAnswer() async throws {
         try poll([Self.broken(.interrupted), Self.error("invalid_grant")])
         let client = provider.client()
         let device = try await client.authorizeDevice(scopes: ["openid"])
         let error = await caught { _ = try await client.redeem(device, clock: clock) }
-        #expect(error?.code == .invalidGrant)
+        #expect(error?.code == .deviceCodeExpired)
         #expect(error?.mayHaveBeenProcessed == true)
         #expect(error?.description.contains("lost") == true)
     }
@@ -135,7 +163,7 @@ struct DeviceTests {
         let client = provider.client()
         let device = try await client.authorizeDevice(scopes: ["openid"])
         let error = await caught { _ = try await client.redeem(device, clock: clock) }
-        #expect(error?.code == .invalidGrant)
+        #expect(error?.code == .deviceCodeExpired)
         #expect(error?.mayHaveBeenProcessed == false)
     }
 
@@ -159,7 +187,7 @@ struct DeviceTests {
         let client = provider.client(transport)
         let device = try await client.authorizeDevice(scopes: ["openid"])
         let error = await caught { _ = try await client.redeem(device, clock: clock) }
-        #expect(error?.code == .invalidGrant)
+        #expect(error?.code == .deviceCodeExpired)
         #expect(transport.count(of: Self.tokenEndpoint) == 3)
     }
 
@@ -223,7 +251,8 @@ struct DeviceTests {
         arguments: [
             ["device_code": nil], ["device_code": ""], ["user_code": nil], ["user_code": "A\u{1B}[2J"],
             ["user_code": String(repeating: "A", count: 65)], ["verification_uri": nil],
-            ["verification_uri": "http://evil.example/"], ["verification_uri": "javascript:alert(1)"],
+            ["verification_uri": "http://evil.example/"], ["verification_uri": "http://127.0.0.1:1/"],
+            ["verification_uri": "javascript:alert(1)"],
             ["verification_uri": 7],
         ] as [[String: (any Sendable)?]])
     func unusable(members: [String: (any Sendable)?]) async throws {

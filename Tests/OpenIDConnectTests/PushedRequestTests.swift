@@ -57,7 +57,8 @@ struct PushedRequestTests {
         _ = try await request(client)
         let sent = try #require(transport.requests.last)
         #expect(sent.headerFields[.authorization] == "Basic Y29uZjpz")
-        #expect(!sent.body.contains("client_id"))
+        #expect(sent.body.contains("client_id=conf&"))
+        #expect(!sent.body.contains("client_secret"))
     }
 
     @Test("whoever carries the address to another machine gets one that does not run out")

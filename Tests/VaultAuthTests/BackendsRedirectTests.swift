@@ -14,9 +14,9 @@ import VaultTesting
             issuer: "https://login.example.com", clientID: nil, scopes: [], redirectURI: redirectURI)
         return SignInContext(
             settings: settings, transport: transport, clock: clock, store: store, appRedirects: redirects,
-            provider: { id, secret in
+            provider: { client in
                 Providers(usesDPoP: false, transport: transport, clock: clock)
-                    .provider(issuer: "https://login.example.com", clientID: id, clientSecret: secret)
+                    .provider(issuer: "https://login.example.com", clientID: client.id, clientSecret: client.secret)
             })
     }
 

@@ -5,11 +5,14 @@ internal import VaultStorage
 struct OpenIDConnectIssuer: TokenIssuer {
     /// The provider as seen by a client without a secret, which most are.
     let provider: OpenIDProvider
-    private let confidential: @Sendable (_ secret: String) -> OpenIDProvider
+    private let confidential: @Sendable (_ secret: String, _ method: String?) -> OpenIDProvider
 
     init(_ key: IssuerKey, providers: Providers) {
         provider = providers.provider(issuer: key.issuer, clientID: key.clientID)
-        confidential = { providers.provider(issuer: key.issuer, clientID: key.clientID, clientSecret: $0) }
+        confidential = {
+            providers.provider(
+                issuer: key.issuer, clientID: key.clientID, clientSecret: $0, authenticationMethod: $1)
+        }
     }
 
     func warmUp() async { await provider.warmUp() }
@@ -33,7 +36,7 @@ struct OpenIDConnectIssuer: TokenIssuer {
     }
 
     private func provider(for credential: Credential) -> OpenIDProvider {
-        credential.clientSecret.map(confidential) ?? provider
+        credential.clientSecret.map { confidential($0, credential.clientAuthenticationMethod) } ?? provider
     }
 }
 

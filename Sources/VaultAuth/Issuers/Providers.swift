@@ -8,6 +8,7 @@ final class Providers: Sendable {
         let issuer: String
         let id: String
         let secret: String?
+        let method: String?
     }
 
     private let known = Lock<[Client: OpenIDProvider]>([:])
@@ -25,13 +26,17 @@ final class Providers: Sendable {
     func forgetSecrets() { known.withLock { known in known = known.filter { $0.key.secret == nil } } }
 
     /// The provider as seen by a client, with its secret if it has one.
-    func provider(issuer: String, clientID: String, clientSecret: String? = nil) -> OpenIDProvider {
+    ///
+    /// - Parameter authenticationMethod: how the client was registered to use the secret; nil when that is not known.
+    func provider(
+        issuer: String, clientID: String, clientSecret: String? = nil, authenticationMethod: String? = nil
+    ) -> OpenIDProvider {
         known.withLock { known in
-            let client = Client(issuer: issuer, id: clientID, secret: clientSecret)
+            let client = Client(issuer: issuer, id: clientID, secret: clientSecret, method: authenticationMethod)
             if let provider = known[client] { return provider }
             let provider = OpenIDProvider(
-                issuer: issuer, clientID: clientID, clientSecret: clientSecret, usesDPoP: usesDPoP,
-                transport: transport, clock: clock)
+                issuer: issuer, clientID: clientID, clientSecret: clientSecret,
+                tokenEndpointAuthMethod: authenticationMethod, usesDPoP: usesDPoP, transport: transport, clock: clock)
             known[client] = provider
             return provider
         }

@@ -8,6 +8,8 @@ struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible, Custom
     let id: String
     /// Only of a client that was registered for this login alone.
     var secret: String?
+    /// How the provider registered it to use the secret; nil when it did not say.
+    var authenticationMethod: String?
 
     var description: String { "LoginClient(\(id))" }
     var debugDescription: String { description }
@@ -24,8 +26,6 @@ struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible, Custom
 }
 
 extension SignInContext {
-    func provider(_ client: LoginClient) -> OpenIDProvider { provider(client.id, client.secret) }
-
     /// A receiver of the redirect, and a client that may send the browser there.
     func receiverAndClient(for delivery: RedirectDelivery) async throws -> (any RedirectReceiver, LoginClient) {
         if let id = settings.clientID, !id.isEmpty {
@@ -84,7 +84,7 @@ extension SignInContext {
     private func register(redirectURI: String) async throws -> LoginClient {
         let registered: RegisteredClient
         do {
-            registered = try await provider("", nil).registerClient(
+            registered = try await provider(LoginClient(id: "")).registerClient(
                 ClientMetadata(name: settings.clientName, redirectURIs: [redirectURI], scopes: settings.scopes))
         } catch let error as OpenIDConnectError where [.unsupported, .refused].contains(error.code) {
             throw VaultError(
@@ -94,7 +94,9 @@ extension SignInContext {
         }
         guard registered.clientSecret == nil else {
             // The secret will be sealed with the account's token, where no other account can read it.
-            return LoginClient(id: registered.clientID, secret: registered.clientSecret)
+            return LoginClient(
+                id: registered.clientID, secret: registered.clientSecret,
+                authenticationMethod: registered.tokenEndpointAuthMethod)
         }
         let record = LoginClient.Record(
             clientID: registered.clientID, redirectURI: redirectURI, registeredAt: clock.now)
@@ -120,7 +122,7 @@ extension RefreshToken {
         self.init(
             Credential(
                 value: refreshToken, scope: tokens.scope, clientSecret: client.secret,
-                proofKey: tokens.dpopKey?.rawRepresentation),
+                clientAuthenticationMethod: client.authenticationMethod, proofKey: tokens.dpopKey?.rawRepresentation),
             account: AccountID(issuer: context.settings.issuer, subject: idToken.subject), clientID: client.id,
             identity: .init(
                 email: idToken.email, preferredUsername: idToken.preferredUsername, name: idToken.name,

@@ -26,5 +26,5 @@ public struct SignInContext: Sendable {
     /// The redirect URLs that the app hands over with ``Auth/handleRedirect(url:)``.
     public let appRedirects: AsyncStream<String>
     /// The provider of the settings as seen by a client.
-    let provider: @Sendable (_ clientID: String, _ clientSecret: String?) -> OpenIDProvider
+    let provider: @Sendable (LoginClient) -> OpenIDProvider
 }

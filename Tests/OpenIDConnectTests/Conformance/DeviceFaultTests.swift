@@ -32,8 +32,8 @@ struct DeviceFaultTests {
     @Test(
         "what ends the wait, ends it",
         arguments: [
-            ("access_denied", OpenIDConnectError.Code.denied), ("expired_token", .invalidGrant),
-            ("invalid_grant", .invalidGrant), ("invalid_client", .refused), ("unauthorized_client", .refused),
+            ("access_denied", OpenIDConnectError.Code.denied), ("expired_token", .deviceCodeExpired),
+            ("invalid_grant", .deviceCodeExpired), ("invalid_client", .refused), ("unauthorized_client", .refused),
         ])
     func ends(error: String, code: OpenIDConnectError.Code) async {
         app.provider.alter { alterations in
@@ -46,7 +46,7 @@ struct DeviceFaultTests {
     @Test("a person who never comes: the wait ends with the time of the code")
     func never() async throws {
         app.provider.answerPolls(Array(repeating: "authorization_pending", count: 1000))
-        #expect(await errorCode { _ = try await signIn() } == .invalidGrant)
+        #expect(await errorCode { _ = try await signIn() } == .deviceCodeExpired)
         #expect(app.provider.requests(to: .token).count == 120)
     }
 
