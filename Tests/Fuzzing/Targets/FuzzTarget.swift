@@ -11,6 +11,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case redirect
     case keyServiceAnswer = "key-service-answer"
     case pkcs11URI = "pkcs11-uri"
+    case peerTable = "peer-table"
 
     func run(_ bytes: [UInt8]) async {
         switch self {
@@ -25,6 +26,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .redirect: Self.redirect(bytes)
         case .keyServiceAnswer: await Self.keyServiceAnswer(bytes)
         case .pkcs11URI: Self.pkcs11URI(bytes)
+        case .peerTable: Self.peerTable(bytes)
         }
     }
 }
