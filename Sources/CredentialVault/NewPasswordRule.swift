@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultBiometric
 
 /// What a new password has to be: long enough, and not among the first that anybody would try.
 ///
@@ -16,43 +17,54 @@ public enum NewPasswordRule {
     ///   - names: what the person is called: user name, e-mail address, alias.
     /// - Returns: nil when it is good enough, or one sentence that says why not.
     public static func objection(to password: borrowing SecretBytes, names: [String] = []) -> String? {
-        guard let text = password.utf8String() else { return "The password is not valid UTF-8." }
-        guard text.count >= minimumLength else { return "The password needs at least \(minimumLength) characters." }
+        let rule = TextRule(names: names)
+        if let objection = rule.objection(toSecret: password, invalid: "The password is not valid UTF-8.") {
+            return objection
+        }
         do {
             _ = try Password.opaqueString(password)
+            return nil
         } catch {
             return (error as? VaultCryptoError)?.description ?? "The password cannot be used."
         }
-        let folded = text.lowercased()
-        if isRepetition(folded) { return "The password repeats itself." }
-        if isRun(folded) { return "The password is a run of neighbouring characters." }
-        // What is left of Password123! is the word that a guesser tries first.
-        let core = folded.trimmingCharacters(in: .letters.inverted)
-        let plain = String(core.map { leet[$0] ?? $0 })
-        if common.contains(plain) || common.contains(folded) || isRun(core) && core.count >= 4 {
-            return "The password is one of those that are tried first."
-        }
-        let whole = names.map { $0.lowercased() }
-        let parts = whole + whole.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init)
-        if parts.contains(where: {
-            $0.count >= 3 && (core == $0 || folded.replacingOccurrences(of: $0, with: "").count < 4)
-        }) {
-            return "The password is made of the user's own name."
-        }
-        return nil
     }
 
-    private static func isRepetition(_ text: String) -> Bool {
-        let characters = Array(text)
-        return (1...4).contains { size in
-            characters.indices.allSatisfy { characters[$0] == characters[$0 % size] }
-        }
-    }
+    private struct TextRule: SecretTextRule {
+        let names: [String]
 
-    private static func isRun(_ text: String) -> Bool {
-        guard text.count >= 4 else { return false }
-        let reversed = String(text.reversed())
-        return runs.contains { $0.contains(text) || $0.contains(reversed) }
+        func objection(to text: some BidirectionalCollection<Character>) -> String? {
+            guard text.count >= minimumLength else { return "The password needs at least \(minimumLength) characters." }
+            if (1...4).contains(where: { text.repeats(every: $0) }) { return "The password repeats itself." }
+            if isRun(text) { return "The password is a run of neighbouring characters." }
+            // What is left of Password123! is the word that a guesser tries first.
+            let core = core(of: text)
+            let plain = core.lazy.map { leet[$0] ?? $0 }
+            if common.contains(where: { $0.elementsEqual(plain) || $0.elementsEqual(text) })
+                || isRun(core) && core.count >= 4
+            {
+                return "The password is one of those that are tried first."
+            }
+            let whole = names.map { $0.lowercased() }
+            let parts = whole + whole.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init)
+            if parts.contains(where: {
+                $0.count >= 3 && (core.elementsEqual($0) || text.count(without: $0) < 4)
+            }) {
+                return "The password is made of the user's own name."
+            }
+            return nil
+        }
+
+        /// Without what stands before the first letter and after the last.
+        private func core<Text: BidirectionalCollection<Character>>(of text: Text) -> Text.SubSequence {
+            guard let first = text.firstIndex(where: \.isLetter), let last = text.lastIndex(where: \.isLetter) else {
+                return text.prefix(0)
+            }
+            return text[first...last]
+        }
+
+        private func isRun(_ text: some BidirectionalCollection<Character>) -> Bool {
+            text.count >= 4 && runs.contains { text.isPart(of: $0) || text.reversed().isPart(of: $0) }
+        }
     }
 
     private static let runs = [

@@ -5,8 +5,8 @@ enum PINDates {
     private static let daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
     /// Whether the digits are a date or a year, in one of the usual orders.
-    static func contain(_ digits: [Int]) -> Bool {
-        func number(_ range: Range<Int>) -> Int { digits[range].reduce(0) { $0 * 10 + $1 } }
+    static func contain(_ digits: UnsafeRawBufferPointer) -> Bool {
+        func number(_ range: Range<Int>) -> Int { digits[range].reduce(0) { $0 * 10 + Int($1) } }
         func isDay(_ day: Int, _ month: Int) -> Bool {
             daysOfMonth.indices.contains(month - 1) && (1...daysOfMonth[month - 1]).contains(day)
         }
@@ -21,7 +21,8 @@ enum PINDates {
             // 150885, 081585, 850815; 198508, 081985, 181985.
             let isMonthOfYear =
                 years.contains(number(0..<4)) && (1...12).contains(number(4..<6))
-                || years.contains(number(2..<6)) && ((1...12).contains(number(0..<2)) || digits[0] * digits[1] > 0)
+                || years.contains(number(2..<6))
+                    && ((1...12).contains(number(0..<2)) || digits[0] != 0 && digits[1] != 0)
             return isDay(at: 0) || isDay(at: 2) || isMonthOfYear
         case 8:
             return years.contains(number(4..<8)) && isDay(at: 0) || years.contains(number(0..<4)) && isDay(at: 4)

@@ -17,88 +17,85 @@ public enum PINRule {
     ///   - names: what the person is called: user name, e-mail address, alias.
     /// - Returns: nil when it is good enough, or one sentence that says why not.
     public static func objection(to pin: borrowing SecretBytes, names: [String] = []) -> String? {
-        guard let text = pin.utf8String() else { return "The PIN is not valid UTF-8." }
-        guard text.count >= length.lowerBound else {
-            return "The PIN needs at least \(length.lowerBound) digits or characters."
+        if let objection = TextRule(byteCount: pin.count, names: names).objection(
+            toSecret: pin, invalid: "The PIN is not valid UTF-8.")
+        {
+            return objection
         }
-        guard pin.count <= length.upperBound else { return "The PIN is longer than \(length.upperBound) bytes." }
         do {
             _ = try Password.opaqueString(pin)
+            return nil
         } catch {
             return "The PIN has a character that cannot be used."
         }
-        let folded = text.lowercased()
-        if isRepetition(Array(folded)) { return "The PIN repeats itself." }
-        // 15.08.85 is a date, and 12-34 a run.
-        let plain = folded.filter { !".-/ ".contains($0) }
-        let digits = plain.compactMap(\.wholeNumberValue).filter { $0 < 10 }
-        let isNumber = digits.count == plain.count
-        if isNumber && isRepetition(digits) { return "The PIN repeats itself." }
-        if isNumber ? isRun(digits) || isOnKeypad(digits) : isOnKeyboard(plain) {
-            return "The PIN is a run of neighbouring digits or characters."
+    }
+
+    private struct TextRule: SecretTextRule {
+        let byteCount: Int
+        let names: [String]
+
+        func objection(to text: some BidirectionalCollection<Character>) -> String? {
+            guard text.count >= length.lowerBound else {
+                return "The PIN needs at least \(length.lowerBound) digits or characters."
+            }
+            guard byteCount <= length.upperBound else { return "The PIN is longer than \(length.upperBound) bytes." }
+            if isRepetition(text) { return "The PIN repeats itself." }
+            // 15.08.85 is a date, and 12-34 a run.
+            let plain = text.lazy.filter { !".-/ ".contains($0) }
+            let isNumber = plain.allSatisfy { digit($0) != nil }
+            let objection = isNumber ? objection(toNumber: plain) : objection(toWord: plain)
+            return objection ?? (isOfName(text) ? "The PIN is made of the user's own name." : nil)
         }
-        if isNumber && PINDates.contain(digits) { return "The PIN is a date or a year." }
-        if common.contains(isNumber ? digits.map(String.init).joined() : plain) {
-            return "The PIN is one of those that are tried first."
+
+        /// The digits stand on the stack for as long as they are looked at, and are wiped there.
+        private func objection(toNumber text: some BidirectionalCollection<Character>) -> String? {
+            withUnsafeTemporaryAllocation(byteCount: length.upperBound, alignment: 1) { buffer in
+                defer { if let base = buffer.baseAddress { explicit_bzero(base, buffer.count) } }
+                var count = 0
+                for character in text where count < buffer.count {
+                    buffer[count] = digit(character) ?? 0
+                    count += 1
+                }
+                return NumberRule.objection(to: UnsafeRawBufferPointer(rebasing: buffer[..<count]), common: common)
+            }
         }
-        return isOfName(folded, names) ? "The PIN is made of the user's own name." : nil
+
+        private func objection(toWord text: some BidirectionalCollection<Character>) -> String? {
+            if keyboard.contains(where: { text.isPart(of: $0) || text.reversed().isPart(of: $0) }) {
+                return "The PIN is a run of neighbouring digits or characters."
+            }
+            return common.contains { $0.elementsEqual(text) } ? "The PIN is one of those that are tried first." : nil
+        }
+
+        private func digit(_ character: Character) -> UInt8? {
+            character.wholeNumberValue.flatMap { (0..<10).contains($0) ? UInt8($0) : nil }
+        }
+
+        /// A part of a name, or a name with hardly anything around it.
+        private func isOfName(_ pin: some BidirectionalCollection<Character>) -> Bool {
+            let whole = names.map { $0.lowercased() }
+            let parts = whole + whole.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init)
+            return parts.contains {
+                pin.isPart(of: $0) || $0.count >= 3 && $0.isPart(of: pin) && pin.count(without: $0) < 4
+            }
+        }
     }
 
     /// 1111, 1212, 123123, 1221, 1122, 111222, and six of only two kinds.
-    private static func isRepetition<T: Hashable>(_ text: [T]) -> Bool {
+    static func isRepetition<Element: Equatable>(_ text: some BidirectionalCollection<Element>) -> Bool {
         guard text.count > 1 else { return !text.isEmpty }
-        let isPeriodic = (1...text.count / 2).contains { size in
-            text.indices.allSatisfy { text[$0] == text[$0 % size] }
-        }
-        let isMirror = text == Array(text.reversed())
+        let isPeriodic = (1...text.count / 2).contains { text.repeats(every: $0) }
+        let isMirror = text.elementsEqual(text.reversed())
+        let half = text.count / 2
         let isHalved =
-            text.count % 2 == 0 && Set(text).count == 2 && Set(text.prefix(text.count / 2)).count == 1
-            && Set(text.suffix(text.count / 2)).count == 1
-        return isPeriodic || isMirror || isHalved || text.count >= 6 && Set(text).count <= 2
+            text.count % 2 == 0 && text.prefix(half).repeats(every: 1) && text.suffix(half).repeats(every: 1)
+        return isPeriodic || isMirror || isHalved || text.count >= 6 && hasTwoKinds(text)
     }
 
-    /// 1234, 9876, 8901, 2468, 1470: always the same step. And 112233.
-    private static func isRun(_ digits: [Int]) -> Bool {
-        func isEven(_ digits: [Int]) -> Bool {
-            let steps = Set(zip(digits, digits.dropFirst()).map { ($1 - $0 + 10) % 10 })
-            return steps.count == 1
-        }
-        guard digits.count >= 3 else { return false }
-        let pairs = stride(from: 0, to: digits.count - 1, by: 2).map { [digits[$0], digits[$0 + 1]] }
-        let isDoubled = digits.count % 2 == 0 && pairs.allSatisfy { $0[0] == $0[1] }
-        return isEven(digits) || isDoubled && isEven(pairs.map { $0[0] })
+    private static func hasTwoKinds<Element: Equatable>(_ text: some BidirectionalCollection<Element>) -> Bool {
+        guard let first = text.first, let other = text.first(where: { $0 != first }) else { return true }
+        return text.allSatisfy { $0 == first || $0 == other }
     }
-
-    /// 2580, 147258, 159753: lines of the keypad, with the zero before or after.
-    private static func isOnKeypad(_ digits: [Int]) -> Bool {
-        func isOfLines(_ text: Substring) -> Bool {
-            !text.isEmpty && text.count % 3 == 0
-                && stride(from: 0, to: text.count, by: 3).allSatisfy {
-                    let line = String(text.dropFirst($0).prefix(3))
-                    return keypad.contains(line) || keypad.contains(String(line.reversed()))
-                }
-        }
-        let text = digits.map(String.init).joined()
-        return isOfLines(text[...]) || text.hasPrefix("0") && isOfLines(text.dropFirst())
-            || text.hasSuffix("0") && isOfLines(text.dropLast())
-    }
-
-    private static func isOnKeyboard(_ text: String) -> Bool {
-        let reversed = String(text.reversed())
-        return keyboard.contains { $0.contains(text) || $0.contains(reversed) }
-    }
-
-    /// A part of a name, or a name with hardly anything around it.
-    private static func isOfName(_ pin: String, _ names: [String]) -> Bool {
-        let whole = names.map { $0.lowercased() }
-        let parts = whole + whole.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init)
-        return parts.contains {
-            $0.contains(pin)
-                || $0.count >= 3 && pin.replacingOccurrences(of: $0, with: "").count < 4 && pin.contains($0)
-        }
-    }
-
-    private static let keypad: Set<String> = ["123", "456", "789", "147", "258", "369", "159", "357"]
 
     private static let keyboard = [
         "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm",

@@ -1,0 +1,44 @@
+/// What a PIN of digits must not be.
+enum NumberRule {
+    /// - Parameters:
+    ///   - digits: 0 to 9 each. They are not copied.
+    ///   - common: what is tried first.
+    static func objection(to digits: UnsafeRawBufferPointer, common: Set<String>) -> String? {
+        if PINRule.isRepetition(digits) { return "The PIN repeats itself." }
+        if isRun(digits) || isOnKeypad(digits) { return "The PIN is a run of neighbouring digits or characters." }
+        if PINDates.contain(digits) { return "The PIN is a date or a year." }
+        let text = digits.lazy.map { $0 + UInt8(ascii: "0") }
+        return common.contains { $0.utf8.elementsEqual(text) } ? "The PIN is one of those that are tried first." : nil
+    }
+
+    /// 1234, 9876, 8901, 2468, 1470: always the same step. And 112233.
+    private static func isRun(_ digits: UnsafeRawBufferPointer) -> Bool {
+        /// Whether each digit, or each second one, is as far from the next.
+        func isEven(by stride: Int) -> Bool {
+            func step(_ index: Int) -> Int { (Int(digits[index + stride]) - Int(digits[index]) + 10) % 10 }
+            return Swift.stride(from: 0, to: digits.count - stride, by: stride).allSatisfy { step($0) == step(0) }
+        }
+        guard digits.count >= 3 else { return false }
+        let isDoubled =
+            digits.count % 2 == 0
+            && stride(from: 0, to: digits.count, by: 2).allSatisfy { digits[$0] == digits[$0 + 1] }
+        return isEven(by: 1) || isDoubled && isEven(by: 2)
+    }
+
+    /// 2580, 147258, 159753: lines of the keypad, with the zero before or after.
+    private static func isOnKeypad(_ digits: UnsafeRawBufferPointer) -> Bool {
+        func isOfLines(_ part: Slice<UnsafeRawBufferPointer>) -> Bool {
+            !part.isEmpty && part.count % 3 == 0
+                && stride(from: 0, to: part.count, by: 3).allSatisfy { start in
+                    let line = part.dropFirst(start).prefix(3)
+                    return lines.contains { line.elementsEqual($0) || line.elementsEqual($0.reversed()) }
+                }
+        }
+        return isOfLines(digits[...]) || digits.first == 0 && isOfLines(digits.dropFirst())
+            || digits.last == 0 && isOfLines(digits.dropLast())
+    }
+
+    private static let lines: [[UInt8]] = [
+        [1, 2, 3], [4, 5, 6], [7, 8, 9], [1, 4, 7], [2, 5, 8], [3, 6, 9], [1, 5, 9], [3, 5, 7],
+    ]
+}

@@ -1,0 +1,36 @@
+import CredentialVault
+import Foundation
+import TestSupport
+import Testing
+
+/// What a rule judged must not lie around afterwards.
+@Suite struct NewPasswordRuleMemoryTests {
+    @Test func `a password that was judged is in no memory but its own`() async {
+        await #expect(processExitsWith: .success) {
+            let hidden = try HiddenBytes.digits(count: 24)
+            let password = try hidden.revealed()
+            #expect(NewPasswordRule.objection(to: password, names: ["alice", "alice@example.com"]) == nil)
+            #expect(try hidden.occurrences() == 1)
+        }
+    }
+
+    @Test func `letters are not copied in lower case either`() async {
+        await #expect(processExitsWith: .success) {
+            let upper = try HiddenBytes.digits(count: 24)
+            // A to J for 0 to 9; only the digits and the letters' halves were ever in memory.
+            let password = try SecretBytes(count: 24) { target in
+                upper.write(into: target)
+                for index in target.indices { target[index] += 0x41 - 0x30 }
+            }
+            let lower = try SecretBytes(count: 24) { target in
+                upper.write(into: target)
+                for index in target.indices { target[index] += 0x61 - 0x30 }
+            }
+            let (hidden, folded) = (HiddenBytes(password), HiddenBytes(lower))
+            _ = NewPasswordRule.objection(to: password, names: ["alice"])
+            #expect(try hidden.occurrences() == 1)
+            #expect(try folded.occurrences() == 1)
+            #expect(lower.count == 24)
+        }
+    }
+}
