@@ -58,6 +58,7 @@ public struct Vault: Sendable {
         settings.registersAnew = configuration.registersClientAnew
         settings.usesDPoP = configuration.usesDPoP
         settings.backend = configuration.backend
+        settings.backendProblem = configuration.backendProblem
         auth = Auth(settings: settings, accounts: accounts, transport: transport, customIssuer: customIssuer)
         storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
     }

@@ -27,7 +27,10 @@ public struct VaultConfiguration: Sendable {
     /// app's own.
     public var certificateFile: CertificateFile?
     /// What the paths and fields are called at a backend that is no OpenID provider.
+    /// An account keeps to the one that it was registered with.
     public var backend = BackendLayout()
+    /// Why ``backend`` is not what it should be: whoever needs it gets this error, and nobody else.
+    package var backendProblem: VaultError?
     /// The folder of the store; nil for `$XDG_DATA_HOME/credential-vault` (`~/.local/share/credential-vault`).
     public var folder: String?
     /// Whether that folder may be on a FUSE file system, which only this machine uses. A store on a network file system

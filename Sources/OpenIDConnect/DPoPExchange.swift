@@ -25,37 +25,44 @@ package final class DPoPNonces: Sendable {
     }
 }
 
-/// Sends requests with a proof of possession, and once more when the server wants its nonce in it.
-package struct DPoPExchange: Sendable {
-    let connection: ProviderConnection
-    let nonces: DPoPNonces
-    let clock: any WallClock
+/// Sends a request with an access token, a proof of possession, or both. It is sent once more when the server wants its
+/// nonce in the proof: such a request was not carried out.
+package struct DPoPRequest {
+    let method: HTTPRequest.Method
+    let url: String
+    var fields: HTTPFields
+    /// Signs the proof; nil sends none.
+    let key: DPoPKey?
+    /// Goes into the `Authorization` header field, and with a key into the proof; nil sends none.
+    let accessToken: String?
 
-    package init(connection: ProviderConnection, nonces: DPoPNonces, clock: any WallClock) {
-        self.connection = connection
-        self.nonces = nonces
-        self.clock = clock
+    package init(
+        _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields, key: DPoPKey?, accessToken: String?
+    ) {
+        self.method = method
+        self.url = url
+        self.fields = fields
+        self.key = key
+        self.accessToken = accessToken
     }
 
     /// - Parameters:
-    ///   - key: signs the proof; nil sends none.
-    ///   - accessToken: goes into the `Authorization` header field, and with a key into the proof; nil sends none.
+    ///   - nonces: what the servers demanded until now.
+    ///   - send: sends the request with these header fields.
     package func send(
-        _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields = [:], body: [UInt8] = [], key: DPoPKey?,
-        accessToken: String? = nil
+        nonces: DPoPNonces, clock: any WallClock, _ send: (HTTPFields) async throws -> HTTPAnswer
     ) async throws -> HTTPAnswer {
         var fields = fields
         if let accessToken { fields[.authorization] = (key == nil ? "Bearer " : "DPoP ") + accessToken }
-        guard let key else { return try await connection.send(method, url, fields: fields, body: body) }
+        guard let key else { return try await send(fields) }
 
         func sendOnce() async throws -> (answer: HTTPAnswer, hasNonce: Bool) {
             fields[.dpop] = try key.proof(
                 method: method.rawValue, url: url, accessToken: accessToken, nonce: nonces[url], at: clock.now)
-            let answer = try await connection.send(method, url, fields: fields, body: body)
+            let answer = try await send(fields)
             return (answer, nonces.learn(from: answer, of: url))
         }
         let first = try await sendOnce()
-        // A request that is refused for its nonce was not carried out: only such a one may be sent again, and only once.
         guard first.hasNonce, Self.asksForNonce(first.answer) else { return first.answer }
         return try await sendOnce().answer
     }
@@ -70,6 +77,29 @@ package struct DPoPExchange: Sendable {
                 || JSONValue(objectIn: answer.body)?["error"]?.string == "use_dpop_nonce"
         default: false
         }
+    }
+}
+
+/// Speaks with a provider as ``DPoPRequest`` does.
+package struct DPoPExchange: Sendable {
+    let connection: ProviderConnection
+    let nonces: DPoPNonces
+    let clock: any WallClock
+
+    package init(connection: ProviderConnection, nonces: DPoPNonces, clock: any WallClock) {
+        self.connection = connection
+        self.nonces = nonces
+        self.clock = clock
+    }
+
+    package func send(
+        _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields = [:], body: [UInt8] = [], key: DPoPKey?,
+        accessToken: String? = nil
+    ) async throws -> HTTPAnswer {
+        try await DPoPRequest(method, url, fields: fields, key: key, accessToken: accessToken)
+            .send(nonces: nonces, clock: clock) {
+                try await connection.send(method, url, fields: $0, body: body)
+            }
     }
 }
 

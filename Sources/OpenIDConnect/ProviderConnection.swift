@@ -108,7 +108,7 @@ package struct ProviderConnection: Sendable {
     }
 
     /// The error for a status that means "try later"; nil for any other.
-    static func outage(_ status: Int) -> OpenIDConnectError? {
+    package static func outage(_ status: Int) -> OpenIDConnectError? {
         switch status {
         case 408, 429: OpenIDConnectError(.unavailable, "it is busy (HTTP \(status))", status: status)
         case 500...599:

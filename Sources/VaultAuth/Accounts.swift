@@ -60,29 +60,6 @@ public struct Accounts: Sendable {
         try await keyService(keyServiceURL).checkReachable()
     }
 
-    /// Finds the one account that a person means.
-    ///
-    /// - Parameters:
-    ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
-    ///   - issuer: considers only this issuer's accounts, when given.
-    /// - Throws: ``VaultError`` with code `accountNotFound` or `accountAmbiguous`.
-    public func find(_ userID: String, issuer: String? = nil) async throws -> Account {
-        let matches = try await store.accounts(named: userID).filter { $0.belongs(to: issuer) }
-        guard let first = matches.first else {
-            throw VaultError(
-                .accountNotFound,
-                "There is no account \"\(userID)\" \(issuer.map { "of \($0) " } ?? "")here. Register it first.")
-        }
-        guard matches.count == 1 else {
-            let list = matches.map { "  \($0.id)" }.joined(separator: "\n")
-            throw VaultError(
-                .accountAmbiguous,
-                "More than one account matches \"\(userID)\". Name one by its subject and issuer:\n\(list)",
-                accounts: matches.map(\.id))
-        }
-        return first
-    }
-
     /// Stores a refresh token under a new password. An account that exists already gets a new vault key, so that what
     /// was sealed under the old one is lost.
     ///
@@ -92,6 +69,7 @@ public struct Accounts: Sendable {
     public func register(
         _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool
     ) async throws -> VaultKey {
+        let alias = try await freeAlias(alias, for: token.account)
         let existing = try await store.account(token.account)
         let losses = try await losses(with: existing)
         guard losses.isEmpty || replacingItems else {
@@ -100,10 +78,12 @@ public struct Accounts: Sendable {
                 "The account is registered here already. With a new password these of it are lost: \(losses.joined(separator: ", ")). Use what opens it now, or confirm the loss."
             )
         }
+        let kept = try await keptAlias(of: existing)
         let account = Account(
-            id: token.account, alias: alias ?? existing?.alias, email: token.identity.email,
+            id: token.account, alias: alias ?? kept, email: token.identity.email,
             preferredUsername: token.identity.preferredUsername, method: token.method, clientID: token.clientID,
-            keyServiceURL: keyServiceURL, deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) },
+            layout: token.layout, keyServiceURL: keyServiceURL,
+            deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) },
             createdAt: existing?.createdAt ?? clock.now)
         let vaultKey = try VaultKey.random()
         let slot = try await SecretKeyslot.make(
@@ -119,6 +99,7 @@ public struct Accounts: Sendable {
                 else {
                     throw VaultError(.busy, "Another program changed the account meanwhile. Try again.")
                 }
+                _ = try await freeAlias(alias, for: account.id)
                 var changes: [StoreChange] = []
                 if current != nil { changes.append(.removeAccount) }
                 changes += [.putAccount(account), .putKeyslot(slot)]
@@ -156,12 +137,14 @@ public struct Accounts: Sendable {
         _ token: RefreshToken, in account: Account, vaultKey: VaultKey, alias: String?
     ) async throws -> RefreshToken? {
         let id = account.id
+        let alias = try await freeAlias(alias, for: id)
         let tokens = try sealed(token, vaultKey)
         return try await withLock(on: id, storesFirst: true) { _ in
             // That took its time: the account may be another one by now, with another vault key.
             guard var current = try await store.account(id), current.deviceSecret == account.deviceSecret else {
                 throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
             }
+            _ = try await freeAlias(alias, for: id)
             // Whoever was logged out everywhere has none.
             let old = try? await refreshToken(of: id, vaultKey: vaultKey)
             current.alias = alias ?? current.alias
@@ -169,6 +152,7 @@ public struct Accounts: Sendable {
             current.preferredUsername = token.identity.preferredUsername
             current.method = token.method
             current.clientID = token.clientID
+            current.layout = token.layout
             try await store.apply([.putAccount(current)] + tokens, to: id)
             return old
         }
@@ -177,6 +161,7 @@ public struct Accounts: Sendable {
     /// Deletes an account with all that is stored of it, and ends its keys at the key service. What could not be ended is
     /// told (see ``onNotice(_:)``) and tried again later: see ``endRetiredKeys(at:within:)``.
     public func delete(_ id: AccountID) async throws {
+        await AttemptRecords.forget(in: store, at: clock.now, usersAt: id.issuer)
         let retired = try await withLock(on: id) { _ in try await remove(id) }
         await end(retired, of: id)
     }
@@ -196,11 +181,13 @@ public struct Accounts: Sendable {
         }
         let claims = try await items.claims() ?? Array("{}".utf8)
         let object = (try? JSONSerialization.jsonObject(with: Data(claims))) as? [String: Any]
-        return RefreshToken(
+        var token = RefreshToken(
             credential, account: id, method: account.method, clientID: account.clientID,
             identity: .init(
                 email: account.email, preferredUsername: account.preferredUsername, name: object?["name"] as? String,
                 claimsJSON: claims), accessToken: try await items.accessToken(), idToken: try await items.idToken())
+        token.layout = account.layout
+        return token
     }
 
     /// The names of the items that an app stored itself.

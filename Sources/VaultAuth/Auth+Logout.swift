@@ -84,6 +84,7 @@ extension Auth {
         } catch let error as VaultError {
             failure = error
         }
+        await AttemptRecords.forget(in: accounts.store, at: accounts.clock.now, usersAt: session.id.issuer)
         await end(session, .deleted)
         if failure != nil { try await converting { try await accounts.delete(session.id) } }
         return failure
@@ -120,7 +121,7 @@ extension Auth {
     /// - Returns: nil when it did, or why it did not.
     public func revoke(_ token: RefreshToken) async -> VaultError? {
         do {
-            try await issuer(IssuerKey(token)).revoke(token.credential, of: token.account)
+            try await issuer(IssuerSource(token, settings)).revoke(token.credential, of: token.account)
             return nil
         } catch {
             return VaultError.converting(error) as? VaultError

@@ -49,7 +49,7 @@ extension Auth {
             guard session.id == token.account else {
                 throw VaultError(.tokenInvalid, "The tokens are another person's than the open account.")
             }
-            guard session.issuerKey == IssuerKey(token) else {
+            guard session.source.key == IssuerKey(token) else {
                 throw VaultError(
                     .configurationInvalid,
                     "The open account signs in in another way or with another client, which could not renew these tokens."

@@ -26,6 +26,8 @@ public actor Auth {
         public var usesDPoP = true
         /// What a backend's paths and fields are called.
         public var backend = BackendLayout()
+        /// Why ``backend`` is not what it should be: whoever needs it gets this error, and nobody else.
+        package var backendProblem: VaultError?
 
         public init(
             issuer: String, clientID: String?, scopes: [String], redirectURI: String?,
@@ -48,7 +50,7 @@ public actor Auth {
 
     /// Outside the actor's isolation, so that ``isLoggedIn`` can be asked at any time. Only ``change(to:_:)`` writes it.
     private nonisolated let current = Lock(State.loggedOut)
-    private var issuers: [IssuerKey: any TokenIssuer] = [:]
+    private var issuers: [IssuerSource: any TokenIssuer] = [:]
     /// How often somebody has locked or logged out: an account that was being opened meanwhile stays closed.
     var timesLocked = 0
     /// How many accounts are being opened right now.
@@ -95,13 +97,16 @@ public actor Auth {
     }
 
     /// Signs in and leaves it at that: whoever is logged in stays it.
-    func run(_ way: any SignIn, issuer: String) async throws -> RefreshToken {
+    ///
+    /// - Parameter layout: the layout of an account's backend; nil for that of the settings.
+    func run(_ way: any SignIn, issuer: String, layout: StoredLayout? = nil) async throws -> RefreshToken {
         guard var settings, !issuer.isEmpty else {
             throw VaultError(
                 .configurationInvalid,
                 "The issuer is needed to sign in: the URL of the identity provider, backend or server.")
         }
         settings.issuer = issuer
+        if let layout { (settings.backend, settings.backendProblem) = (try BackendLayout(layout), nil) }
         let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(16))
         redirects?.finish()
         // A redirect to a port of this machine comes to the listener, and not through the app.
@@ -115,7 +120,11 @@ public actor Auth {
                     issuer: issuer, clientID: client.id, clientSecret: client.secret,
                     authenticationMethod: client.authenticationMethod)
             })
-        return try await converting { try await way.run(in: context) }
+        return try await converting {
+            var token = try await way.run(in: context)
+            token.layout = try settings.backend.stored(for: token.method)
+            return token
+        }
     }
 
     /// Signs in at the identity provider, in a browser: ``signIn(_:)`` with ``BrowserSignIn``.
@@ -170,13 +179,14 @@ public actor Auth {
         defer { openings -= 1 }
         do {
             // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
-            let issuer = try issuer(IssuerKey(account))
+            let source = IssuerSource(account, settings)
+            let issuer = try issuer(source)
             Task { await issuer.warmUp() }
             let (opened, isOffline) = try await opened(account, method)
             guard timesLocked == self.timesLocked else {
                 throw VaultError(.notLoggedIn, "The account was locked while it was being opened. Log in again.")
             }
-            let session = try await open(account.id, IssuerKey(account), opened.vaultKey, isPending: isPending)
+            let session = try await open(account.id, source, opened.vaultKey, isPending: isPending)
             session.setWrongGuesses(opened.wrongGuesses)
             if isOffline { session.setOffline() }
             return session
@@ -187,19 +197,19 @@ public actor Auth {
 
     /// Makes an account whose vault key is at hand the one that is logged in.
     package func open(_ token: RefreshToken, vaultKey: VaultKey) async throws -> Session {
-        let session = try await open(token.account, IssuerKey(token), vaultKey, isPending: false)
+        let session = try await open(token.account, IssuerSource(token, settings), vaultKey, isPending: false)
         session.setConfirmed()
         return session
     }
 
     private func open(
-        _ id: AccountID, _ key: IssuerKey, _ vaultKey: VaultKey, isPending: Bool
+        _ id: AccountID, _ source: IssuerSource, _ vaultKey: VaultKey, isPending: Bool
     ) async throws -> Session {
-        let issuer = try issuer(key)
+        let issuer = try issuer(source)
         // A login that is stored now was announced already.
         let isAnnounced = if case .unstored(let token) = state { token.account == id } else { false }
         let session = Session(
-            id: id, vaultKey: vaultKey, accounts: accounts, issuer: issuer, issuerKey: key, updates: updates)
+            id: id, vaultKey: vaultKey, accounts: accounts, issuer: issuer, source: source, updates: updates)
         session.setPending(isPending)
         lockedAccount = nil
         await change(to: .open(session), isAnnounced ? nil : .replaced)
@@ -305,23 +315,23 @@ public actor Auth {
     /// The issuer whose accounts are meant; nil for those of every issuer.
     var issuerOfAccounts: String? { settings.flatMap { $0.issuer.isEmpty ? nil : $0.issuer } }
 
-    func issuer(_ key: IssuerKey) throws -> any TokenIssuer {
-        if let known = issuers[key] { return known }
-        let issuer = try customIssuer(key) ?? makeIssuer(key)
-        issuers[key] = issuer
+    func issuer(_ source: IssuerSource) throws -> any TokenIssuer {
+        if let known = issuers[source] { return known }
+        let issuer = try customIssuer(source.key) ?? makeIssuer(source)
+        issuers[source] = issuer
         return issuer
     }
 
-    private func makeIssuer(_ key: IssuerKey) throws -> any TokenIssuer {
-        switch key.method {
+    private func makeIssuer(_ source: IssuerSource) throws -> any TokenIssuer {
+        switch source.key.method {
         case .openIDConnect:
-            return OpenIDConnectIssuer(key, providers: providers)
-        case .backend, .passwordBackend, .serverOAuth, .serverToken:
-            return try makeBackendIssuer(key)
+            return OpenIDConnectIssuer(source.key, providers: providers)
+        case let method where method.hasLayout:
+            return try makeBackendIssuer(source)
         default:
             throw VaultError(
                 .configurationInvalid,
-                "This account signs in in a way that this program does not know: \(key.method).")
+                "This account signs in in a way that this program does not know: \(source.key.method).")
         }
     }
 

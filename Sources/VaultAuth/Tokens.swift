@@ -22,6 +22,9 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
         self.obtainedAt = obtainedAt
     }
 
+    /// Whether requests with it need a proof of possession (RFC 9449).
+    package var isBound: Bool { tokenType.lowercased() == "dpop" }
+
     /// For how long a token counts as good that does not say when it ends, in seconds from when it was received.
     static let trust: TimeInterval = 300
 
@@ -61,6 +64,8 @@ public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible
     public let accessToken: AccessToken?
     /// The ID token as it was signed, if there is one: a hint for logging out at the provider.
     public let idToken: String?
+    /// What the backend's paths and fields are called; nil where the method has no layout.
+    package var layout: StoredLayout?
 
     /// What the ID token, or the backend, says of the person.
     public struct Identity: Sendable, Hashable {

@@ -43,6 +43,8 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         public static let accountNotFound = Code(name: "accountNotFound")
         /// More than one account matches: see ``VaultError/accounts``.
         public static let accountAmbiguous = Code(name: "accountAmbiguous")
+        /// The alias is a name of another account: choose another one. See ``VaultError/accounts``.
+        public static let aliasTaken = Code(name: "aliasTaken")
         /// The account exists, and going on would lose what is stored in it: confirm, or use its password.
         public static let accountExists = Code(name: "accountExists")
         /// Nobody is logged in, or the session was locked: log in first.
@@ -86,7 +88,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
     public let description: String
     /// With `wrongSecret`: how many wrong guesses are left, when the key service told.
     public let guessesRemaining: Int?
-    /// With `accountAmbiguous`: the accounts that match.
+    /// With `accountAmbiguous`: the accounts that match; with `aliasTaken`: the one that has the name.
     public let accounts: [AccountID]
     /// With `tooManyAttempts` and `hardwareLocked`: how long to wait, where that is known.
     public let retryAfter: Duration?
@@ -172,11 +174,11 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
             switch error.code {
             case .corrupt: .storeCorrupt
             case .busy: .busy
-            case .unsafePermissions: .configurationInvalid
+            case .unsafePermissions, .reservedName: .configurationInvalid
             case .unsafeFileSystem: .unsafeFileSystem
             case .noSuchAccount: .accountNotFound
             case .tooManyGuesses: .tooManyAttempts
-            case .aliasTaken: .configurationInvalid
+            case .aliasTaken: .aliasTaken
             default: .storeUnreadable
             }
         self.init(code, error.description, retryAfter: error.retryAfter, underlying: error)

@@ -35,6 +35,9 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var method: SignInMethod
     /// The client that registered the account; refreshing needs the same one. Empty where the method has none.
     public var clientID: String
+    /// What the paths and fields of its backend are called. Nil for a method without a layout, and for an account that
+    /// was registered before layouts were stored: that one goes by the program's settings.
+    public var layout: StoredLayout?
     /// The base URL of the key service that holds the account's keys.
     public var keyServiceURL: String
     /// 32 random bytes that go into every Argon2id of this account and are never at the key service: whoever has only
@@ -53,8 +56,9 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
 
     public init(
         id: AccountID, alias: String? = nil, email: String? = nil, preferredUsername: String? = nil,
-        method: SignInMethod = .openIDConnect, clientID: String, keyServiceURL: String, deviceSecret: [UInt8],
-        createdAt: Date, lastOnlineAt: Date? = nil, refreshStartedAt: Date? = nil, keyslots: [Keyslot] = []
+        method: SignInMethod = .openIDConnect, clientID: String, layout: StoredLayout? = nil, keyServiceURL: String,
+        deviceSecret: [UInt8], createdAt: Date, lastOnlineAt: Date? = nil, refreshStartedAt: Date? = nil,
+        keyslots: [Keyslot] = []
     ) {
         self.id = id
         self.alias = alias
@@ -62,6 +66,7 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
         self.preferredUsername = preferredUsername
         self.method = method
         self.clientID = clientID
+        self.layout = layout
         self.keyServiceURL = keyServiceURL
         self.deviceSecret = deviceSecret
         self.createdAt = createdAt
@@ -163,19 +168,42 @@ public struct Keyslot: Sendable, Hashable {
 /// The name of a sealed item within an account.
 public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
-    public init(rawValue: String) { self.rawValue = rawValue }
+    private let isOfVault: Bool
+
+    /// The name of an app's own item. One that begins with `vault/` is only good for reading.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+        isOfVault = false
+    }
+
+    private init(ofVault name: String) {
+        rawValue = name
+        isOfVault = true
+    }
+
     public var description: String { rawValue }
 
+    public static func == (first: ItemName, second: ItemName) -> Bool { first.rawValue == second.rawValue }
+    public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+
     /// What is exchanged for access tokens, a refresh token mostly, with what has to go with it.
-    public static let refreshToken = ItemName(rawValue: "vault/refresh-token")
+    public static let refreshToken = ItemName(ofVault: "vault/refresh-token")
     /// The last access token, with its expiry.
-    public static let accessToken = ItemName(rawValue: "vault/access-token")
+    public static let accessToken = ItemName(ofVault: "vault/access-token")
     /// The verified claims of the last ID token, as JSON.
-    public static let idTokenClaims = ItemName(rawValue: "vault/id-token-claims")
+    public static let idTokenClaims = ItemName(ofVault: "vault/id-token-claims")
 
     /// The last ID token as it was signed: the hint for logging out at the provider.
-    public static let idToken = ItemName(rawValue: "vault/id-token")
+    public static let idToken = ItemName(ofVault: "vault/id-token")
 
     /// Whether the vault itself keeps this item. An app's own items must not begin with `vault/`.
-    public var isReserved: Bool { rawValue.hasPrefix("vault/") }
+    public var isReserved: Bool { rawValue.utf8.starts(with: "vault/".utf8) }
+
+    /// Refuses a name that an app made up in the vault's own space: its item could take the place of a token.
+    ///
+    /// - Throws: ``StoreError`` with code `reservedName`.
+    package func requireWritable() throws {
+        guard isReserved, !isOfVault else { return }
+        throw StoreError(.reservedName, "Names that begin with vault/ are the vault's own. Choose another name.")
+    }
 }

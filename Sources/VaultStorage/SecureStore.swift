@@ -67,7 +67,8 @@ extension SecureStore {
 
 /// One step of a change to an account.
 public enum StoreChange: Sendable {
-    /// Adds the account, or replaces everything of it but its keyslots, items, refresh mark and last time online.
+    /// Adds the account, or replaces everything of it but its keyslots, items, refresh mark and last time online. An alias
+    /// that it does not have yet must be a name of no other account.
     case putAccount(Account)
     /// Removes the account with all it has, and the records whose names begin with its ``AccountID/recordPrefix``.
     case removeAccount
@@ -102,6 +103,14 @@ public enum StoreChange: Sendable {
         if case .noteUse = self { true } else { false }
     }
 
+    /// Refuses to change an item of the vault under a name that an app made up.
+    package func requireWritable() throws {
+        switch self {
+        case .putItem(let name, _), .removeItem(let name): try name.requireWritable()
+        default: break
+        }
+    }
+
     /// Whether something is to be gone afterwards.
     var removes: Bool {
         switch self {
@@ -130,8 +139,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let newerVersion = Code(name: "newerVersion")
         /// The account to change is not there (any more).
         public static let noSuchAccount = Code(name: "noSuchAccount")
-        /// The alias is taken by another account.
+        /// The alias is a name of another account: choose another one.
         public static let aliasTaken = Code(name: "aliasTaken")
+        /// An app's item cannot be called so: choose another name.
+        public static let reservedName = Code(name: "reservedName")
         /// Too many wrong guesses at a keyslot that no key service guards: wait for ``StoreError/retryAfter``.
         public static let tooManyGuesses = Code(name: "tooManyGuesses")
     }

@@ -22,8 +22,11 @@ public final class VaultKey: Sendable {
     }
 
     /// Seals `content` for the item `name`. It opens only under the same name, in the same account.
+    ///
+    /// - Throws: ``StoreError`` with code `reservedName` for a name of an app's own that begins with `vault/`.
     public func seal(_ content: [UInt8], as name: ItemName, of id: AccountID) throws -> [UInt8] {
-        try content.withUnsafeBytes { try SealedEnvelope.seal($0, key: bytes, context: context(name, id)) }
+        try name.requireWritable()
+        return try content.withUnsafeBytes { try SealedEnvelope.seal($0, key: bytes, context: context(name, id)) }
     }
 
     /// Opens an item.

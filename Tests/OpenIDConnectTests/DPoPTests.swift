@@ -297,8 +297,8 @@ struct DPoPTests {
     func challenges(field: String, asksForNonce: Bool) {
         var answer = HTTPAnswer.text("", status: 401)
         answer.headerFields[.wwwAuthenticate] = field
-        #expect(DPoPExchange.asksForNonce(answer) == asksForNonce)
+        #expect(DPoPRequest.asksForNonce(answer) == asksForNonce)
         answer.status = 403
-        #expect(!DPoPExchange.asksForNonce(answer))
+        #expect(!DPoPRequest.asksForNonce(answer))
     }
 }

@@ -81,4 +81,73 @@ import VaultTesting
             #expect(stored.range(of: Data("battery-staple".utf8)) == nil)
         }
     }
+
+    /// What is stored of attempts, as text.
+    private func record(_ bench: BackendsBench) async throws -> String? {
+        try await bench.store.withRecord("attempts") { $0.map { String(decoding: $0, as: UTF8.self) } }
+    }
+
+    @Test func `what is kept of a user name goes with its pause, when the vault is used next`() async throws {
+        try await withBackend { bench in
+            try await bench.register(
+                PasswordSignIn(email: "alice@example.com", password: SecretBytes(utf8: "alice-password")))
+            bench.clock.advance(by: 1)
+            #expect(await attempt(bench, "battery-staple", "alice-password")?.code == .wrongSecret)
+            bench.clock.advance(by: 29)
+            try await bench.login()
+            #expect(try await record(bench) != nil)
+            bench.clock.advance(by: 1)
+            try await bench.login()
+            #expect(try await record(bench) == nil)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `it goes with the account, and the pause of all stays`(isOpen: Bool) async throws {
+        try await withBackend(.init(options: { $0.maximumFailures = 100 })) { bench in
+            try await bench.register(
+                PasswordSignIn(email: "alice@example.com", password: SecretBytes(utf8: "alice-password")))
+            bench.clock.advance(by: 1)
+            for _ in 1...5 {
+                #expect(await attempt(bench, "battery-staple", "alice-password")?.code == .wrongSecret)
+                bench.clock.advance(by: 1)
+            }
+            let before = try #require(try await record(bench))
+            if isOpen {
+                _ = try await bench.vault.auth.deleteAccount()
+            } else {
+                try await bench.vault.storage.clear(userID: "alice")
+            }
+            let after = try #require(try await record(bench))
+            #expect(after.count < before.count)
+            #expect(await attempt(bench, "battery-staple", "alice-password")?.retryAfter == .seconds(25))
+        }
+    }
+
+    @Test func `its hash is another one in each store`() async throws {
+        var records: [String] = []
+        for _ in 1...2 {
+            try await withBackend(.init(options: { $0.port = 0 })) { bench in
+                #expect(await attempt(bench, "battery-staple", "alice-password")?.code == .wrongSecret)
+                records.append(try #require(try await record(bench)).replacing(bench.backend.url, with: ""))
+            }
+        }
+        let hashes = records.map { $0.matches(of: /"([A-Za-z0-9+\\\/]{43,}=)"/).map { String($0.1) } }
+        #expect(hashes.allSatisfy { $0.count == 1 } && hashes[0] != hashes[1])
+    }
+
+    @Test(arguments: [
+        "", "null", "[]", "{",
+        #"{"salt": [1], "ofAll": {"URL": {"failures": 9223372036854775807, "lastAt": 0}}, "ofUsers": {}}"#,
+        #"{"salt": [1], "ofAll": {"URL": {"failures": -9223372036854775808, "lastAt": 1e300}}, "ofUsers": {}}"#,
+    ])
+    func `a damaged record harms nobody`(content: String) async throws {
+        try await withBackend { bench in
+            let text = content.replacing("URL", with: bench.backend.url)
+            try await bench.store.withRecord("attempts") { $0 = Array(text.utf8) }
+            _ = await alice(bench)
+            bench.clock.advance(by: 31)
+            #expect(await alice(bench) == nil)
+        }
+    }
 }

@@ -115,6 +115,7 @@ func withBackend(_ arrangement: BackendsArrangement = .init(), _ body: (Backends
 final class Wire: HTTPTransport {
     struct Message: Sendable {
         let method: String
+        let authority: String?
         let path: String
         let authorization: String?
         let body: String
@@ -153,7 +154,8 @@ final class Wire: HTTPTransport {
         let (answer, failure) = state.withLock { state in
             state.messages.append(
                 Message(
-                    method: request.method.rawValue, path: path, authorization: request.headerFields[.authorization],
+                    method: request.method.rawValue, authority: request.authority, path: path,
+                    authorization: request.headerFields[.authorization],
                     body: String(decoding: body, as: UTF8.self)))
             return (state.answers[path], state.failures[path])
         }

@@ -18,9 +18,14 @@ import VaultStorage
         ALTER TABLE keyslot DROP COLUMN protection;
         DELETE FROM grdb_migrations WHERE identifier = '3';
         """,
+        4: """
+        ALTER TABLE account DROP COLUMN layout;
+        ALTER TABLE account DROP COLUMN layout_checksum;
+        DELETE FROM grdb_migrations WHERE identifier = 'layout';
+        """,
     ]
 
-    @Test(arguments: [1, 2])
+    @Test(arguments: [1, 2, 3])
     func `a store of an earlier version opens, with all there is in it`(version: Int) async throws {
         try await withTemporaryFolder { folder in
             var account = Account.example("alice", alias: "home")
@@ -43,9 +48,26 @@ import VaultStorage
             for store in stores {
                 #expect(try await store.account(account.id) == account)
                 #expect(try await store.account(account.id)?.method == .openIDConnect)
+                #expect(try await store.account(account.id)?.layout == nil)
                 #expect(try await store.item(.refreshToken, of: account.id) == [1])
                 #expect(try await store.withRecord("x") { $0 } == nil)
                 #expect(try await store.stagedKeyslot(of: account.id) == .example("staged"))
+            }
+        }
+    }
+
+    @Test func `unkeyed hashes of user names go, and other records stay`() async throws {
+        try await withTemporaryFolder { folder in
+            let names = ["attempts", "attempts https://a.example", "attempts https://a.example 0123", "client x"]
+            do {
+                let store = try SQLiteStore(folder: folder)
+                for name in names { try await store.withRecord(name) { $0 = [1] } }
+            }
+            try Raw.execute(folder, "DELETE FROM grdb_migrations WHERE identifier = 'attempts'")
+            let store = try SQLiteStore(folder: folder)
+            for name in names {
+                let isThere = try await store.withRecord(name) { $0 != nil }
+                #expect(isThere == !name.hasPrefix("attempts "), "\(name)")
             }
         }
     }

@@ -4,8 +4,15 @@ internal import VaultStorage
 
 extension Auth {
     /// What issues the tokens of an account at a backend.
-    func makeBackendIssuer(_ key: IssuerKey) throws -> any TokenIssuer {
-        let layout = settings?.backend ?? BackendLayout()
+    func makeBackendIssuer(_ source: IssuerSource) throws -> any TokenIssuer {
+        let layout: BackendLayout
+        do {
+            layout = try source.backendLayout(settings)
+        } catch let error as VaultError {
+            // The account opens all the same: only what needs the backend does not work.
+            return RefusingIssuer(error: error)
+        }
+        let key = source.key
         let connection = BackendConnection(try ServerEndpoint(key.issuer), transport: transport)
         return switch key.method {
         case .backend: BrowserBackend(connection: connection, layout: layout.browser, clock: accounts.clock)
@@ -48,7 +55,7 @@ extension Auth {
         } catch {
             throw VaultError.converting(error)
         }
-        let new = try await run(way, issuer: account.id.issuer)
+        let new = try await run(way, issuer: account.id.issuer, layout: account.layout)
         guard new.account == account.id else {
             _ = await revoke(new)
             throw VaultError(
@@ -69,9 +76,9 @@ extension Auth {
 
 extension Account {
     /// Whether it belongs to the issuer of the settings. A backend's address may be written there in other ways than it
-    /// is stored; an OpenID provider's issuer may not.
+    /// is stored; an OpenID provider's issuer may not. Nil or empty stands for every issuer, here and everywhere.
     package func belongs(to issuer: String?) -> Bool {
-        guard let issuer, id.issuer != issuer else { return true }
+        guard let issuer, !issuer.isEmpty, id.issuer != issuer else { return true }
         guard method != .openIDConnect, let endpoint = try? ServerEndpoint(issuer) else { return false }
         return id.issuer == endpoint.url
     }

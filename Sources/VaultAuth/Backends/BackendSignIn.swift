@@ -20,7 +20,7 @@ public struct BackendSignIn: SignIn {
 
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let backend = BrowserBackend(
-            connection: try context.backendConnection(), layout: context.settings.backend.browser,
+            connection: try context.backendConnection(), layout: try context.layout().browser,
             clock: context.clock)
         let receiver = try await context.receiver(for: delivery)
         return try await receiver.finish(
@@ -35,6 +35,12 @@ extension SignInContext {
     /// The backend at the address of the settings.
     func backendConnection() throws -> BackendConnection {
         BackendConnection(try ServerEndpoint(settings.issuer), transport: transport)
+    }
+
+    /// What its paths and fields are called.
+    func layout() throws -> BackendLayout {
+        if let problem = settings.backendProblem { throw problem }
+        return settings.backend
     }
 }
 

@@ -21,7 +21,7 @@ public struct PasswordSignIn: SignIn {
 
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let connection = try context.backendConnection()
-        let layout = context.settings.backend.password
+        let layout = try context.layout().password
         let text = try PasswordInput.checked(
             username: email, password: password.bytes, minimumLength: layout.minimumPasswordLength)
         let now = context.clock.now

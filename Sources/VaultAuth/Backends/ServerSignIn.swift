@@ -43,7 +43,7 @@ public struct ServerSignIn: SignIn {
 
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let server = Server(
-            connection: try context.backendConnection(), layout: context.settings.backend.server, clock: context.clock)
+            connection: try context.backendConnection(), layout: try context.layout().server, clock: context.clock)
         let hasOAuth = try await server.hasOAuth()
         if choice == .apiToken { return try await apiToken(server, .chosen, context) }
         guard hasOAuth else {

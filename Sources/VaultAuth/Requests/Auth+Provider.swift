@@ -18,7 +18,7 @@ extension Auth {
                 try user.require(id)
                 return UserInfo(user)
             }
-            let key = token.tokenType.lowercased() == "dpop" ? try await holder.proofKey() : nil
+            let key = token.isBound ? try await holder.proofKey() : nil
             return try await Self.openIDProvider(issuer).userinfo(
                 accessToken: token.value, subject: id.subject, dpopKey: key)
         }
@@ -58,8 +58,8 @@ extension Auth {
     /// What issued somebody's tokens, and who that is.
     private func issuer(of holder: TokenHolder) throws -> (issuer: any TokenIssuer, id: AccountID) {
         switch holder {
-        case .unstored(let token, _): (try issuer(IssuerKey(token)), token.account)
-        case .open(let session): (try issuer(session.issuerKey), session.id)
+        case .unstored(let token, _): (try issuer(IssuerSource(token, settings)), token.account)
+        case .open(let session): (try issuer(session.source), session.id)
         }
     }
 

@@ -2,7 +2,6 @@ internal import Foundation
 public import HTTPTypes
 internal import OpenIDConnect
 public import VaultHTTP
-internal import VaultLocks
 
 /// Sends requests in the name of whoever is logged in: with an access token that is renewed ahead of its end, and once
 /// more when the server does not take it. However many requests meet a 401 at the same time, the provider is asked once.
@@ -21,8 +20,7 @@ public struct AuthorizedTransport: HTTPTransport {
     let origins: Set<Origin>
     let base: any HTTPTransport
     let leeway: Duration
-    /// The last nonce that each origin gave for proofs.
-    private let nonces = Nonces()
+    private let nonces = DPoPNonces()
 
     init(auth: Auth, origins: Set<Origin>, base: any HTTPTransport, leeway: Duration) {
         self.auth = auth
@@ -52,39 +50,18 @@ public struct AuthorizedTransport: HTTPTransport {
         _ request: HTTPRequest, to origin: Origin, with token: AccessToken, of holder: TokenHolder, body: [UInt8],
         limits: HTTPLimits
     ) async throws -> HTTPAnswer {
-        var request = request
-        guard token.tokenType.lowercased() == "dpop" else {
-            request.headerFields[.authorization] = "Bearer \(token.value)"
-            return try await base.send(request, body: body, limits: limits)
-        }
-        request.headerFields[.authorization] = "DPoP \(token.value)"
-        let nonce = nonces[origin]
-        request.headerFields[.dpop] = try await proof(of: request, token, holder, nonce: nonce)
-        let answer = try await base.send(request, body: body, limits: limits)
-        guard let newer = answer.headerFields[.dpopNonce] else { return answer }
-        nonces[origin] = newer
-        // Only now is the nonce known that the server wants (RFC 9449 section 9): nothing was done yet.
-        guard answer.status.code == 401, newer != nonce,
-            answer.headerFields[.wwwAuthenticate]?.contains("use_dpop_nonce") == true
-        else { return answer }
-        request.headerFields[.dpop] = try await proof(of: request, token, holder, nonce: newer)
-        return try await base.send(request, body: body, limits: limits)
-    }
-
-    private func proof(
-        of request: HTTPRequest, _ token: AccessToken, _ holder: TokenHolder, nonce: String?
-    ) async throws -> String {
+        let key = token.isBound ? try await holder.requiredProofKey() : nil
         let url = "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "/")"
-        return try await auth.proof(
-            method: request.method.rawValue, url: url, accessToken: token, nonce: nonce, key: holder.proofKey())
-    }
-
-    private final class Nonces: Sendable {
-        private let state = Lock<[Origin: String]>([:])
-
-        subscript(origin: Origin) -> String? {
-            get { state.withLock { $0[origin] } }
-            set { state.withLock { $0[origin] = newValue } }
+        do {
+            return try await DPoPRequest(
+                request.method, url, fields: request.headerFields, key: key, accessToken: token.value
+            ).send(nonces: nonces, clock: auth.accounts.clock) { fields in
+                var request = request
+                request.headerFields = fields
+                return try await base.send(request, body: body, limits: limits)
+            }
+        } catch let error as OpenIDConnectError {
+            throw VaultError.converting(error)
         }
     }
 }
@@ -126,25 +103,10 @@ extension Auth {
     public func proof(
         method: String, url: String, accessToken: AccessToken, nonce: String? = nil
     ) async throws -> String {
-        try await proof(
-            method: method, url: url, accessToken: accessToken, nonce: nonce, key: holder().proofKey())
-    }
-
-    func proof(
-        method: String, url: String, accessToken: AccessToken, nonce: String?, key: DPoPKey?
-    ) async throws -> String {
-        guard let key else {
-            throw VaultError(.configurationInvalid, "The access token is not bound to a key.")
-        }
+        let key = try await holder().requiredProofKey()
         return try await converting {
             try key.proof(
                 method: method, url: url, accessToken: accessToken.value, nonce: nonce, at: accounts.clock.now)
         }
     }
-}
-
-extension HTTPField.Name {
-    // Both are valid names, which is all that the initialiser looks at.
-    static var dpop: Self { Self("DPoP") ?? .authorization }
-    static var dpopNonce: Self { Self("DPoP-Nonce") ?? .authorization }
 }

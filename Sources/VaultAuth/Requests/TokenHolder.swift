@@ -19,6 +19,16 @@ enum TokenHolder {
         }
     }
 
+    /// The key that the tokens are bound to.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` when they are not.
+    func requiredProofKey() async throws -> DPoPKey {
+        guard let key = try await proofKey() else {
+            throw VaultError(.configurationInvalid, "The access token is not bound to a key.")
+        }
+        return key
+    }
+
     /// The key that the tokens are bound to; nil when they are not.
     func proofKey() async throws -> DPoPKey? {
         switch self {

@@ -11,7 +11,7 @@ struct RefreshTransaction: Sendable {
     let unstored: UnstoredTokens
     let issuer: any TokenIssuer
     /// What the issuer was chosen by.
-    let issuerKey: IssuerKey
+    let source: IssuerSource
     /// Whether anybody still wants the result. What the issuer answered is stored in any case.
     let isWanted: @Sendable () -> Bool
     let clock: any WallClock
@@ -60,7 +60,7 @@ struct RefreshTransaction: Sendable {
         guard let account = try await store.account(id) else {
             throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
         }
-        guard IssuerKey(account) == issuerKey else {
+        guard source.isOf(account) else {
             // The stored token must not go where it does not belong.
             throw VaultError(
                 .notLoggedIn, "\(account.displayName) signs in in another way or with another client now. Log in again."
@@ -71,6 +71,8 @@ struct RefreshTransaction: Sendable {
                 .notLoggedIn,
                 "\(account.displayName) was logged out everywhere, and no refresh token is left. Register again.")
         }
+        // Before the mark: a refresh that was never sent is not one that was cut off.
+        if let refusing = issuer as? RefusingIssuer { throw refusing.error }
         let wasInterrupted = account.refreshStartedAt != nil
         try await store.apply([.beginRefresh(clock.now)], to: id)
         FaultPoint.refreshMarked.reach()
@@ -128,7 +130,17 @@ struct RefreshTransaction: Sendable {
         }
         // Only a copy for the next start: the credential is safe, and the access token good without it.
         if isWanted() { try? await store.apply(changes, to: id) }
+        await adoptLayout()
         return accessToken
+    }
+
+    /// Gives an account of before the layout by which its answer could be read just now.
+    private func adoptLayout() async {
+        guard let layout = source.layout, var account = try? await store.account(id), account.layout == nil else {
+            return
+        }
+        account.layout = layout
+        try? await store.apply([.putAccount(account)], to: id)
     }
 
     /// Decides what a failed exchange means. The stored token stays in any case. The mark goes only when it is certain

@@ -16,7 +16,7 @@ public actor Session {
     private nonisolated let live = Lock(Live())
     private let accounts: Accounts
     private let issuer: any TokenIssuer
-    nonisolated let issuerKey: IssuerKey
+    nonisolated let source: IssuerSource
     private let updates: SessionUpdates
 
     private struct Live {
@@ -34,14 +34,14 @@ public actor Session {
     }
 
     init(
-        id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, issuerKey: IssuerKey,
+        id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, source: IssuerSource,
         updates: SessionUpdates
     ) {
         self.id = id
         self.vaultKey = vaultKey
         self.accounts = accounts
         self.issuer = issuer
-        self.issuerKey = issuerKey
+        self.source = source
         self.updates = updates
     }
 
@@ -142,7 +142,7 @@ public actor Session {
     ) -> Task<AccessToken, any Error> {
         let transaction = RefreshTransaction(
             id: id, vaultKey: vaultKey, store: accounts.store, unstored: accounts.unstored, issuer: issuer,
-            issuerKey: issuerKey, isWanted: { [weak self] in self?.isOpen ?? false }, clock: clock)
+            source: source, isWanted: { [weak self] in self?.isOpen ?? false }, clock: clock)
         let task = Task {
             let result: Result<(token: AccessToken, isNew: Bool), any Error>
             do {

@@ -28,6 +28,7 @@ extension Accounts {
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
             // Only for the person to look at: it must not keep anybody out.
             try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: current.id)
+            await AttemptRecords.forget(in: store, at: clock.now)
             let notice = await settle(opened, slot, of: current, with: method)
             return OpenedAccount(vaultKey: opened.vaultKey, wrongGuesses: notice)
         } catch {

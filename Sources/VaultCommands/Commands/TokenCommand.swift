@@ -104,8 +104,3 @@ struct ProvenRequest {
         return (proof, ["Authorization: DPoP \(token.value)", "DPoP: \(proof)"])
     }
 }
-
-extension AccessToken {
-    /// Whether requests with it need a proof (RFC 9449).
-    var isBound: Bool { tokenType.lowercased() == "dpop" }
-}

@@ -16,7 +16,14 @@ extension AccountID {
 extension Account {
     static let columns = """
         id, issuer, subject, alias, email, preferred_username, method, client_id, key_service_url, device_secret,
-        created_at, last_online_at, refresh_started_at, checksum
+        created_at, last_online_at, refresh_started_at, layout, layout_checksum, checksum
+        """
+
+    /// The accounts that have a name. UNION lets each condition use its own index, however many accounts there are.
+    static let idsNamed = """
+        SELECT id FROM account WHERE subject = :name UNION SELECT id FROM account WHERE alias = :name
+        UNION SELECT id FROM account WHERE email = :name
+        UNION SELECT id FROM account WHERE preferred_username = :name
         """
 
     /// - Parameter slots: the rows of its keyslots. One that is damaged leaves the others as they are.
@@ -45,6 +52,7 @@ extension Account {
             lastOnlineAt: lastOnlineAt.map { Date(timeIntervalSince1970: $0) },
             refreshStartedAt: refreshStartedAt.map { Date(timeIntervalSince1970: $0) }, keyslots: keyslots)
         damagedKeyslots = damaged
+        layout = StoredLayout(row: row, of: id)
         guard try row.bytes("checksum") == checksum else {
             throw StoreError(.corrupt, "The stored account \(id) is damaged.")
         }
@@ -55,6 +63,22 @@ extension Account {
             Array(id.issuer.utf8), Array(id.subject.utf8), Array(clientID.utf8), Array(keyServiceURL.utf8),
             deviceSecret,
         ])
+    }
+}
+
+extension StoredLayout {
+    /// Nil when there is none. Damage here keeps nobody from the rest of the account.
+    init?(row: Row, of id: AccountID) {
+        do {
+            let bytes: Data? = try row.decode(forColumn: "layout")
+            let checksum: Data? = try row.decode(forColumn: "layout_checksum")
+            if bytes == nil && checksum == nil { return nil }
+            self =
+                Array(checksum ?? Data()) == Self.checksum(of: Array(bytes ?? Data()), id)
+                ? .json(Array(bytes ?? Data())) : .damaged
+        } catch {
+            self = .damaged
+        }
     }
 }
 

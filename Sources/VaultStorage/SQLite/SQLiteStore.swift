@@ -52,15 +52,11 @@ public final class SQLiteStore: SecureStore {
 
     public func accounts(named name: String) async throws -> [Account] {
         try await read { db in
-            // UNION lets each condition use its own index, however many accounts there are.
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT \(Account.columns) FROM account WHERE id IN (
-                        SELECT id FROM account WHERE subject = :name UNION SELECT id FROM account WHERE alias = :name
-                        UNION SELECT id FROM account WHERE email = :name
-                        UNION SELECT id FROM account WHERE preferred_username = :name
-                    ) ORDER BY created_at, id
+                    SELECT \(Account.columns) FROM account WHERE id IN (\(Account.idsNamed))
+                    ORDER BY created_at, id
                     """, arguments: ["name": name])
             return try rows.map { try Self.account(db, row: $0) }
         }
@@ -133,6 +129,7 @@ public final class SQLiteStore: SecureStore {
     // MARK: - Writing
 
     public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
+        for change in changes { try change.requireWritable() }
         for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
         // The next change makes a note of use durable, too. Waiting for the disk would only keep a person waiting.
         try await write(isDurable: !changes.allSatisfy(\.mayBeLost)) { db in

@@ -68,6 +68,17 @@ enum Schema {
                     ALTER TABLE keyslot ADD COLUMN protection BLOB;
                     """)
         }
+        migrator.registerMigration("layout") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE account ADD COLUMN layout BLOB;
+                    ALTER TABLE account ADD COLUMN layout_checksum BLOB;
+                    """)
+        }
+        // Records of before name a user by an unkeyed hash, and at times the user name was a password.
+        migrator.registerMigration("attempts") { db in
+            try db.execute(sql: "DELETE FROM record WHERE name >= 'attempts ' AND name < 'attempts!'")
+        }
         return migrator
     }
 }

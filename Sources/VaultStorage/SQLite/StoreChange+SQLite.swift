@@ -62,11 +62,13 @@ extension StoreChange {
     }
 
     private static func put(_ account: Account, _ db: Database) throws {
+        try requireFreeAlias(of: account, db)
         do {
             try db.execute(
                 sql: """
                     INSERT INTO account (issuer, subject, alias, email, preferred_username, method, client_id,
-                        key_service_url, device_secret, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        key_service_url, device_secret, created_at, checksum)
+                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT (subject, issuer) DO UPDATE SET alias = excluded.alias, email = excluded.email,
                         preferred_username = excluded.preferred_username, method = excluded.method,
                         client_id = excluded.client_id,
@@ -78,9 +80,38 @@ extension StoreChange {
                     account.method.rawValue, account.clientID, account.keyServiceURL, Data(account.deviceSecret),
                     account.createdAt.timeIntervalSince1970, Data(account.checksum),
                 ])
+            try putLayout(of: account, db)
         } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
-            throw StoreError(.aliasTaken, "Another account has the alias \(account.alias ?? "") already.")
+            throw StoreError(
+                .aliasTaken, "Another account has the alias \(account.alias ?? "") already. Choose another alias.")
         }
+    }
+
+    /// A new alias must be a name of nobody else: both would be ambiguous. One that the account has already stays.
+    private static func requireFreeAlias(of account: Account, _ db: Database) throws {
+        let id = account.id
+        guard let alias = account.alias else { return }
+        let present = try String.fetchOne(
+            db, sql: "SELECT alias FROM account WHERE subject = ? AND issuer = ?", arguments: [id.subject, id.issuer])
+        guard present != alias else { return }
+        let owners = try Row.fetchAll(
+            db, sql: "SELECT issuer, subject FROM account WHERE id IN (\(Account.idsNamed))",
+            arguments: ["name": alias]
+        ).map { try AccountID(row: $0) }
+        guard let owner = owners.first(where: { $0 != id }) else { return }
+        throw StoreError(.aliasTaken, "The alias \(alias) is a name of \(owner) already. Choose another alias.")
+    }
+
+    /// A damaged layout is left as it is: it must not look like one that was never stored.
+    private static func putLayout(of account: Account, _ db: Database) throws {
+        guard account.layout != .damaged else { return }
+        let layout = account.layout?.bytes
+        try db.execute(
+            sql: "UPDATE account SET layout = ?, layout_checksum = ? WHERE subject = ? AND issuer = ?",
+            arguments: [
+                layout.map { Data($0) }, layout.map { Data(StoredLayout.checksum(of: $0, account.id)) },
+                account.id.subject, account.id.issuer,
+            ])
     }
 
     private static func put(_ slot: Keyslot, staged: Bool, _ db: Database, of id: AccountID, row: Int64) throws {

@@ -32,9 +32,7 @@ public final class InMemoryStore: SecureStore {
     }
 
     public func accounts(named name: String) async throws -> [Account] {
-        try await accounts().filter {
-            $0.id.subject == name || $0.alias == name || $0.email == name || $0.preferredUsername == name
-        }
+        try await accounts().filter { $0.isNamed(name) }
     }
 
     public func account(_ id: AccountID) async throws -> Account? {
@@ -54,6 +52,7 @@ public final class InMemoryStore: SecureStore {
     }
 
     public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
+        for change in changes { try change.requireWritable() }
         try state.withLock { state in
             if let failure = state.writeFailure { throw failure }
             var (content, records) = (state.contents[id], state.records)
@@ -64,10 +63,11 @@ public final class InMemoryStore: SecureStore {
                     try Self.make(change, &content, id)
                 }
             }
-            if let alias = content?.account.alias,
-                state.contents.contains(where: { $0.key != id && $0.value.account.alias == alias })
+            if let alias = content?.account.alias, alias != state.contents[id]?.account.alias,
+                let owner = state.contents.first(where: { $0.key != id && $0.value.account.isNamed(alias) })
             {
-                throw StoreError(.aliasTaken, "Another account has the alias \(alias) already.")
+                throw StoreError(
+                    .aliasTaken, "The alias \(alias) is a name of \(owner.key) already. Choose another alias.")
             }
             if content != nil && state.contents[id] == nil { state.order.append(id) }
             if content == nil { state.order.removeAll { $0 == id } }
@@ -139,4 +139,8 @@ public final class InMemoryStore: SecureStore {
     public func checkWritable() async throws {
         if let failure = writeFailure { throw failure }
     }
+}
+
+extension Account {
+    fileprivate func isNamed(_ name: String) -> Bool { [id.subject, alias, email, preferredUsername].contains(name) }
 }

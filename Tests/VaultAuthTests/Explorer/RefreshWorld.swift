@@ -58,7 +58,11 @@ final class RefreshWorld: World {
             let transaction = RefreshTransaction(
                 id: Self.id, vaultKey: try Self.vaultKey.get(), store: store, unstored: unstored,
                 issuer: Issuer(world: self, life: life),
-                issuerKey: IssuerKey(method: .openIDConnect, issuer: Self.id.issuer, clientID: "vault-cli"),
+                source: IssuerSource(
+                    RefreshToken(
+                        Credential(value: ""), account: Self.id, clientID: "vault-cli",
+                        identity: .init(email: nil, preferredUsername: nil, name: nil, claimsJSON: []),
+                        accessToken: nil), nil),
                 isWanted: { true }, clock: Self.clock)
             // A person whose disk was full tries again.
             for _ in 0..<2 {

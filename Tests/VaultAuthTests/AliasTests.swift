@@ -1,0 +1,148 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultTesting
+
+/// What an account is called by people.
+@Suite struct AliasTests {
+    private static let everyIssuer: [String?] = [nil, ""]
+
+    private func store(_ token: RefreshToken, _ alias: String?, _ bench: Bench) async throws {
+        try await bench.vault.storage.storeRefreshToken(
+            token, withNewPassword: SecretBytes(utf8: Bench.password), alias: alias)
+    }
+
+    @Test func `an alias that is another account's name is refused before the key service is asked`() async throws {
+        try await withBench { bench in
+            let alice = try await bench.register().id
+            let person = try await bench.vault.storage.account(userID: "alice")
+            let names = [alice.subject, person.email, person.preferredUsername].compactMap(\.self)
+            #expect(names.count == 3)
+            let bob = try await bench.signIn("bob")
+            let calls = bench.keyService.calls
+            for name in names {
+                let error = await failure { try await store(bob, name, bench) }
+                #expect(error?.code == .aliasTaken && error?.accounts == [alice])
+            }
+            #expect(bench.keyService.calls == calls)
+            #expect(try await bench.store.accounts().map(\.id) == [alice])
+            // One's own names are one's own.
+            try await store(bob, bob.identity.email, bench)
+            try await store(bob, bob.account.subject, bench)
+            try await store(bob, nil, bench)
+        }
+    }
+
+    @Test func `before the person signs in only what is certainly taken is refused`() async throws {
+        try await withBench { bench in
+            let issuer = bench.provider.issuer
+            let accounts = bench.vault.storage.accounts
+            try await bench.register("alice", alias: "al")
+            // It may be alice who registers again.
+            try await accounts.checkAlias("al", issuer: issuer)
+            try await accounts.checkAlias("nobody", issuer: issuer)
+            let other = "https://other.example.com"
+            for name in ["al", "alice", "alice@example.com"] {
+                let error = await failure { try await accounts.checkAlias(name, issuer: other) }
+                #expect(error?.code == .aliasTaken)
+            }
+            // Two have it: one of them is somebody else, also where one issuer is meant.
+            try await bench.store.apply(
+                [
+                    .putAccount(
+                        Account(
+                            id: AccountID(issuer: issuer, subject: "2"), email: "al", clientID: "x", keyServiceURL: "x",
+                            deviceSecret: [], createdAt: bench.clock.now))
+                ], to: AccountID(issuer: issuer, subject: "2"))
+            #expect(await failure { try await accounts.checkAlias("al", issuer: issuer) }?.code == .aliasTaken)
+        }
+    }
+
+    @Test func `an exact subject wins over names`() async throws {
+        try await withBench { bench in
+            let alice = try await bench.register().id
+            // Whoever is called so by the provider did not choose it here.
+            let other = AccountID(issuer: bench.provider.issuer, subject: "other")
+            try await bench.store.apply(
+                [
+                    .putAccount(
+                        Account(
+                            id: other, email: alice.subject, preferredUsername: "alice", clientID: "x",
+                            keyServiceURL: "x", deviceSecret: [], createdAt: bench.clock.now))
+                ], to: other)
+            for issuer in Self.everyIssuer + [bench.provider.issuer] {
+                #expect(try await bench.vault.storage.accounts.find(alice.subject, issuer: issuer).id == alice)
+                let error = await failure { _ = try await bench.vault.storage.accounts.find("alice", issuer: issuer) }
+                #expect(error?.code == .accountAmbiguous && error?.accounts.count == 2)
+            }
+        }
+    }
+
+    @Test func `an empty issuer means every issuer, everywhere`() async throws {
+        try await withBench { bench in
+            let id = try await bench.register().id
+            for issuer in Self.everyIssuer {
+                var configuration = VaultConfiguration(keyServiceURL: "https://keys.example.com")
+                configuration.issuer = issuer
+                let vault = try await Vault(
+                    configuration, store: bench.store, keyService: bench.keyService, clock: bench.clock)
+                #expect(try await vault.storage.all().map(\.id) == [id])
+                #expect(try await vault.storage.account(userID: "alice").id == id)
+                #expect(try await vault.storage.hasRefreshToken(userID: "alice"))
+                guard case .locked = try await vault.auth.restoreSession(userID: "alice") else {
+                    Issue.record("\(issuer ?? "nil")")
+                    continue
+                }
+                let password = try SecretBytes(utf8: Bench.password)
+                _ = try await vault.auth.unlock(userID: "alice", password: password)
+            }
+        }
+    }
+
+    @Test func `however an alias is written, it is the same one`() async throws {
+        try await withBench { bench in
+            let (composed, decomposed) = ("Zo\u{EB}", "Zoe\u{308}")
+            try await store(bench.signIn(), decomposed, bench)
+            let stored = try #require(try await bench.store.accounts().first?.alias)
+            #expect(stored.utf8.elementsEqual(composed.utf8))
+            for name in [composed, decomposed] {
+                #expect(try await bench.vault.storage.account(userID: name).alias == composed)
+                let bob = try await bench.signIn("bob")
+                #expect(await failure { try await store(bob, name, bench) }?.code == .aliasTaken)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "", " ", "al ", "\tal", "a\nb", "al\u{200B}", "\u{202E}la", "a\u{0}", "\u{FEFF}al", "al\u{AD}", "\u{3164}",
+        "a\u{FE0F}", String(repeating: "a", count: 101), "a" + String(repeating: "\u{301}", count: 2_000),
+    ])
+    func `what nobody can see is no alias`(alias: String) async throws {
+        try await withBench { bench in
+            let token = try await bench.signIn()
+            #expect(await failure { try await store(token, alias, bench) }?.code == .configurationInvalid)
+            let accounts = bench.vault.storage.accounts
+            #expect(await failure { try await accounts.checkAlias(alias, issuer: "x") }?.code == .configurationInvalid)
+            #expect(try await bench.store.accounts().isEmpty)
+        }
+    }
+
+    @Test func `registering again keeps the alias, unless somebody else is called so by now`() async throws {
+        try await withBench { bench in
+            try await bench.register("alice", alias: "chief")
+            try await bench.register("alice")
+            #expect(try await bench.vault.storage.account(userID: "alice").alias == "chief")
+            let other = AccountID(issuer: bench.provider.issuer, subject: "other")
+            try await bench.store.apply(
+                [
+                    .putAccount(
+                        Account(
+                            id: other, preferredUsername: "chief", clientID: "x", keyServiceURL: "x", deviceSecret: [],
+                            createdAt: bench.clock.now))
+                ], to: other)
+            try await bench.register("alice")
+            #expect(try await bench.vault.storage.account(userID: "alice").alias == nil)
+            #expect(try await bench.vault.storage.account(userID: "chief").id == other)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import CredentialVault
+import HTTPTypes
+import Testing
+import VaultTesting
+
+/// What `doctor` finds out about a backend.
+@Suite struct BackendCheckTests {
+    private func check(
+        _ bench: BackendsBench, _ kind: BackendCheck.Kind, layout: BackendLayout = .init()
+    ) throws -> BackendCheck {
+        try BackendCheck(bench.backend.url, as: kind, layout: layout, transport: bench.wire)
+    }
+
+    @Test(arguments: [BackendCheck.Kind.browser, .password, .server])
+    func `a backend that is there answers each call, and nobody is signed in or counted`(
+        kind: BackendCheck.Kind
+    ) async throws {
+        try await withBackend { bench in
+            for _ in 1...6 {
+                let findings = try await check(bench, kind).run()
+                #expect(findings.count >= 2 && findings.allSatisfy { $0.isThere }, "\(findings)")
+            }
+            #expect(bench.wire.messages.allSatisfy { $0.authorization == nil && ["", "{}"].contains($0.body) })
+            try await bench.vault.auth.signIn(
+                PasswordSignIn(email: "alice@example.com", password: SecretBytes(utf8: "alice-password")))
+        }
+    }
+
+    @Test(arguments: [200, 204, 400, 401, 403, 415, 422])
+    func `a refusal is an answer`(status: Int) async throws {
+        try await withBackend { bench in
+            bench.wire.answer("/auth/me", "", status: status)
+            let findings = try await check(bench, .browser).run()
+            #expect(findings.allSatisfy { $0.isThere })
+        }
+    }
+
+    @Test(arguments: [301, 302, 404, 405, 410])
+    func `a call that is not there is told`(status: Int) async throws {
+        try await withBackend { bench in
+            bench.wire.answer("/auth/me", "", status: status)
+            let missing = try await check(bench, .browser).run().filter { !$0.isThere }
+            #expect(missing.map(\.call) == ["GET /auth/me"] && missing.map(\.status) == [status])
+        }
+    }
+
+    @Test func `it goes by the layout, and a call that the backend does not have is not made`() async throws {
+        try await withBackend { bench in
+            var layout = BackendLayout()
+            layout.password.me = ""
+            layout.password.login = "/nowhere"
+            let findings = try await check(bench, .password, layout: layout).run()
+            #expect(findings.map(\.isThere) == [false, true])
+            #expect(bench.wire.messages.map(\.path) == ["/nowhere", "/auth/refresh"])
+        }
+    }
+
+    @Test func `a backend that is down or out of order is an error`() async throws {
+        try await withBackend { bench in
+            bench.wire.answer("/auth/me", "", status: 503)
+            await #expect(throws: OpenIDConnectError.self) { try await check(bench, .browser).run() }
+            bench.wire.answer("/auth/me", nil)
+            await bench.stopBackend()
+            let error = await #expect(throws: OpenIDConnectError.self) { try await check(bench, .browser).run() }
+            #expect(error?.code == .unavailable)
+        }
+    }
+}
