@@ -139,11 +139,8 @@ struct ServiceChecks {
                 advice: "vault config set issuer https://login.example.com")
         }
         do {
-            if let way = try settings.way, !way.isOpenID {
-                return Check(
-                    name: "issuer", outcome: .ok,
-                    finding:
-                        "\(issuer) is the address of a backend (method \(way.rawValue)), which is asked at a sign-in.")
+            if let way = try settings.way, let kind = way.backendKind {
+                return try await backend(issuer, kind, transport)
             }
             let metadata = try await OpenIDProvider(
                 issuer: issuer, clientID: settings[.clientID] ?? "", transport: transport, clock: SystemWallClock()
@@ -160,6 +157,23 @@ struct ServiceChecks {
                 "issuer", error,
                 advice: "Check the URL and the network. It has to be exactly what the provider calls itself.")
         }
+    }
+
+    private func backend(
+        _ url: String, _ kind: BackendCheck.Kind, _ transport: any HTTPTransport
+    ) async throws -> Check {
+        let configuration = try settings.configuration()
+        if let problem = configuration.backendProblem { throw problem }
+        let findings = try await BackendCheck(url, as: kind, layout: configuration.backend, transport: transport).run()
+        let missing = findings.filter { !$0.isThere }.map { "\($0.call) (HTTP \($0.status))" }
+        guard missing.isEmpty else {
+            return Check(
+                name: "issuer", outcome: .fail,
+                finding: "\(url) answers, but it is no such backend: \(missing.joined(separator: ", ")).",
+                advice: "Check the URL, the method, and the paths in the backend file: vault config get")
+        }
+        let calls = findings.map { "\($0.call) (HTTP \($0.status))" }.joined(separator: ", ")
+        return Check(name: "issuer", outcome: .ok, finding: "\(url) answers: \(calls).")
     }
 
     private func keyService(_ transport: any HTTPTransport) async -> Check {

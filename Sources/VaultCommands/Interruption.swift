@@ -13,6 +13,43 @@ enum Interruption {
 
     private static let sources = Lock<[Kept]>([])
     private static let count = Lock(0)
+    /// What is cancelled instead of ended by the first signal, and the signal when it came.
+    private static let work = Lock((cancel: (@Sendable () -> Void)?.none, signal: Int32?.none))
+
+    /// Runs work that has something to put right when it is called off, at the provider for example: the first Ctrl-C
+    /// cancels it, and ends the command when the work has ended or `limit` is over. The second ends the command at once.
+    static func cancelling<R: Sendable>(
+        within limit: Duration, _ body: @escaping @Sendable () async throws -> R
+    ) async throws -> R {
+        let task = Task { try await body() }
+        work.withLock { $0 = ({ task.cancel() }, nil) }
+        self.limit.withLock { $0 = limit }
+        let result = await task.result
+        let number = work.withLock { work in
+            defer { work.cancel = nil }
+            return work.signal
+        }
+        if let number { stop(number) }
+        return try result.get()
+    }
+
+    private static let limit = Lock(Duration.zero)
+
+    /// - Returns: whether there was work to cancel, which ends the command soon.
+    private static func cancelWork(_ number: Int32) -> Bool {
+        let cancel = work.withLock { work in
+            if work.cancel != nil { work.signal = number }
+            return work.cancel
+        }
+        guard let cancel else { return false }
+        Spinner.stopAll()
+        cancel()
+        let patience = limit.withLock { $0 }
+        DispatchQueue.global(qos: .userInteractive).asyncAfter(
+            deadline: .now() + .milliseconds(Int(patience / .milliseconds(1)))
+        ) { @Sendable in stop(number) }
+        return true
+    }
 
     static func install() {
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
@@ -35,8 +72,15 @@ enum Interruption {
             count += 1
             return count == 1
         }
+        if isFirst && cancelWork(number) { return }
+        guard isFirst else { end(number) }
+        stop(number)
+    }
+
+    /// Ends the command as soon as no token is lost by that.
+    @Sendable private static func stop(_ number: Int32) {
         // From here on no renewal begins, either: what is put back before the end takes its time.
-        guard isFirst, !CriticalSection.close() else { end(number) }
+        if CriticalSection.close() { end(number) }
         Output.note("vault: storing the renewed token before stopping (once more Ctrl-C stops at once and may lose it)")
         endWhenIdle(number)
     }

@@ -14,8 +14,64 @@ struct Registration {
     /// What the new password is called, where another password was asked for before.
     var prompt = "New password"
 
+    /// For how long the provider is waited for when the registration is called off.
+    private static let patience = Duration.seconds(5)
+
+    /// Runs it. When it fails, or Ctrl-C ends it, nobody can use what the provider just issued: it does not stay valid.
+    ///
+    /// - Returns: what opens the account now.
+    func runOrRevoke() async throws -> UnlockMethod {
+        // Somewhat longer than the provider gets, for the answer to the person.
+        try await Interruption.cancelling(within: Self.patience + .milliseconds(500)) {
+            do {
+                return try await run()
+            } catch {
+                await revoke()
+                throw error
+            }
+        }
+    }
+
+    private func revoke() async {
+        // In a task of its own: this one may be cancelled, and would neither send nor wait.
+        let reason = await Task { await reasonNotRevokedInTime() }.value
+        guard let reason, !isQuiet else { return }
+        Output.note("vault: this login was not ended at the identity provider: \(reason)")
+    }
+
+    private func reasonNotRevokedInTime() async -> String? {
+        let (answers, continuation) = AsyncStream.makeStream(of: String?.self)
+        let work = Task { continuation.yield(await reasonNotRevoked()) }
+        let timer = Task {
+            try await ContinuousClock().sleep(for: Self.patience)
+            continuation.yield("it did not answer in time.")
+        }
+        defer {
+            work.cancel()
+            timer.cancel()
+        }
+        return await answers.first { _ in true } ?? nil
+    }
+
+    /// - Returns: nil when the provider ended the login, or why not.
+    private func reasonNotRevoked() async -> String? {
+        do {
+            let store = vault.storage.accounts.store
+            if let account = try await store.account(token.account), account.clientID == token.clientID,
+                account.method == token.method, try await store.item(.refreshToken, of: account.id) != nil
+            {
+                // Many providers end all tokens that the client has of the person (RFC 7009 section 2.1 lets them).
+                return "that could end the account that is stored here, too. To end both: vault logout --everywhere"
+            }
+            return await vault.auth.revoke(token)?.description
+        } catch {
+            return (VaultError.converting(error) as? VaultError)?.description ?? "the store cannot be read."
+        }
+    }
+
     /// - Returns: what opens the account now.
     func run() async throws -> UnlockMethod {
+        _ = try await vault.storage.accounts.freeAlias(alias, for: token.account)
         guard let existing = try await vault.storage.accounts.store.account(token.account) else {
             return try await store(newPassword: newPassword(), mayLoseItems: mayLoseItems)
         }

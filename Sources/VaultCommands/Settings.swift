@@ -179,7 +179,13 @@ struct Settings {
         if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.isYes(value) }
         configuration.certificateFile = certificateFile
         if let days = self[.offlineMaxAge] { configuration.offlineMaximumAge = try Name.days(days) }
-        if let file = self[.backendFile] { configuration.backend = try BackendLayout(file: file) }
+        if let file = self[.backendFile] {
+            do {
+                configuration.backend = try BackendLayout(file: file)
+            } catch let error as VaultError {
+                configuration.backendProblem = error
+            }
+        }
         return configuration
     }
 

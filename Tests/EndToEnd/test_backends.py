@@ -2,8 +2,10 @@
 
 import json
 import re
+from urllib.parse import urlsplit
 
 import pytest
+from support.faults import FaultProxy
 from support.pages import redirect_of
 from support.person import PASSWORD, URL, Person
 from support.programs import VAULT_DEV, run
@@ -62,7 +64,8 @@ def test_in_the_browser(person, way, method):
     claims = person.vault("userinfo", "--json", password=PASSWORD).json
     assert claims["email"] == "alice@example.com" and claims["username"] == "alice"
     result = person.vault("logout", "--everywhere", "--json", password=PASSWORD)
-    assert result.status == 0, result
+    # The server has no call that ends OAuth's tokens.
+    assert (result.status, result.json["revoked"]) == ((0, True) if way == "backend" else (78, False)), result
 
 
 def test_a_backend_with_a_scheme_of_its_own_and_pasting(person):
@@ -218,7 +221,7 @@ def test_other_paths_come_from_a_file(person, tmp_path):
     assert with_password(person, "password", "bob@example.com", "bob-password").status == 0
     assert person.vault("login", password=PASSWORD).status == 0
     layout.write_text(json.dumps({"password": {"refresh": "/elsewhere/refresh"}}))
-    assert person.vault("login", password=PASSWORD).status != 0, "it counts after the registration, too"
+    assert person.vault("login", password=PASSWORD).status == 0, "the account keeps to the one that it was registered with"
 
 
 @pytest.mark.parametrize("content, word", [
@@ -230,5 +233,95 @@ def test_a_layout_that_is_none(person, tmp_path, content, word):
         layout.write_text(content)
     result = person.vault("config", "set", "backend-file", layout)
     assert result.status == 78 and word in result.err and str(layout) in result.err
-    result = person.vault("users", env={"CREDENTIAL_VAULT_BACKEND_FILE": layout})
+    result = with_password(person, "password", env={"CREDENTIAL_VAULT_BACKEND_FILE": layout})
     assert result.status == 78 and word in result.err
+    assert person.vault("users", env={"CREDENTIAL_VAULT_BACKEND_FILE": layout}).status == 0
+
+
+# What the paths and fields are called
+
+
+@pytest.fixture
+def renamed(services, tmp_path, children):
+    """Somebody with an account at a backend whose layout is in a file."""
+    person = at_backend(services, tmp_path, children)
+    layout = tmp_path / "layout.json"
+    layout.write_text(json.dumps({"password": {"refresh": "/auth/refresh?v=2"}}))
+    person.settings["CREDENTIAL_VAULT_BACKEND_FILE"] = str(layout)
+    assert with_password(person, "password").status == 0
+    return person, layout
+
+
+def stored_layout(person):
+    return json.loads(person.sql("SELECT layout FROM account")[0][0])
+
+
+def test_an_account_keeps_to_the_layout_that_it_was_registered_with(services, tmp_path, children):
+    proxy = FaultProxy()
+    children.append(proxy)
+    person = at_backend(services, tmp_path, children)
+    backend = urlsplit(person.settings["CREDENTIAL_VAULT_ISSUER"])
+    proxy.target = backend.port
+    person.settings["CREDENTIAL_VAULT_ISSUER"] = f"http://{proxy.address}"
+    layout = tmp_path / "layout.json"
+    layout.write_text(json.dumps({"password": {"refresh": "/auth/refresh?v=2"}}))
+    with_file = {"CREDENTIAL_VAULT_BACKEND_FILE": str(layout)}
+    assert with_password(person, "password", env=with_file).status == 0
+    for env in (with_file, {}, {"CREDENTIAL_VAULT_BACKEND_FILE": str(tmp_path / "gone.json")}):
+        assert person.vault("login", password=PASSWORD, env=env).status == 0
+    sent = b"".join(bytes(sent) for sent in proxy.sent)
+    assert sent.count(b"POST /auth/refresh?v=2 ") == 3 and sent.count(b"POST /auth/refresh ") == 0
+
+
+def test_a_backend_file_that_is_gone_stops_only_what_needs_it(renamed):
+    person, layout = renamed
+    assert stored_layout(person)["password"]["refresh"] == "/auth/refresh?v=2"
+    layout.unlink()
+    for command in (["users"], ["status"], ["config", "get"], ["config", "path"]):
+        assert person.vault(*command).status == 0, command
+    assert person.vault("login", password=PASSWORD).status == 0
+    result = with_password(person, "password", "bob@example.com", "bob-password")
+    assert result.status == 78 and str(layout) in result.err
+    # An account of before has no layout of its own: nothing is sent, and nothing is lost.
+    person.sql("UPDATE account SET layout = NULL, layout_checksum = NULL")
+    result = person.vault("login", password=PASSWORD)
+    assert result.status == 78 and str(layout) in result.err
+    assert "refresh_interrupted_at" not in person.vault("status", "--json").json
+    layout.write_text("{}")
+    assert person.vault("login", password=PASSWORD).status == 0
+    assert stored_layout(person)["password"]["refresh"] == "/auth/refresh"
+
+
+def test_65_a_damaged_layout_stops_only_what_needs_it(renamed):
+    person, _ = renamed
+    person.sql("UPDATE account SET layout = CAST(replace(CAST(layout AS TEXT), 'auth', 'htua') AS BLOB)")
+    result = person.vault("login", password=PASSWORD)
+    assert result.status == 65 and "vault register" in result.err
+    assert person.vault("users").status == 0 and person.vault("status").status == 0
+    assert with_password(person, "password").status == 0
+    assert person.vault("login", password=PASSWORD).status == 0
+    person.sql("UPDATE account SET layout = x'00'")
+    assert person.vault("delete", "--yes", password=PASSWORD).status == 0
+    assert person.vault("users", "--json").json == []
+
+
+# doctor
+
+
+@pytest.mark.parametrize("way", ["backend", "password", "server"])
+def test_doctor_asks_the_backend(person, services, tmp_path, way):
+    env = {"CREDENTIAL_VAULT_METHOD": way}
+
+    def issuer(result):
+        return next(check for check in result.json if check["name"] == "issuer")
+
+    result = person.vault("doctor", "--json", env=env)
+    assert issuer(result)["outcome"] == "ok" and "answers: GET /" in issuer(result)["finding"], result
+    url = person.settings["CREDENTIAL_VAULT_ISSUER"]
+    result = person.vault("doctor", "--json", env=env | {"CREDENTIAL_VAULT_ISSUER": f"{url}/nothing"})
+    assert result.status == 1 and issuer(result)["outcome"] == "fail" and "HTTP 404" in issuer(result)["finding"]
+    result = person.vault("doctor", "--json", env=env | {"CREDENTIAL_VAULT_ISSUER": "http://127.0.0.1:9"})
+    assert result.status == 1 and issuer(result)["outcome"] == "fail"
+    file = {"CREDENTIAL_VAULT_BACKEND_FILE": str(tmp_path / "gone.json")}
+    result = person.vault("doctor", "--json", env=env | file)
+    assert result.status == 1 and "gone.json" in issuer(result)["finding"]

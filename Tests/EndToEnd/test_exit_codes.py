@@ -147,8 +147,13 @@ def test_78_configuration(alice):
 
 def test_78_an_alias_that_is_taken(alice):
     alice.registered("--alias", "work")
-    result = alice.register("--alias", "work", user="bob")
-    assert result.status == 78 and "alias work" in result.err
+    subject = alice.vault("users", "--json").json[0]["subject"]
+    for alias in ("work", subject, "alice", "alice@example.com"):
+        result = alice.register("--alias", alias, user="bob")
+        assert result.status == 78 and f"alias {alias} is a name of" in result.err
+        # Of another issuer it is certain before the browser opens.
+        result = alice.register("--alias", alias, "--issuer", "https://login.invalid", "--json")
+        assert result.status == 78 and result.error["code"] == "aliasTaken"
     assert len(alice.vault("users", "--json").json) == 1
 
 
@@ -211,6 +216,10 @@ def test_logout_keeps_what_the_password_opens(alice):
 def test_logout_everywhere_while_the_provider_is_down_is_reported(apart, own_services):
     own_services.kill()
     result = apart.vault("logout", "--everywhere", password=PASSWORD)
-    assert result.status == 0 and "did not revoke" in result.err
+    assert result.status == 69 and "did not revoke" in result.err
+    assert "Try again: vault logout --everywhere --user " in result.err
+    result = apart.vault("logout", "--everywhere", "--json", password=PASSWORD)
+    assert result.status == 69 and result.json["revoked"] is False
+    assert result.error["code"] == "identityProviderUnavailable"
     own_services.start()
     assert apart.vault("login", password=PASSWORD).status == 0

@@ -115,7 +115,8 @@ def test_a_wrong_password_as_json_tells_the_guesses_left(alice):
 
 
 def test_two_accounts_that_match_are_both_listed(alice):
-    alice.registered("--alias", "alice@example.com", user="bob")
+    alice.registered(user="bob")
+    alice.sql("UPDATE account SET preferred_username = 'alice@example.com' WHERE preferred_username = 'bob'")
     result = alice.vault("status", "--user", "alice@example.com", "--json")
     assert (result.status, result.error["code"]) == (66, "accountAmbiguous")
     subjects = {user["subject"] for user in alice.vault("users", "--json").json}

@@ -9,6 +9,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             Removes the stored access token. The sealed refresh token stays. With --everywhere the identity provider \
             also revokes the refresh token, and with --browser the browser is sent to where the provider ends its own \
             session; for both the account is opened, by the most convenient way that is there. After --everywhere, registering again is the way back.
+
+            When the identity provider does not revoke it, the refresh token stays stored, and the exit status says why: 69 when the provider cannot be reached, 78 when it has no revocation.
             """)
 
     @OptionGroup var user: UserOption
@@ -49,16 +51,24 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             report("Logged out \(name). What opened the account opens it again.", revoked: nil, reason: nil)
         } else if let failure {
             report("Logged out \(name) on this machine only.", revoked: false, reason: failure.description)
-            if !global.json {
-                Output.note(
-                    "vault: the identity provider did not revoke the refresh token, which stays stored here: \(failure.description)"
-                )
-            }
         } else {
             report("Logged out \(name) everywhere. Registering again is the way back.", revoked: true, reason: nil)
         }
         // Whatever the provider cannot do: on this machine nothing is open any more.
         if let address { try await show(address.get()) }
+        if let failure { throw Self.notRevoked(failure, account) }
+    }
+
+    private static func notRevoked(_ failure: VaultError, _ account: Account) -> VaultError {
+        let user = ShellQuoting.quoted(account.id.subject)
+        let next =
+            failure.isOutage
+            ? "Try again: vault logout --everywhere --user \(user)"
+            : "End the login on the identity provider's own pages, then: vault delete --user \(user)"
+        return VaultError(
+            failure.code,
+            "The identity provider did not revoke the refresh token, which stays stored here. \(failure.description) \(next)",
+            underlying: failure)
     }
 
     /// Where the browser has to go; nil when nobody wants that.

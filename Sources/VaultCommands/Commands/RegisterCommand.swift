@@ -78,28 +78,18 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
         }
         SchemeHandler.removeAbandoned()
-        try await checkAlias(vault, configuration)
+        if let alias { try await vault.storage.accounts.checkAlias(alias, issuer: configuration.issuer ?? "") }
         try await vault.checkReady()
         way = try await available(way, isChosen: chosen != nil, vault)
         let token = try await SigningIn(
             vault: vault, way: way, options: signIn, configuration: configuration, terminal: terminal,
             isQuiet: global.json
         ).run()
-        let method: UnlockMethod
-        do {
-            let store = Registration(
-                vault: vault, hardware: Hardware(settings), token: token, alias: alias, source: source,
-                terminal: terminal,
-                mayLoseItems: yes, isQuiet: global.json,
-                prompt: way.takesPassword ? "New password for this vault" : "New password")
-            method = try await store.run()
-        } catch {
-            // Nobody can use what the provider just issued: it should not stay valid. But where an account is stored
-            // here already, revoking could end that one's token as well (RFC 7009 section 2.1).
-            let isStored = (try? await vault.storage.accounts.store.account(token.account) != nil) ?? true
-            if !isStored { _ = await vault.auth.revoke(token) }
-            throw error
-        }
+        let registration = Registration(
+            vault: vault, hardware: Hardware(settings), token: token, alias: alias, source: source, terminal: terminal,
+            mayLoseItems: yes, isQuiet: global.json,
+            prompt: way.takesPassword ? "New password for this vault" : "New password")
+        let method = try await registration.runOrRevoke()
         try await addWaysIn(to: token.account, in: vault, method, terminal)
     }
 
@@ -126,7 +116,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if recoveryCode || method.kind == .recovery {
             code = await NewRecoveryCode.made(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }
-        try await report(account, try? code?.get())
+        try await report(account, try? code?.get(), in: vault)
         _ = try code?.get()
         if let failure { throw failure }
     }
@@ -166,6 +156,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if way == .server && settings[.scopes] == nil { configuration.scopes = [] }
         // The client id of the settings is an OpenID provider's. A server registers clients itself.
         if way == .server { configuration.clientID = global.clientID }
+        if let problem = configuration.backendProblem, !way.isOpenID { throw problem }
         return configuration
     }
 
@@ -184,19 +175,9 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         return canUseDevice ? .device : way
     }
 
-    /// An alias that another provider's account has cannot be given. Of the same provider, it may be the same account.
-    private func checkAlias(_ vault: Vault, _ configuration: VaultConfiguration) async throws {
-        guard let alias,
-            let owner = try await vault.storage.accounts.store.accounts().first(where: { $0.alias == alias }),
-            !owner.belongs(to: configuration.issuer)
-        else { return }
-        throw VaultError(
-            .configurationInvalid,
-            "The alias \(alias) belongs to \(owner.id) already. Choose another one, or: vault delete --user \(ShellQuoting.quoted(owner.id.subject)) --issuer \(owner.id.issuer)"
-        )
-    }
-
-    private func report(_ account: Account, _ recoveryCode: NewRecoveryCode?) async throws {
+    private func report(
+        _ account: Account, _ recoveryCode: NewRecoveryCode?, in vault: Vault
+    ) async throws {
         if global.json {
             var report = AccountReport(account)
             report.recoveryCode = recoveryCode?.text
@@ -207,7 +188,13 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         } else {
             Output.line("Registered \(account.displayName) (\(account.id)).")
             try await recoveryCode?.showAndAdd()
-            Output.note("Next: vault login --user \(ShellQuoting.quoted(account.displayName))")
+            Output.note("Next: vault login --user \(ShellQuoting.quoted(await Self.name(of: account, in: vault)))")
         }
+    }
+
+    /// What to call the account after --user. Other accounts may have the name by which a person knows it.
+    private static func name(of account: Account, in vault: Vault) async -> String {
+        let found = try? await vault.storage.accounts.find(account.displayName)
+        return found?.id == account.id ? account.displayName : account.id.subject
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CredentialVault
 
 /// `--method`: how `vault register` signs in.
 enum WayIn: String, CaseIterable, ExpressibleByArgument {
@@ -23,6 +24,15 @@ enum WayIn: String, CaseIterable, ExpressibleByArgument {
 
     /// Whether an OpenID provider is what the person signs in at.
     var isOpenID: Bool { [.browser, .device, .passwordGrant].contains(self) }
+    /// What a backend is asked as; nil for an OpenID provider.
+    var backendKind: BackendCheck.Kind? {
+        switch self {
+        case .backend: .browser
+        case .password: .password
+        case .server: .server
+        case .browser, .device, .passwordGrant: nil
+        }
+    }
     /// Whether the person may have to type a password for somewhere else than the vault.
     var takesPassword: Bool { [.password, .passwordGrant, .server].contains(self) }
     /// Whether a redirect brings the answer.
