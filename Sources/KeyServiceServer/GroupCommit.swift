@@ -27,10 +27,14 @@ final class GroupCommit: Sendable {
 
     private let store: any KeyRecordStore
     private let state = Lock(State())
-    private let queue = DispatchQueue(label: "credential-vault.key-service.writer", qos: .userInitiated)
+    private let queue: any WriterQueue
 
-    init(store: any KeyRecordStore) {
+    init(
+        store: any KeyRecordStore,
+        queue: any WriterQueue = DispatchQueue(label: "credential-vault.key-service.writer", qos: .userInitiated)
+    ) {
         self.store = store
+        self.queue = queue
     }
 
     /// Carries out a change and returns when it is durable. Being cancelled does not stop it.
@@ -42,7 +46,7 @@ final class GroupCommit: Sendable {
                 defer { state.isWriting = true }
                 return !state.isWriting
             }
-            if mustStart { queue.async { @Sendable in self.writeAwaited() } }
+            if mustStart { queue.run(after: nil) { self.writeAwaited() } }
         }
     }
 
@@ -59,7 +63,7 @@ final class GroupCommit: Sendable {
     /// Returns when everything that was handed in before is durable, or was refused by the store.
     func flush() async {
         await withCheckedContinuation { continuation in
-            queue.async { @Sendable in
+            queue.run(after: nil) {
                 self.writeBatch()
                 continuation.resume()
             }
@@ -68,7 +72,7 @@ final class GroupCommit: Sendable {
 
     private func setTimer(_ delay: DispatchTimeInterval) {
         // Weak, so that a store that refuses for good does not outlive its application.
-        queue.asyncAfter(deadline: .now() + delay) { @Sendable [weak self] in
+        queue.run(after: delay) { [weak self] in
             guard let self else { return }
             self.state.withLock { $0.isTimerSet = false }
             self.writeBatch()
@@ -116,5 +120,17 @@ final class GroupCommit: Sendable {
             return !state.isTimerSet
         }
         if mustSetTimer { setTimer(Self.retryDelay) }
+    }
+}
+
+/// Where the writer works: one piece of work at a time, on a thread that may be blocked.
+protocol WriterQueue: Sendable {
+    /// Does `work` after what was handed in before, or after a time.
+    func run(after delay: DispatchTimeInterval?, _ work: @escaping @Sendable () -> Void)
+}
+
+extension DispatchQueue: WriterQueue {
+    func run(after delay: DispatchTimeInterval?, _ work: @escaping @Sendable () -> Void) {
+        if let delay { asyncAfter(deadline: .now() + delay, execute: work) } else { async(execute: work) }
     }
 }

@@ -12,8 +12,8 @@ protocol World: Sendable {
     var crashTakesAll: Bool { get }
     /// What a process does, from its start. Called again after a crash.
     func live(_ life: Life) async
-    /// Called right after a life was cut off, before anybody else does anything.
-    func ended(_ life: Life)
+    /// Called right after lives were cut off, before anybody else does anything.
+    func ended(_ lives: [Life])
     /// Called when all processes are done.
     func judge(_ run: Run) async
 }
@@ -151,7 +151,7 @@ final class Run: Sendable {
             state.living.removeAll { !$0.isAlive }
             return state.waiting.filter { !$0.life.isAlive }
         }
-        for life in victims { world.ended(life) }
+        world.ended(victims)
         for waiting in cutOff { waiting.continuation.resume(throwing: Life.Crashed()) }
         turns.drain()
         for life in victims { start(life.process, in: world) }

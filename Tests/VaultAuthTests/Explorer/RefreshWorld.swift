@@ -58,11 +58,7 @@ final class RefreshWorld: World {
             let transaction = RefreshTransaction(
                 id: Self.id, vaultKey: try Self.vaultKey.get(), store: store, unstored: unstored,
                 issuer: Issuer(world: self, life: life),
-                source: IssuerSource(
-                    RefreshToken(
-                        Credential(value: ""), account: Self.id, clientID: "vault-cli",
-                        identity: .init(email: nil, preferredUsername: nil, name: nil, claimsJSON: []),
-                        accessToken: nil), nil),
+                issuerKey: IssuerKey(method: .openIDConnect, issuer: Self.id.issuer, clientID: "vault-cli"),
                 isWanted: { true }, clock: Self.clock)
             // A person whose disk was full tries again.
             for _ in 0..<2 {
@@ -94,8 +90,10 @@ final class RefreshWorld: World {
         try await base.apply([.putAccount(account), items().put(Credential(value: "R1"))], to: Self.id)
     }
 
-    func ended(_ life: Life) {
-        state.withLock { if $0.holder?.life === life { $0.holder = nil } }
+    func ended(_ lives: [Life]) {
+        state.withLock { state in
+            if lives.contains(where: { $0 === state.holder?.life }) { state.holder = nil }
+        }
     }
 
     func judge(_ run: Run) async {
