@@ -38,7 +38,8 @@ public struct Storage: Sendable {
         }
     }
 
-    /// Stores a refresh token under a new password and opens the account.
+    /// Stores a refresh token under a new password and opens the account. A login is stored once: if it was renewed in
+    /// the meantime, in its newest form.
     ///
     /// - Parameters:
     ///   - token: what `Auth.performOpenIDConnectLogin(using:)` returned.
@@ -53,9 +54,11 @@ public struct Storage: Sendable {
         replacingItems: Bool = false
     ) async throws -> Session {
         do {
-            let vaultKey = try await accounts.register(
-                token, newPassword: password, alias: alias, replacingItems: replacingItems)
-            return try await auth.open(token, vaultKey: vaultKey)
+            let password = SharedSecret(try password.copy())
+            return try await auth.open(token) { newest in
+                try await accounts.register(
+                    newest, newPassword: password.bytes, alias: alias, replacingItems: replacingItems)
+            }
         } catch {
             throw VaultError.converting(error)
         }
@@ -84,8 +87,9 @@ public struct Storage: Sendable {
         _ token: RefreshToken, with method: UnlockMethod, alias: String? = nil
     ) async throws -> Session {
         do {
-            let vaultKey = try await accounts.replaceRefreshToken(token, with: method, alias: alias)
-            return try await auth.open(token, vaultKey: vaultKey)
+            return try await auth.open(token) { newest in
+                try await accounts.replaceRefreshToken(newest, with: method, alias: alias)
+            }
         } catch {
             throw VaultError.converting(error)
         }
@@ -118,10 +122,14 @@ public struct Storage: Sendable {
         }
     }
 
-    /// Deletes an account with all that is stored of it. Nothing is revoked at the provider: see
+    /// Deletes an account with all that is stored of it, and ends its session. Nothing is revoked at the provider: see
     /// `Auth.logoutEverywhere()`.
     public func clear(userID: String) async throws {
-        try await converting { try await accounts.delete(accounts.find(userID, issuer: issuer).id) }
+        try await converting {
+            let id = try await accounts.find(userID, issuer: issuer).id
+            try await accounts.delete(id)
+            await auth.accountWasDeleted(id)
+        }
     }
 
     private func converting<R>(_ body: () async throws -> R) async throws -> R {

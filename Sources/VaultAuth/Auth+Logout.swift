@@ -7,12 +7,24 @@ extension Auth {
     /// and the password opens it again. Nothing is revoked: see ``logoutEverywhere()``.
     public func logout() async throws {
         timesLocked += 1
-        var id = lockedAccount
-        // Also of a session that was locked before.
-        if case .open(let session) = state { id = session.id }
+        if let id = await forgetSession() { try await removeAccessToken(of: id) }
+    }
+
+    /// Ends the session, also one that was locked before, and tells.
+    ///
+    /// - Returns: whose tokens are stored.
+    func forgetSession() async -> AccountID? {
+        var locked = lockedAccount
         lockedAccount = nil
+        var id = locked
+        if case .open(let session) = state {
+            id = session.id
+            // Ending a session that is open tells by itself.
+            locked = session.isOpen ? nil : id
+        }
         await change(to: .loggedOut, .requested)
-        if let id { try await removeAccessToken(of: id) }
+        if let locked { updates.send(.init(.loggedOut, locked, reason: .requested)) }
+        return id
     }
 
     /// Locks the open account: keys and tokens leave the memory, and nothing else changes. The password opens it again.
@@ -90,6 +102,14 @@ extension Auth {
         return failure
     }
 
+    /// Ends the session of an account that was deleted.
+    package func accountWasDeleted(_ id: AccountID) async {
+        if case .open(let session) = state, session.id == id { return await end(session, .deleted) }
+        guard lockedAccount == id else { return }
+        lockedAccount = nil
+        updates.send(.init(.loggedOut, id, reason: .deleted))
+    }
+
     /// Ends a session that may not be the one that is logged in any more.
     private func end(_ session: Session, _ reason: SessionUpdate.Reason) async {
         await session.lock(.loggedOut, reason: reason)
@@ -106,7 +126,7 @@ extension Auth {
         return try await converting {
             let (failure, finish) = try await accounts.withLock(on: id, storesFirst: true) { _ in
                 // The one to revoke is the last that the provider issued.
-                let token = try await session.refreshToken()
+                let token = try await session.storedRefreshToken()
                 let nothing: @Sendable () async -> Void = {}
                 if let failure = await revoke(token) { return (VaultError?.some(failure), nothing) }
                 return (nil, try await change())
@@ -116,11 +136,12 @@ extension Auth {
         }
     }
 
-    /// Has the provider revoke a refresh token (RFC 7009).
+    /// Has the provider revoke a refresh token (RFC 7009). Of a login that is not stored yet, that is the newest one.
     ///
     /// - Returns: nil when it did, or why it did not.
     public func revoke(_ token: RefreshToken) async -> VaultError? {
         do {
+            let token = await unstoredLogins.newest(token) ?? token
             try await issuer(IssuerSource(token, settings)).revoke(token.credential, of: token.account)
             return nil
         } catch {

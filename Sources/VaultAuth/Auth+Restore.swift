@@ -25,6 +25,7 @@ extension Auth {
         do {
             let account = try await accounts.find(userID, issuer: issuerOfAccounts)
             guard let session, session.id == account.id else { return .locked(account) }
+            if let refusal = session.refusal { return .expired(refusal) }
             return session.isConfirmed
                 ? .verified(session)
                 : .unverified(
@@ -57,7 +58,7 @@ extension Auth {
             switch error.code {
             case .refreshTokenExpired, .refreshInterrupted: return .expired(error)
             // Somebody locked it, unless there is no refresh token any more.
-            case .notLoggedIn where await session.wasRefused: return .expired(error)
+            case .notLoggedIn where session.refusal != nil: return .expired(error)
             case _ where error.isOutage:
                 // Nobody said no.
                 try announce(session)

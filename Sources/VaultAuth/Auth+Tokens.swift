@@ -63,19 +63,17 @@ extension Auth {
         return token
     }
 
-    /// Forgets the tokens of whoever is logged in, both, also the stored ones, and ends the session. The account, its
-    /// password and an app's items stay; nothing is revoked.
+    /// Forgets the tokens of whoever is logged in, or of the account that was locked last, both, also the stored ones, and
+    /// ends the session. The account, its password and an app's items stay; nothing is revoked.
     public func clearTokens() async throws {
         timesLocked += 1
-        let state = state
-        await change(to: .loggedOut, .requested)
-        guard case .open(let session) = state else { return }
+        guard let id = await forgetSession() else { return }
         let changes: [StoreChange] = [
             .removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh,
         ]
         try await converting {
-            try await accounts.withLock(on: session.id) { [store = accounts.store] _ in
-                try await store.apply(changes, to: session.id)
+            try await accounts.withLock(on: id) { [store = accounts.store] _ in
+                try await store.apply(changes, to: id)
             }
         }
     }

@@ -43,7 +43,8 @@ public actor Auth {
 
     enum State {
         case loggedOut
-        /// Logged in at the provider, and not stored yet. Behind a reference: every request for a token copies the state.
+        /// Tokens that the app set itself, and that are not stored yet. Behind a reference: every request for a token
+        /// copies the state.
         indirect case unstored(RefreshToken)
         case open(Session)
     }
@@ -64,6 +65,7 @@ public actor Auth {
     let transport: any HTTPTransport
     nonisolated let updates = SessionUpdates()
     let providers: Providers
+    let unstoredLogins: UnstoredLogins
     private let customIssuer: @Sendable (IssuerKey) -> (any TokenIssuer)?
 
     /// - Parameters:
@@ -77,6 +79,7 @@ public actor Auth {
         self.accounts = accounts
         self.transport = transport
         self.customIssuer = customIssuer
+        unstoredLogins = UnstoredLogins(clock: accounts.clock)
         providers = Providers(
             usesDPoP: settings?.usesDPoP ?? true, transport: transport, clock: accounts.clock)
         accounts.onNotice { [weak updates] in updates?.send(SessionUpdate($0)) }
@@ -84,19 +87,18 @@ public actor Auth {
 
     // MARK: - Signing in
 
-    /// Signs in. Nothing is stored yet: pass the result to `storage.storeRefreshToken(_:withNewPassword:)`.
+    /// Signs in. Nothing is stored yet: pass the result to `storage.storeRefreshToken(_:withNewPassword:)`. Until then
+    /// whoever is logged in stays so, and the new login authorizes only what names it: ``accessToken(of:forceRefresh:minimumValidity:)``,
+    /// ``authorizedTransport(for:as:leeway:over:)``. To give it up: ``revoke(_:)``.
     ///
     /// - Throws: ``VaultError``: `cancelled`, `identityProviderUnavailable` and its kin, `tokenInvalid`,
     ///   `configurationInvalid`, and with a password `wrongSecret` and `tooManyAttempts`.
     @discardableResult
     public func signIn(_ way: any SignIn) async throws -> RefreshToken {
-        let token = try await run(way, issuer: settings?.issuer ?? "")
-        await change(to: .unstored(token))
-        updates.send(.init(.loggedIn, token.account))
-        return token
+        try await run(way, issuer: settings?.issuer ?? "")
     }
 
-    /// Signs in and leaves it at that: whoever is logged in stays it.
+    /// As ``signIn(_:)``, at another issuer.
     ///
     /// - Parameter layout: the layout of an account's backend; nil for that of the settings.
     func run(_ way: any SignIn, issuer: String, layout: StoredLayout? = nil) async throws -> RefreshToken {
@@ -206,7 +208,7 @@ public actor Auth {
         _ id: AccountID, _ source: IssuerSource, _ vaultKey: VaultKey, isPending: Bool
     ) async throws -> Session {
         let issuer = try issuer(source)
-        // A login that is stored now was announced already.
+        // Tokens that the app set were announced already.
         let isAnnounced = if case .unstored(let token) = state { token.account == id } else { false }
         let session = Session(
             id: id, vaultKey: vaultKey, accounts: accounts, issuer: issuer, source: source, updates: updates)
@@ -255,8 +257,7 @@ public actor Auth {
         case .loggedOut:
             throw VaultError(.notLoggedIn, "Nobody is logged in.")
         case .unstored(let token):
-            guard !forceRefresh else { throw Self.unstored }
-            return try accessToken(of: token, minimumValidity: minimumValidity)
+            return try await accessToken(of: token, forceRefresh: forceRefresh, minimumValidity: minimumValidity)
         case .open(let session):
             if !forceRefresh, let token = session.tokenAtHand(validFor: minimumValidity) { return token }
             return try await session.accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
@@ -265,22 +266,7 @@ public actor Auth {
 
     /// Another access token than one that a server refused. See ``Session/accessToken(replacing:minimumValidity:)``.
     public nonisolated func accessToken(replacing refused: AccessToken) async throws -> AccessToken {
-        guard case .open(let session) = state else {
-            if case .unstored = state { throw Self.unstored }
-            throw VaultError(.notLoggedIn, "Nobody is logged in.")
-        }
-        return try await session.accessToken(replacing: refused)
-    }
-
-    /// The access token that came with a login which is not stored yet.
-    nonisolated func accessToken(of token: RefreshToken, minimumValidity: Duration) throws -> AccessToken {
-        guard let accessToken = token.accessToken, accessToken.isValid(for: minimumValidity, at: accounts.clock.now)
-        else { throw Self.unstored }
-        return accessToken
-    }
-
-    static var unstored: VaultError {
-        VaultError(.notLoggedIn, "Store the refresh token first: only then can it be exchanged safely.")
+        try await holder().accessToken(replacing: refused)
     }
 
     /// The refresh token of whoever is logged in.
@@ -288,7 +274,7 @@ public actor Auth {
         get async throws {
             switch state {
             case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
-            case .unstored(let token): token
+            case .unstored(let token): await unstoredLogins.newest(token) ?? token
             case .open(let session): try await session.refreshToken()
             }
         }

@@ -51,7 +51,7 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
 /// What a login gives, ready to be stored: a refresh token, or what serves as one, together with whom it belongs to.
 public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     /// What is exchanged for access tokens later.
-    public let credential: Credential
+    public internal(set) var credential: Credential
     /// Whose it is: from the verified ID token, or what the backend calls the person.
     public let account: AccountID
     /// How the person signed in.
@@ -61,9 +61,9 @@ public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible
     /// What is known of the person.
     public let identity: Identity
     /// The access token that came with it, if it did.
-    public let accessToken: AccessToken?
+    public internal(set) var accessToken: AccessToken?
     /// The ID token as it was signed, if there is one: a hint for logging out at the provider.
-    public let idToken: String?
+    public internal(set) var idToken: String?
     /// What the backend's paths and fields are called; nil where the method has no layout.
     package var layout: StoredLayout?
 

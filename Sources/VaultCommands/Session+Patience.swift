@@ -6,9 +6,16 @@ extension Session {
     func patientAccessToken(
         forceRefresh: Bool, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
+        try await patiently {
+            try await accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
+        }
+    }
+
+    /// Runs `body` again for half a minute while a renewed token cannot be stored.
+    func patiently<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
         for pause in [1, 2, 4, 8, 15] {
             do {
-                return try await accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
+                return try await body()
             } catch let error as VaultError {
                 guard holdsUnstoredToken, [.storeUnreadable, .busy].contains(error.code) else { throw error }
                 Output.note("vault: \(error.description)")
@@ -16,6 +23,6 @@ extension Session {
                 try await Task.sleep(for: .seconds(pause))
             }
         }
-        return try await accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
+        return try await body()
     }
 }

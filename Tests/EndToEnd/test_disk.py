@@ -1,6 +1,8 @@
 """A disk that is full or read-only."""
 
+import re
 import signal
+import sqlite3
 
 import pytest
 from support.disk import SmallDisk
@@ -58,6 +60,26 @@ def test_a_disk_that_fills_up_while_the_provider_answers(alice, disk, own_servic
     assert result.status == 0, result
     disk.empty()
     assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_nobody_sends_a_spent_token_while_the_new_one_cannot_be_stored(person, own_services, key_service):
+    """Between two tries to store the new token another program finds the account locked."""
+    person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
+    alice = person.registered()
+    own_services.program.signal(signal.SIGSTOP)
+    first = alice.start("login", "--password-file", alice.password_file())
+    wait_until(lambda: alice.vault("status", "--json").json.get("refresh_interrupted_at"), "the refresh to begin")
+    blocker = sqlite3.connect(alice.database, isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    own_services.program.signal(signal.SIGCONT)
+    second = alice.start("token", "--refresh", "--password-file", alice.password_file())
+    # It waited ten seconds for the store to become free.
+    first.wait_for(re.compile("could not be stored.*trying again in 1 second", re.S), "err")
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    results = [first.wait(), second.wait()]
+    assert [result.status for result in results] == [0, 0], results
+    assert alice.vault("token", "--refresh", password=PASSWORD).status == 0
 
 
 def test_a_read_only_disk(alice, disk):

@@ -65,10 +65,10 @@ def test_every_login_rotates_and_reuse_is_noticed(anna, django):
     assert anna.vault("login", password=PASSWORD).status == 0
     stolen = anna.vault("login", "--json", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
     assert (stolen.status, stolen.error["code"]) == (81, "refreshTokenExpired"), stolen
-    before = anna.stored()
+    before = anna.stored_for_good()
     result = anna.vault("login", password=PASSWORD)
     assert result.status == 81 and "Register again" in result.err, result
-    assert anna.stored() == before
+    assert anna.stored_for_good() == before
     anna.registered(visit=django.visit)
     assert anna.vault("login", password=PASSWORD).status == 0
 

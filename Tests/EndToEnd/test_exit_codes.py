@@ -174,10 +174,13 @@ def test_81_the_refresh_token_was_revoked(alice):
     # The copy's token was rotated away: using it gives the theft away, and the provider revokes both.
     stolen = alice.vault("login", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": thief})
     assert stolen.status == 81
-    before = alice.stored()
+    before = alice.stored_for_good()
     result = alice.vault("login", password=PASSWORD)
     assert result.status == 81 and "Register again" in result.err
-    assert alice.stored() == before  # the first refusal deletes nothing
+    assert alice.stored_for_good() == before  # the first refusal deletes nothing but the dead access token
+    for arguments in (["token"], ["token", "--min-valid", "0"], ["userinfo"]):
+        result = alice.vault(*arguments, password=PASSWORD)
+        assert (result.status, result.out) == (81, ""), result
     alice.registered()
     assert alice.vault("login", password=PASSWORD).status == 0
 

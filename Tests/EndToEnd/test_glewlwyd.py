@@ -87,10 +87,10 @@ def test_a_token_that_was_used_twice_is_dead_and_registering_helps(anna, glewlwy
     # The copy presents the token that was rotated away. Glewlwyd answers 400 with nothing in it, and revokes all.
     stolen = anna.vault("login", "--json", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
     assert (stolen.status, stolen.error["code"]) == (81, "refreshTokenExpired"), stolen
-    before = anna.stored()
+    before = anna.stored_for_good()
     result = anna.vault("login", password=PASSWORD)
     assert result.status == 81 and "Register again" in result.err, result
-    assert anna.stored() == before
+    assert anna.stored_for_good() == before
     result, browser = register(anna, glewlwyd)
     assert result.status == 0 and browser.title == "Signed in"
     assert anna.vault("login", password=PASSWORD).status == 0

@@ -17,7 +17,7 @@ import VaultTesting
             #expect(token.identity.email == user.email && token.identity.preferredUsername == "alice")
             #expect(token.identity.name == user.name)
             #expect(token.credential.expiresAt == bench.clock.now + 900)
-            #expect(try await bench.vault.auth.accessToken().value == token.value)
+            #expect(try await bench.vault.auth.accessToken(of: token).value == token.value)
             try await bench.vault.storage.storeRefreshToken(
                 token, withNewPassword: SecretBytes(utf8: BackendsBench.password))
             #expect(try await bench.account().method == .backend)

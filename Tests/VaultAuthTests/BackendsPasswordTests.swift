@@ -283,7 +283,7 @@ import VaultTesting
             let session = try await bench.register(way())
             bench.wire.answer("/auth/refresh", body, status: status)
             #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == code)
-            #expect(session.isOpen == (code != .refreshTokenExpired))
+            #expect((session.refusal == nil) == (code != .refreshTokenExpired))
             // Only after an answer that cannot be understood is it unknown what became of the refresh token.
             let isUnknown = status == 200
             let mark = try await bench.account().refreshStartedAt

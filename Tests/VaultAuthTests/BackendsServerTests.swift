@@ -136,7 +136,7 @@ import VaultTesting
             #expect(token.account.subject == DevelopmentIdentityProvider.User.alice.subject)
             #expect(await bench.asked == [.info, .apiToken, .profile])
             #expect(bench.wire.messages(to: "/api/auth").first?.json["application"] == "Credential Vault")
-            #expect(try await bench.vault.auth.accessToken().value == token.value)
+            #expect(try await bench.vault.auth.accessToken(of: token).value == token.value)
             try await bench.vault.storage.storeRefreshToken(
                 token, withNewPassword: SecretBytes(utf8: BackendsBench.password))
             #expect(try await bench.account().method == .serverToken)

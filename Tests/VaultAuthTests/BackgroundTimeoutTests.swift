@@ -203,7 +203,11 @@ private struct Barrier: Sendable {
             await auth.enableBackgroundTimeout(duration: .seconds(60), monitor: monitor, clock: clock) {
                 handle.yield(auth.isLoggedIn)
             }
-            if isStored { try await bench.register() } else { _ = try await bench.signIn() }
+            if isStored {
+                try await bench.register()
+            } else {
+                try await auth.setTokens(access: "access", refresh: "refresh", subject: "alice")
+            }
             let updates = auth.sessionUpdates
             // Back in time: nothing happens.
             await monitor.tell(.entered)

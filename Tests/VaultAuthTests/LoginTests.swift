@@ -149,16 +149,6 @@ import VaultTesting
         #expect(await failure { _ = try await vault.auth.refreshToken }?.code == .notLoggedIn)
     }
 
-    @Test func `a token that is not stored yet is not exchanged`() async throws {
-        try await withBench { bench in
-            let token = try await bench.signIn()
-            #expect(try await bench.vault.auth.accessToken().value == token.accessToken?.value)
-            #expect(
-                await failure { _ = try await bench.vault.auth.accessToken(forceRefresh: true) }?.code == .notLoggedIn)
-            #expect(await bench.refreshes == [])
-        }
-    }
-
     @Test func `a redirect that the app receives itself ends the login`() async throws {
         let uri = "myapp://callback"
         var options = DevelopmentIdentityProvider.Options()

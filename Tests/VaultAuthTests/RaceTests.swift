@@ -145,10 +145,12 @@ private final class GatedKeyService: KeyService {
 
     @Test func `a login that is not stored yet can be revoked`() async throws {
         try await withBench { bench in
-            _ = try await bench.signIn()
-            #expect(try await bench.vault.auth.logoutEverywhere() == nil)
-            #expect(await bench.provider.requests.last?.endpoint == .revocation)
-            #expect(!bench.vault.auth.isLoggedIn)
+            let login = try await bench.signIn()
+            _ = try await bench.vault.auth.accessToken(of: login, forceRefresh: true)
+            #expect(await bench.vault.auth.revoke(login) == nil)
+            let revocation = try #require(await bench.provider.requests.last)
+            #expect(revocation.endpoint == .revocation)
+            #expect(revocation.presentedGeneration == 2, "the newest")
         }
     }
 

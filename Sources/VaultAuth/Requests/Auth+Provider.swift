@@ -6,22 +6,40 @@ extension Auth {
     /// What the provider's UserInfo endpoint says of whoever is logged in now (OpenID Connect Core section 5.3), or the
     /// backend's likewise. It is checked that it is about the same person.
     ///
-    /// - Throws: ``VaultError``: `notLoggedIn`, `tokenInvalid` when it is about another person, `configurationInvalid`
-    ///   when there is no such endpoint, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` throws.
+    /// A token that is not taken (401) is renewed, and it is asked once more.
+    ///
+    /// - Throws: ``VaultError``: `notLoggedIn`, `tokenInvalid` when it is about another person, or when the access token
+    ///   is not taken, `configurationInvalid` when there is no such endpoint, and what
+    ///   ``Session/accessToken(forceRefresh:minimumValidity:)`` throws.
     public func userInfo() async throws -> UserInfo {
         let holder = try holder()
-        let (issuer, id) = try issuer(of: holder)
         let token = try await holder.accessToken(minimumValidity: .seconds(60))
-        return try await converting {
-            if let backend = issuer as? any PersonSource {
-                let user = try await backend.person(accessToken: token.value)
-                try user.require(id)
-                return UserInfo(user)
+        do {
+            do {
+                return try await userInfo(of: holder, token)
+            } catch let error as OpenIDConnectError where error.code == .refused && error.status == 401 {
+                return try await userInfo(of: holder, await holder.accessToken(replacing: token))
             }
-            let key = token.isBound ? try await holder.proofKey() : nil
-            return try await Self.openIDProvider(issuer).userinfo(
-                accessToken: token.value, subject: id.subject, dpopKey: key)
+        } catch let error as OpenIDConnectError where error.code == .refused {
+            throw VaultError(
+                .tokenInvalid,
+                "The server does not take the access token for user information (\(error.reason)). Log in again, or ask who runs the server.",
+                underlying: error)
+        } catch {
+            throw VaultError.converting(error)
         }
+    }
+
+    private func userInfo(of holder: TokenHolder, _ token: AccessToken) async throws -> UserInfo {
+        let (issuer, id) = try issuer(of: holder)
+        if let backend = issuer as? any PersonSource {
+            let user = try await backend.person(accessToken: token.value)
+            try user.require(id)
+            return UserInfo(user)
+        }
+        let key = token.isBound ? try await holder.proofKey() : nil
+        return try await Self.openIDProvider(issuer).userinfo(
+            accessToken: token.value, subject: id.subject, dpopKey: key)
     }
 
     /// The address that ends the person's session at the provider, to be opened in the browser (OpenID Connect
@@ -37,7 +55,7 @@ extension Auth {
         let hint: String?
         switch holder {
         case .unstored(let token, _): hint = token.idToken
-        case .open(let session): hint = try await session.refreshToken().idToken
+        case .open(let session): hint = try await session.storedRefreshToken().idToken
         }
         return try await converting {
             try await provider.logoutURL(

@@ -17,13 +17,16 @@ public import VaultHTTP
 /// ```
 public struct AuthorizedTransport: HTTPTransport {
     let auth: Auth
+    /// A login that is not stored yet; nil for whoever is logged in.
+    let login: RefreshToken?
     let origins: Set<Origin>
     let base: any HTTPTransport
     let leeway: Duration
     private let nonces = DPoPNonces()
 
-    init(auth: Auth, origins: Set<Origin>, base: any HTTPTransport, leeway: Duration) {
+    init(auth: Auth, login: RefreshToken?, origins: Set<Origin>, base: any HTTPTransport, leeway: Duration) {
         self.auth = auth
+        self.login = login
         self.origins = origins
         self.base = base
         self.leeway = leeway
@@ -38,7 +41,7 @@ public struct AuthorizedTransport: HTTPTransport {
         guard let origin = Origin(of: request), origins.contains(origin) else {
             return try await base.send(request, body: body, limits: limits)
         }
-        let holder = try auth.holder()
+        let holder = try auth.holder(login)
         let token = try await holder.accessToken(minimumValidity: leeway)
         let answer = try await send(request, to: origin, with: token, of: holder, body: body, limits: limits)
         guard answer.isUnauthenticated else { return answer }
@@ -71,12 +74,15 @@ extension Auth {
     ///
     /// - Parameters:
     ///   - origins: where the access token may be sent: URLs, of which scheme, host and port count.
+    ///   - login: what ``signIn(_:)`` returned, to send requests in its name before it is stored; nil for whoever is
+    ///     logged in.
     ///   - leeway: a token that ends within this time is renewed before it is used. 60 seconds.
     ///   - base: what carries the requests; nil for the vault's own transport.
     /// - Throws: ``VaultError`` with code `configurationInvalid` when one of the origins is none, or plain `http:` to
     ///   another machine.
     public nonisolated func authorizedTransport(
-        for origins: [String], leeway: Duration = .seconds(60), over base: (any HTTPTransport)? = nil
+        for origins: [String], as login: RefreshToken? = nil, leeway: Duration = .seconds(60),
+        over base: (any HTTPTransport)? = nil
     ) throws -> AuthorizedTransport {
         let known = try origins.map { text in
             guard let origin = Origin(text),
@@ -89,7 +95,8 @@ extension Auth {
             }
             return origin
         }
-        return AuthorizedTransport(auth: self, origins: Set(known), base: base ?? transport, leeway: leeway)
+        return AuthorizedTransport(
+            auth: self, login: login, origins: Set(known), base: base ?? transport, leeway: leeway)
     }
 
     /// A proof that whoever uses the access token holds the key that it is bound to (RFC 9449 section 4).

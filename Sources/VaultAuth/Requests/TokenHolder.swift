@@ -7,14 +7,14 @@ enum TokenHolder {
 
     func accessToken(minimumValidity: Duration) async throws -> AccessToken {
         switch self {
-        case .unstored(let token, let auth): try auth.accessToken(of: token, minimumValidity: minimumValidity)
+        case .unstored(let token, let auth): try await auth.accessToken(of: token, minimumValidity: minimumValidity)
         case .open(let session): try await session.accessToken(minimumValidity: minimumValidity)
         }
     }
 
     func accessToken(replacing refused: AccessToken) async throws -> AccessToken {
         switch self {
-        case .unstored: throw Auth.unstored
+        case .unstored(let token, let auth): try await auth.accessToken(of: token, replacing: refused)
         case .open(let session): try await session.accessToken(replacing: refused)
         }
     }
@@ -39,8 +39,10 @@ enum TokenHolder {
 }
 
 extension Auth {
-    nonisolated func holder() throws -> TokenHolder {
-        switch state {
+    /// - Parameter login: a login that is not stored yet; nil for whoever is logged in.
+    nonisolated func holder(_ login: RefreshToken? = nil) throws -> TokenHolder {
+        if let login { return .unstored(login, auth: self) }
+        return switch state {
         case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
         case .unstored(let token): .unstored(token, auth: self)
         case .open(let session): .open(session)

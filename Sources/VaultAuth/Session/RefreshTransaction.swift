@@ -148,10 +148,11 @@ struct RefreshTransaction: Sendable {
     private func refused(_ error: any Error, account: Account, wasInterrupted: Bool) async -> any Error {
         guard let error = error as? OpenIDConnectError else { return error }
         let isSettled = error.code == .invalidGrant || error.code == .refused || !error.mayHaveBeenProcessed
-        if isSettled && !wasInterrupted {
-            // If this fails, the mark stays, and a later refusal is called an interruption: still true enough.
-            try? await store.apply([.endRefresh], to: id)
-        }
+        var changes: [StoreChange] = isSettled && !wasInterrupted ? [.endRefresh] : []
+        // The access token is of the sign-in that the provider ended: nobody is to get it any more.
+        if error.code == .invalidGrant { changes.append(.removeItem(.accessToken)) }
+        // If this fails, the mark stays, and a later refusal is called an interruption: still true enough.
+        if !changes.isEmpty { try? await store.apply(changes, to: id) }
         guard error.code == .invalidGrant else { return VaultError.converting(error) }
         if wasInterrupted {
             return VaultError(

@@ -10,8 +10,6 @@ public actor Session {
     private var vaultKey: VaultKey?
     private var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
     private var proofKey: DPoPKey?
-    /// Why the session is over, when the provider ended it.
-    private var refusal: VaultError?
     /// What can be looked at without waiting for the actor's turn. Only the actor writes it.
     private nonisolated let live = Lock(Live())
     private let accounts: Accounts
@@ -29,6 +27,8 @@ public actor Session {
         var isOffline = false
         /// Wrong guesses that were told when it was opened.
         var wrongGuesses: AccountNotice?
+        /// Why nothing is handed out any more, when that is so.
+        var refusal: VaultError?
         /// Nil also while a renewed token waits to be stored: that comes first.
         var token: AccessToken?
     }
@@ -53,8 +53,12 @@ public actor Session {
     /// Whether the provider has confirmed the account since it was opened.
     public nonisolated var isConfirmed: Bool { live.withLock { $0.isConfirmed } }
 
-    /// Whether it counts as a login: it is open, and not still waiting to be confirmed.
-    nonisolated var isLogin: Bool { live.withLock { $0.isOpen && !$0.isPending } }
+    /// Whether it counts as a login: it is open, the provider did not refuse it, and it does not wait to be confirmed.
+    nonisolated var isLogin: Bool { live.withLock { $0.isOpen && !$0.isPending && $0.refusal == nil } }
+
+    /// Why the session hands out no tokens any more: the provider refused the account. What is sealed in the account can
+    /// be read until the session is locked (``openVaultKey()``). Nil for any other session.
+    public nonisolated var refusal: VaultError? { live.withLock { $0.refusal } }
 
     /// Makes it wait for the provider before it counts as a login, or ends the wait.
     nonisolated func setPending(_ isPending: Bool) { live.withLock { $0.isPending = isPending } }
@@ -90,7 +94,7 @@ public actor Session {
     /// A valid access token: from memory, from the store, or else fresh from the provider.
     ///
     /// Callers that come while a refresh is under way wait for that one. Cancelling one of them does not cancel it.
-    /// When the provider refuses the refresh token for good, the session ends.
+    /// When the provider refuses the refresh token for good, the session hands out no token any more, see ``refusal``.
     ///
     /// - Parameters:
     ///   - forceRefresh: ask the provider also when the token at hand is still valid.
@@ -125,7 +129,7 @@ public actor Session {
 
     private func accessToken(_ request: RefreshTransaction.Request) async throws -> AccessToken {
         while let refreshing, !refreshing.request.covers(request) { _ = await refreshing.task.result }
-        guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
+        let vaultKey = try acceptedVaultKey()
         if !request.force, let token = live.withLock({ $0.token }), request.accepts(token, now: request.at) {
             return token
         }
@@ -161,7 +165,7 @@ public actor Session {
         do {
             let (token, isNew) = try result.get()
             guard vaultKey != nil else {
-                throw refusal ?? VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
+                throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
             }
             live.withLock { live in
                 live.token = token
@@ -183,7 +187,11 @@ public actor Session {
         guard let error = VaultError.converting(error) as? VaultError, vaultKey != nil else { return error }
         let reason: SessionUpdate.Reason
         switch error.code {
-        case .refreshTokenExpired, .refreshInterrupted: reason = .refused
+        case .refreshTokenExpired, .refreshInterrupted:
+            proofKey = nil
+            live.withLock { ($0.token, $0.refusal) = (nil, error) }
+            updates.send(.init(.loggedOut, id, reason: .refused, error: error))
+            return error
         // What another program did meanwhile: nothing is left to go on with.
         case .notLoggedIn: reason = .everywhere
         case .accountNotFound: reason = .deleted
@@ -192,8 +200,8 @@ public actor Session {
             updates.send(.init(.refreshFailed, id, error: error))
             return error
         }
-        refusal = error
         lock(.loggedOut, reason: reason, error: error)
+        live.withLock { $0.refusal = error }
         return error
     }
 
@@ -201,12 +209,24 @@ public actor Session {
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn` (also when none is stored any more) or `storeCorrupt`.
     public func refreshToken() async throws -> RefreshToken {
-        guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
+        _ = try acceptedVaultKey()
+        return try await storedRefreshToken()
+    }
+
+    /// As ``refreshToken()``, also when the provider refused it.
+    func storedRefreshToken() async throws -> RefreshToken {
+        let vaultKey = try openVaultKey()
         do {
             return try await accounts.refreshToken(of: id, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)
         }
+    }
+
+    /// The vault key of a session that the provider did not refuse.
+    private func acceptedVaultKey() throws -> VaultKey {
+        if let refusal { throw refusal }
+        return try openVaultKey()
     }
 
     /// The key that the tokens are bound to (RFC 9449); nil when they are not.
@@ -220,16 +240,31 @@ public actor Session {
 
     /// Stores what an app got elsewhere in place of the credential and access token here: both, or neither.
     func replace(_ credential: Credential, _ accessToken: AccessToken) async throws {
-        guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
+        let vaultKey = try openVaultKey()
         let items = TokenItems(store: accounts.store, id: id, vaultKey: vaultKey)
         let changes = [try items.put(credential), try items.put(accessToken), .endRefresh]
-        try await accounts.withLock(on: id) { [accounts, id] _ in
+        try await accounts.withLock(on: id) { [accounts, id, source] _ in
             // Whoever logged out meanwhile does not want them back.
             guard isOpen else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }
+            guard let account = try await accounts.store.account(id) else {
+                throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
+            }
+            // Another program may have registered the account again: under its vault key these bytes would not open.
+            try await accounts.requireCurrent(vaultKey, of: account, as: account)
+            guard source.isOf(account) else {
+                throw VaultError(
+                    .notLoggedIn,
+                    "\(account.displayName) signs in in another way or with another client now. Log in again.")
+            }
             try await accounts.store.apply(changes, to: id)
         }
         proofKey = nil
-        if self.vaultKey != nil { live.withLock { $0.token = accessToken } }
+        guard self.vaultKey != nil else { return }
+        let wasRefused = live.withLock { live in
+            defer { (live.token, live.refusal) = (accessToken, nil) }
+            return live.refusal != nil
+        }
+        updates.send(.init(wasRefused ? .loggedIn : .refreshed, id))
     }
 
     // MARK: - The end
@@ -244,12 +279,13 @@ public actor Session {
     func lock(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError? = nil) {
         guard vaultKey != nil else { return }
         (vaultKey, proofKey) = (nil, nil)
-        live.withLock { $0 = Live(isOpen: false) }
-        updates.send(.init(event, id, reason: reason, error: error))
+        let refusal = live.withLock { live in
+            defer { live = Live(isOpen: false, refusal: live.refusal) }
+            return live.refusal
+        }
+        // That it is over was told when the provider refused it.
+        if refusal == nil { updates.send(.init(event, id, reason: reason, error: error)) }
     }
-
-    /// Whether it ended because nothing is left to go on with.
-    var wasRefused: Bool { refusal != nil }
 
     // MARK: - What could not be stored
 

@@ -55,7 +55,9 @@ class MirroredFolder:
         mirrored.mkdir(mode=0o700)
         self.is_root = os.geteuid() == 0
         unshare = ["unshare", "--mount", *([] if self.is_root else ["--user", "--map-root-user"])]
-        script = f'bindfs "{mirrored}" "{folder}" && echo mounted && exec sleep infinity'
+        # In the foreground: a daemon would outlive the test.
+        script = (f'bindfs -f "{mirrored}" "{folder}" & '
+                  f'until mountpoint -q "{folder}"; do kill -0 $! || exit; sleep 0.02; done; echo mounted; wait')
         self.holder = Program([*unshare, "sh", "-c", script], folder.parent)
         self.holder.wait_for(re.compile("mounted"))
 

@@ -95,6 +95,10 @@ class Person:
             copy.close()
             database.close()
 
+    def stored_for_good(self):
+        """As `stored`, without the access token: it goes when the provider refuses the account."""
+        return [row for row in self.stored() if "'vault/access-token'" not in row]
+
     def files(self):
         """Everything that is on the disk, by name, for a database that cannot be read. Without what SQLite keeps in
         shared memory only, which holds nothing that was stored."""

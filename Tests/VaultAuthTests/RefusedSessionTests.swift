@@ -1,0 +1,182 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultTesting
+
+/// What is left when the provider does not take an account any more, or somebody clears it.
+@Suite(.timeLimit(.minutes(1))) struct RefusedSessionTests {
+    private func refused(_ bench: Bench) async throws -> Session {
+        let session = try await bench.register()
+        try await bench.provider.revokeAllRefreshTokens()
+        #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .refreshTokenExpired)
+        return session
+    }
+
+    private func event(_ updates: AsyncStream<SessionUpdate>) async -> SessionUpdate? {
+        await updates.first { _ in true }
+    }
+
+    @Test func `a refused session hands out nothing, and its items stay readable`() async throws {
+        try await withBench { bench in
+            let session = try await refused(bench)
+            let auth = bench.vault.auth
+            #expect(try await bench.store.item(.accessToken, of: session.id) == nil)
+            #expect(try await bench.store.item(.refreshToken, of: session.id) != nil)
+            let calls: [() async throws -> Void] = [
+                { _ = try await session.accessToken() }, { _ = try await auth.accessToken() },
+                { _ = try await session.refreshToken() }, { _ = try await auth.refreshToken },
+                { _ = try await auth.userInfo() },
+                { _ = try await session.accessToken(minimumValidity: .zero) },
+            ]
+            for call in calls { #expect(await failure(call)?.code == .refreshTokenExpired) }
+            #expect(!auth.isLoggedIn)
+            // What is sealed in the account is the person's own.
+            let key = try await session.openVaultKey()
+            try await bench.store.apply(
+                [.putItem(Bench.note, key.seal([1, 2, 3], as: Bench.note, of: session.id))], to: session.id)
+            let sealed = try #require(try await bench.store.item(Bench.note, of: session.id))
+            #expect(try key.open(sealed, as: Bench.note, of: session.id) == [1, 2, 3])
+            guard case .expired(let error) = try await auth.restoreSession(userID: "alice") else {
+                return #expect(Bool(false), "the provider refused it")
+            }
+            #expect(error.code == .refreshTokenExpired)
+            // Locking takes the key; that it is over was told.
+            let updates = auth.sessionUpdates
+            await auth.lock()
+            #expect(await failure { _ = try await session.openVaultKey() }?.code == .refreshTokenExpired)
+            try await auth.logout()
+            #expect(await event(updates)?.reason == .requested)
+        }
+    }
+
+    @Test func `another program does not get the token of a refused account either`() async throws {
+        try await withBench { bench in
+            _ = try await refused(bench)
+            let vault = try await bench.anotherVault()
+            let session = try await vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            #expect(await failure { _ = try await session.accessToken() }?.code == .refreshTokenExpired)
+        }
+    }
+
+    @Test func `new tokens bring a refused session back`() async throws {
+        try await withBench { bench in
+            let session = try await refused(bench)
+            let other = try await bench.signIn()
+            let access = try #require(other.accessToken?.value)
+            let updates = bench.vault.auth.sessionUpdates
+            #expect(await failure { _ = try await session.accessToken() }?.code == .refreshTokenExpired)
+            try await bench.vault.auth.setTokens(access: access, refresh: other.value, expiresIn: .seconds(200))
+            #expect(try await session.accessToken().value == access)
+            #expect(bench.vault.auth.isLoggedIn)
+            #expect(await event(updates)?.event == .loggedIn)
+        }
+    }
+
+    @Test func `user information is asked for once more with another token`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            let old = try await session.accessToken().value
+            try await bench.provider.invalidateAccessTokens()
+            #expect(try await bench.vault.auth.userInfo().preferredUsername == "alice")
+            #expect(try await session.accessToken().value != old)
+            #expect(await bench.refreshes.count == 1)
+            await bench.provider.setFault(.status(401), at: .userInfo)
+            let error = await failure { _ = try await bench.vault.auth.userInfo() }
+            #expect(error?.code == .tokenInvalid)
+            #expect(await bench.refreshes.count == 2)
+            await bench.provider.setFault(.status(403), at: .userInfo)
+            #expect(await failure { _ = try await bench.vault.auth.userInfo() }?.code == .tokenInvalid)
+            #expect(await bench.refreshes.count == 2)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `clearing the open account ends its session and tells`(isLocked: Bool) async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            if isLocked { await bench.vault.auth.lock() }
+            let updates = bench.vault.auth.sessionUpdates
+            try await bench.vault.storage.clear(userID: "alice")
+            let update = await event(updates)
+            #expect((update?.account, update?.event, update?.reason) == (session.id, .loggedOut, .deleted))
+            #expect(!session.isOpen && bench.vault.auth.session == nil && !bench.vault.auth.isLoggedIn)
+        }
+    }
+
+    @Test func `clearing another account leaves the session alone`() async throws {
+        try await withBench { bench in
+            try await bench.register("bob")
+            let session = try await bench.register("alice")
+            try await bench.vault.storage.clear(userID: "bob")
+            #expect(session.isOpen && bench.vault.auth.isLoggedIn)
+        }
+    }
+
+    @Test func `tokens of an account that was locked can be cleared, and it is told`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            await bench.vault.auth.lock()
+            let updates = bench.vault.auth.sessionUpdates
+            try await bench.vault.auth.clearTokens()
+            let update = await event(updates)
+            #expect((update?.account, update?.event, update?.reason) == (session.id, .loggedOut, .requested))
+            for name in [ItemName.refreshToken, .accessToken, .idToken] {
+                #expect(try await bench.store.item(name, of: session.id) == nil)
+            }
+        }
+    }
+
+    @Test func `setting tokens is told, with and without an open account`() async throws {
+        try await withBench { bench in
+            let first = try await bench.signIn()
+            let access = try #require(first.accessToken?.value)
+            try await bench.register()
+            let updates = bench.vault.auth.sessionUpdates
+            try await bench.vault.auth.setTokens(access: access, refresh: first.value)
+            #expect(await event(updates)?.event == .refreshed)
+            try await bench.vault.auth.logout()
+            let later = bench.vault.auth.sessionUpdates
+            try await bench.vault.auth.setTokens(access: access, refresh: first.value)
+            #expect(await event(later)?.event == .loggedIn)
+            #expect(bench.vault.auth.isLoggedIn)
+        }
+    }
+
+    @Test func `tokens are not put into an account that another program registered again`() async throws {
+        try await withBench { bench in
+            let other = try await bench.signIn()
+            let session = try await bench.register()
+            let vault = try await bench.anotherVault()
+            try await vault.storage.storeRefreshToken(
+                bench.signIn(), withNewPassword: SecretBytes(utf8: "another long one 7"))
+            let names = [ItemName.refreshToken, .accessToken]
+            var before: [[UInt8]?] = []
+            for name in names { before.append(try await bench.store.item(name, of: session.id)) }
+            let error = await failure {
+                try await bench.vault.auth.setTokens(
+                    access: try #require(other.accessToken?.value), refresh: other.value)
+            }
+            #expect(error?.code == .busy)
+            for (name, sealed) in zip(names, before) {
+                #expect(try await bench.store.item(name, of: session.id) == sealed)
+            }
+            _ = try await vault.auth.accessToken(forceRefresh: true)
+        }
+    }
+
+    @Test func `tokens are not put into an account that is gone, or signs in in another way`() async throws {
+        try await withBench { bench in
+            let other = try await bench.signIn()
+            let access = try #require(other.accessToken?.value)
+            let session = try await bench.register()
+            var account = try #require(try await bench.store.account(session.id))
+            account.clientID = "another-client"
+            try await bench.store.apply([.putAccount(account)], to: account.id)
+            let error = await failure { try await bench.vault.auth.setTokens(access: access, refresh: other.value) }
+            #expect(error?.code == .notLoggedIn)
+            try await bench.store.apply([.removeAccount], to: account.id)
+            let gone = await failure { try await bench.vault.auth.setTokens(access: access, refresh: other.value) }
+            #expect(gone?.code == .accountNotFound)
+        }
+    }
+}

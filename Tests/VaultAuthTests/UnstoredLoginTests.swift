@@ -1,0 +1,147 @@
+import CredentialVault
+import Foundation
+import HTTPTypes
+import Testing
+import VaultLocks
+import VaultTesting
+
+/// A login between signing in and storing it.
+@Suite(.timeLimit(.minutes(1))) struct UnstoredLoginTests {
+    private func store(_ login: RefreshToken, in vault: Vault) async throws {
+        try await vault.storage.storeRefreshToken(login, withNewPassword: SecretBytes(utf8: Bench.password))
+    }
+
+    @Test func `an abandoned login authorizes nothing, and leaves the present session alone`() async throws {
+        try await withBench { bench in
+            let auth = bench.vault.auth
+            let updates = auth.sessionUpdates
+            _ = try await bench.signIn("bob")
+            #expect(!auth.isLoggedIn && auth.session == nil)
+            #expect(await failure { _ = try await auth.accessToken() }?.code == .notLoggedIn)
+            #expect(await failure { _ = try await auth.refreshToken }?.code == .notLoggedIn)
+            #expect(await failure { _ = try await auth.userInfo() }?.code == .notLoggedIn)
+
+            let session = try await bench.register("alice")
+            let mine = try await session.accessToken().value
+            let bobs = try await bench.signIn("bob")
+            #expect(auth.session === session && auth.isLoggedIn)
+            #expect(try await auth.accessToken().value == mine)
+            let server = Recorder()
+            let api = try auth.authorizedTransport(for: [Recorder.origin], over: server)
+            _ = try await api.send(Recorder.request, body: [], limits: HTTPLimits())
+            #expect(server.tokens == ["Bearer \(mine)"])
+            // Storing it fails: alice is logged in still.
+            bench.keyService.isReachable = false
+            #expect(await failure { try await store(bobs, in: bench.vault) } != nil)
+            bench.keyService.isReachable = true
+            #expect(auth.session === session)
+            // It is stored the second time.
+            try await store(bobs, in: bench.vault)
+            #expect(auth.session?.id == bobs.account && !session.isOpen)
+            let told = await updates.prefix(3).reduce(into: []) { $0.append($1.event.description) }
+            #expect(told == ["logged in", "logged out", "logged in"])
+        }
+    }
+
+    @Test func `a login that is named is kept fresh, and its newest token is stored`() async throws {
+        try await withBench { bench in
+            let auth = bench.vault.auth
+            let login = try await bench.signIn()
+            let first = try #require(login.accessToken?.value)
+            #expect(try await auth.accessToken(of: login).value == first)
+            bench.clock.advance(by: 250)
+            let second = try await auth.accessToken(of: login).value
+            #expect(second != first)
+            let third = try await auth.accessToken(of: login, forceRefresh: true).value
+            #expect(await bench.refreshes.map(\.presentedGeneration) == [1, 2])
+            #expect(!auth.isLoggedIn)
+            try await store(login, in: bench.vault)
+            #expect(try await auth.accessToken().value == third)
+            _ = try await auth.accessToken(forceRefresh: true)
+            #expect(await bench.refreshes.map(\.presentedGeneration) == [1, 2, 3])
+            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+            // By now it is the account's.
+            #expect(try await auth.accessToken(of: login).value == auth.accessToken().value)
+        }
+    }
+
+    @Test func `requests can be sent in its name, and a refused token is renewed`() async throws {
+        try await withBench { bench in
+            let login = try await bench.signIn()
+            let server = Recorder(refusing: try #require(login.accessToken?.value))
+            let api = try bench.vault.auth.authorizedTransport(for: [Recorder.origin], as: login, over: server)
+            #expect(try await api.send(Recorder.request, body: [], limits: HTTPLimits()).status == .ok)
+            #expect(Set(server.tokens).count == 2)
+            #expect(await bench.refreshes.map(\.outcome) == [.ok])
+        }
+    }
+
+    @Test func `it is stored once`() async throws {
+        try await withBench { bench in
+            let login = try await bench.signIn()
+            try await store(login, in: bench.vault)
+            _ = try await bench.vault.auth.accessToken(forceRefresh: true)
+            let stored = try await bench.store.item(.refreshToken, of: login.account)
+            let again = await failure {
+                try await bench.vault.storage.storeRefreshToken(
+                    login, withExistingPassword: SecretBytes(utf8: Bench.password))
+            }
+            #expect(again?.code == .notLoggedIn)
+            #expect(try await bench.store.item(.refreshToken, of: login.account) == stored)
+            await bench.vault.auth.lock()
+            #expect(await failure { _ = try await bench.vault.auth.accessToken(of: login) }?.code == .notLoggedIn)
+        }
+    }
+
+    @Test func `a renewal that is under way is waited for before it is stored`() async throws {
+        try await withBench { bench in
+            let auth = bench.vault.auth
+            for _ in 0..<3 {
+                let login = try await bench.signIn()
+                await bench.provider.setFault(.delayAnswer, times: 1)
+                let asking = (0..<4).map { _ in
+                    Task { try await auth.accessToken(of: login, forceRefresh: true).value }
+                }
+                await bench.provider.waitUntilDelayed()
+                asking.first?.cancel()
+                async let storing: Void = store(login, in: bench.vault)
+                for _ in 0..<20 { await Task.yield() }
+                await bench.provider.releaseDelayed()
+                try await storing
+                var values: Set<String> = []
+                for task in asking { if let value = try? await task.value { values.insert(value) } }
+                #expect(values.count <= 1)
+                _ = try await auth.accessToken(forceRefresh: true)
+                #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+            }
+        }
+    }
+
+    @Test func `a login that the provider ended says so`() async throws {
+        try await withBench { bench in
+            let login = try await bench.signIn()
+            try await bench.provider.revokeAllRefreshTokens()
+            let error = await failure { _ = try await bench.vault.auth.accessToken(of: login, forceRefresh: true) }
+            #expect(error?.code == .refreshTokenExpired)
+        }
+    }
+}
+
+/// A server that takes every token but one.
+private final class Recorder: HTTPTransport {
+    static let origin = "https://api.example.com"
+    static let request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/")
+    private let refused: String?
+    private let seen = Lock<[String]>([])
+
+    init(refusing refused: String? = nil) { self.refused = refused }
+
+    var tokens: [String] { seen.withLock { $0 } }
+
+    func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+        let token = request.headerFields[.authorization] ?? ""
+        seen.withLock { $0.append(token) }
+        let isRefused = refused.map { token.hasSuffix($0) } ?? false
+        return HTTPAnswer(status: isRefused ? .unauthorized : .ok, headerFields: [:], body: [])
+    }
+}
