@@ -78,12 +78,14 @@ let package = Package(
 
         // The libraries, lowest first. A target imports only what stands above it here.
         .target(name: "VaultLocks"),
+        .target(name: "VaultJSON"),
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "VaultLocks", crypto]),
         .target(name: "KeyServiceAPI"),
         .target(
             name: "VaultHTTP",
             dependencies: ["VaultLocks", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL]),
-        .target(name: "OpenIDConnect", dependencies: ["VaultHTTP", "VaultLocks", httpTypes, jwtKit, crypto]),
+        .target(
+            name: "OpenIDConnect", dependencies: ["VaultHTTP", "VaultJSON", "VaultLocks", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
         .target(name: "VaultBiometric", dependencies: ["VaultCrypto", "VaultLocks"]),
         .target(
@@ -111,7 +113,7 @@ let package = Package(
             name: "VaultAuth",
             dependencies: [
                 "CLinux", "OpenIDConnect", "VaultStorage", "VaultBiometric", "KeyService", "VaultCrypto", "VaultHTTP",
-                "VaultLocks",
+                "VaultJSON", "VaultLocks",
             ]),
         .target(
             name: "VaultLogind",
@@ -125,9 +127,8 @@ let package = Package(
         .target(
             name: "KeyServiceServer",
             dependencies: [
-                "KeyServiceAPI", "VaultCrypto", "VaultLocks", hummingbird, hummingbirdCore, grdb, grdbSQLite, httpTypes,
-                logging,
-                nioCore, nioHTTP1, serviceLifecycle,
+                "KeyServiceAPI", "VaultCrypto", "VaultJSON", "VaultLocks", crypto, hummingbird, hummingbirdCore, grdb,
+                grdbSQLite, httpTypes, logging, nioCore, nioHTTP1, serviceLifecycle,
             ]),
         .target(
             name: "VaultTesting",
@@ -190,15 +191,15 @@ let package = Package(
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: [
-                "OpenIDConnect", "VaultHTTP", "VaultLocks", jwtKit, crypto, httpTypes, nioCore, nioHTTP1, nioPosix,
+                "OpenIDConnect", "VaultHTTP", "VaultJSON", "VaultLocks", jwtKit, crypto, httpTypes, nioCore, nioHTTP1,
+                nioPosix,
             ]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
-                "KeyServiceServer", "KeyServiceAPI", "VaultCrypto", "VaultLocks", "vault-key-service", grdb, httpTypes,
-                hummingbird,
-                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore,
-                serviceLifecycle,
+                "KeyServiceServer", "KeyServiceAPI", "KeyService", "VaultCrypto", "VaultHTTP", "VaultLocks",
+                "vault-key-service", grdb, httpTypes, hummingbird,
+                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore, serviceLifecycle,
             ]),
         .testTarget(
             name: "VaultTestingTests",
@@ -216,7 +217,7 @@ let package = Package(
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
-                "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "VaultLocks", "KeyService",
+                "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "VaultJSON", "VaultLocks", "KeyService",
                 "KeyServiceServer", "TestSupport", httpTypes,
             ]),
         .testTarget(

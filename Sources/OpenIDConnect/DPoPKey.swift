@@ -1,5 +1,6 @@
 internal import Crypto
 public import FoundationEssentials
+internal import VaultJSON
 
 /// A key that access and refresh tokens can be bound to, so that they are worth nothing without it (RFC 9449, ES256).
 ///

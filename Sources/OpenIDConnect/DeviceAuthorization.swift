@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import VaultJSON
 
 /// A sign-in that was started without a browser of this machine (RFC 8628 section 3.2): the person enters the code at
 /// the address on another device.

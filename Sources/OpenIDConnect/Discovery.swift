@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import VaultJSON
 internal import VaultLocks
 
 /// Fetches what the provider says about itself once for everybody who asks, and again when it has become old.

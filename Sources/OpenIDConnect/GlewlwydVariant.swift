@@ -1,3 +1,5 @@
+internal import VaultJSON
+
 /// Where Glewlwyd 2 differs from the standards.
 ///
 /// - Its revocation endpoint wants a confidential client, or an access token with a scope that its administrator chose:

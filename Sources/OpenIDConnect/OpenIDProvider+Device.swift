@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import VaultHTTP
+internal import VaultJSON
 
 extension OpenIDProvider {
     /// Starts a sign-in that the person ends on another device (RFC 8628 section 3.1).

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import VaultHTTP
+internal import VaultJSON
 
 extension OpenIDProvider {
     /// Registers a client (RFC 7591, OpenID Connect Dynamic Client Registration 1.0). The client ID of this object is not

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import VaultHTTP
+internal import VaultJSON
 
 extension OpenIDProvider {
     /// Gets a new access token (RFC 6749 section 6, OpenID Connect Core section 12).

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import VaultHTTP
+internal import VaultJSON
 
 extension OpenIDProvider {
     /// Asks what the provider knows about the person now (OpenID Connect Core section 5.3).

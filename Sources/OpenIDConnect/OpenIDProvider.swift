@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 public import VaultHTTP
+internal import VaultJSON
 
 /// One OpenID provider as seen by one client: sign in, refresh, revoke, and what goes with that.
 ///

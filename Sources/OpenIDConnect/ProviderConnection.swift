@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 package import HTTPTypes
 package import VaultHTTP
+package import VaultJSON
 
 /// Speaks HTTP with a provider and turns what the transport throws into this library's errors.
 package struct ProviderConnection: Sendable {

@@ -1,3 +1,5 @@
+internal import VaultJSON
+
 /// What a provider says about itself (OpenID Connect Discovery 1.0 section 3, RFC 8414, RFC 9207).
 ///
 /// URLs are kept as the provider wrote them. All are `https:`, or `http:` to this machine where the issuer is such a URL,

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import VaultHTTP
+internal import VaultJSON
 
 extension OpenIDProvider {
     /// Hands a request in where the provider takes it (RFC 9126).

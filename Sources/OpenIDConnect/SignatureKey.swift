@@ -1,4 +1,5 @@
 internal import JWTKit
+internal import VaultJSON
 
 /// One public key of a provider (RFC 7517). Private members, if somebody published them, are left out.
 struct SignatureKey: Sendable {

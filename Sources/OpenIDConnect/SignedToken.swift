@@ -1,3 +1,5 @@
+internal import VaultJSON
+
 /// A signed token in compact form (RFC 7515 section 7.1) with an acceptable header. Its signature is not checked yet.
 struct SignedToken: Sendable {
     let algorithm: SignatureAlgorithm

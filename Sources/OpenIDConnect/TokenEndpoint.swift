@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import VaultHTTP
+internal import VaultJSON
 
 /// The token endpoint (RFC 6749 sections 4.1.3, 4.3, 5 and 6, RFC 8628 section 3.4).
 struct TokenEndpoint: Sendable {

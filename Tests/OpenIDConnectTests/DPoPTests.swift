@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 import VaultHTTP
+import VaultJSON
 import VaultLocks
 
 @testable import OpenIDConnect

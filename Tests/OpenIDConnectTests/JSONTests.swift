@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import VaultJSON
 
 @testable import OpenIDConnect
 

@@ -1,5 +1,6 @@
 import JWTKit
 import Testing
+import VaultJSON
 
 @testable import OpenIDConnect
 

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 import VaultHTTP
+import VaultJSON
 
 @testable import OpenIDConnect
 

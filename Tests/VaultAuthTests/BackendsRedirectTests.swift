@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultJSON
 import VaultTesting
 
 @testable import OpenIDConnect

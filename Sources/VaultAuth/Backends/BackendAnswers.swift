@@ -1,5 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
+internal import VaultJSON
 internal import VaultStorage
 
 /// The tokens in an answer. It does not print them.

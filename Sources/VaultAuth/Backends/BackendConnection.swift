@@ -2,6 +2,7 @@ internal import Foundation
 internal import HTTPTypes
 internal import OpenIDConnect
 internal import VaultHTTP
+internal import VaultJSON
 
 /// Speaks JSON over HTTP with one backend, and says in the usual errors what went wrong.
 struct BackendConnection: Sendable {

@@ -1,4 +1,5 @@
 internal import OpenIDConnect
+internal import VaultJSON
 internal import VaultStorage
 
 /// Signs in in the browser at a backend that stands in front of an identity provider and keeps that provider's protocol,

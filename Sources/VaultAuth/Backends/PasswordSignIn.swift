@@ -1,6 +1,7 @@
 internal import Foundation
 internal import OpenIDConnect
 public import VaultCrypto
+internal import VaultJSON
 internal import VaultStorage
 
 /// Signs in with e-mail address and password at a backend that has people of its own and issues refresh tokens.

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
+internal import VaultJSON
 internal import VaultStorage
 
 /// A server that says what it can.

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
+internal import VaultJSON
 internal import VaultStorage
 
 /// A server as the issuer of an account's tokens: it renews OAuth's refresh tokens, and says whether other tokens count.

@@ -1,4 +1,5 @@
 import Testing
+import VaultJSON
 
 @testable import OpenIDConnect
 

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import HTTPTypes
 import VaultHTTP
+import VaultJSON
 
 @testable import OpenIDConnect
 

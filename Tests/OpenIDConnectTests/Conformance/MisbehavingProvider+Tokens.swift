@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import VaultHTTP
+import VaultJSON
 
 @testable import OpenIDConnect
 
