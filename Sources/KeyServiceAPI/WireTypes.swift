@@ -45,9 +45,10 @@ public struct KeyRequest: Codable, Sendable, CustomReflectable, CustomStringConv
         self.longsecret = longsecret
     }
 
-    public var description: String { "KeyRequest(keyid: \(keyid))" }
+    // Not the id either: whoever reads it in a log can lock the key.
+    public var description: String { "KeyRequest" }
     public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["keyid": keyid]) }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The body of a 200 answer to either call.
@@ -92,9 +93,9 @@ public struct KeyResponse: Codable, Sendable, CustomReflectable, CustomStringCon
     /// Until the end of the year 9999.
     private static let times: ClosedRange<Int64> = 0...253_402_300_799
 
-    public var description: String { "KeyResponse(keyid: \(keyid))" }
+    public var description: String { "KeyResponse" }
     public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["keyid": keyid]) }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The body of any other answer. Clients of other makes read the status alone.

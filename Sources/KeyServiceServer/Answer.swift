@@ -26,10 +26,13 @@ struct Answer {
     }
 
     /// The answer that hands out a key. Nothing in it needs escaping: ids are of the few characters that a request may
-    /// have in them, and the rest is base64.
+    /// have in them, and the rest is base64 and numbers.
     init(_ key: KeyResponse) {
         status = .ok
-        body = Array(#"{"keyid":"\#(key.keyid)","key":"\#(key.key)","longsecret":"\#(key.longsecret)"}"#.utf8)
+        var text = #"{"keyid":"\#(key.keyid)","key":"\#(key.key)","longsecret":"\#(key.longsecret)""#
+        if let count = key.wrongGuesses { text += #","wrongGuesses":\#(count)"# }
+        if let time = key.lastWrongGuessAt { text += #","lastWrongGuessAt":\#(time)"# }
+        body = Array((text + "}").utf8)
     }
 
     private init(problem status: HTTPResponse.Status, _ body: KeyServiceProblem) {

@@ -38,14 +38,15 @@ public func buildApplication(
         masterKey: masterKey, commits: commits,
         stretching: StretchingPool(
             threads: configuration.stretchingThreads, places: configuration.stretchingPlaces),
-        argon2: configuration.argon2, maxGuesses: configuration.maxGuesses,
+        argon2: configuration.argon2, limits: configuration.guessLimits,
         now: now ?? { Int64(Date().timeIntervalSince1970) })
     if case .checkedIn(let check)? = try store.commit([keeper.checkIn()]).first {
         try masterKey.verify(check)
     }
     let basePath = configuration.basePath
     return Application(
-        responder: KeyServiceResponder(basePath: basePath, keeper: keeper, logger: logger),
+        responder: KeyServiceResponder(
+            basePath: basePath, keeper: keeper, logger: logger, keyTags: try KeyTags(masterKey)),
         server: .http1(configuration: .init(idleTimeout: .seconds(60))),
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),

@@ -7,6 +7,8 @@ enum FaultPoint: String {
     case charged
     /// The guess was right, and is not yet given back.
     case evaluated
+    /// The right guess is given back, durably if it has to be, and not yet answered.
+    case settled
 
     func strike() {
         #if DEBUG

@@ -16,58 +16,76 @@ struct GuessStatements {
     init(_ db: Database) throws {
         find = try db.cachedStatement(
             sql: """
-                SELECT number, wrong_guesses, created_at, salt, wrapped_by_secret, wrapped_by_long_secret,
-                    argon2_passes, argon2_memory_kib, argon2_lanes
+                SELECT number, wrong_guesses, wrong_guesses_in_all, last_wrong_at, created_at, salt, wrapped_by_secret,
+                    wrapped_by_long_secret, argon2_passes, argon2_memory_kib, argon2_lanes
                 FROM key_record JOIN guess_counter USING (number) WHERE id = ?
                 """)
         charge = try db.cachedStatement(
-            sql: "UPDATE guess_counter SET wrong_guesses = wrong_guesses + 1 WHERE number = ?")
+            sql: """
+                UPDATE guess_counter SET wrong_guesses = wrong_guesses + 1,
+                    wrong_guesses_in_all = wrong_guesses_in_all + 1, last_wrong_at = ?2
+                WHERE number = ?1
+                """)
         succeed = try db.cachedStatement(
             sql: """
-                UPDATE guess_counter SET wrong_guesses = 0, last_used_at = ?2
+                UPDATE guess_counter SET wrong_guesses = 0, wrong_guesses_in_all = max(0, wrong_guesses_in_all - ?2),
+                    last_wrong_at = NULL, last_used_at = ?3
                 WHERE number = (SELECT number FROM key_record WHERE id = ?1)
                 """)
         giveBack = try db.cachedStatement(
             sql: """
-                UPDATE guess_counter SET wrong_guesses = max(0, wrong_guesses - 1)
-                WHERE number = (SELECT number FROM key_record WHERE id = ?)
+                UPDATE guess_counter SET wrong_guesses = max(0, wrong_guesses - 1),
+                    wrong_guesses_in_all = max(0, wrong_guesses_in_all - 1), last_wrong_at = ?2,
+                    last_used_at = coalesce(?3, last_used_at)
+                WHERE number = (SELECT number FROM key_record WHERE id = ?1)
                 """)
     }
 
-    /// Counts one more wrong guess, unless `limit` are counted already.
-    func charge(_ keyID: String, limit: Int) throws -> KeyRecordOutcome {
+    /// Looks a key up, and counts one more wrong guess at `chargeTime`, unless that is nil or a limit is reached.
+    func find(_ keyID: String, limits: GuessLimits, chargeTime: Int64?) throws -> KeyRecordOutcome {
         let row = find.sqliteStatement
         defer { sqlite3_reset(row) }
         try Self.bind(keyID, to: row)
         guard try Self.step(row) else { return .noSuchKey }
-        let wrongGuesses = Int(sqlite3_column_int64(row, 1))
-        guard wrongGuesses < limit else { return .locked }
+        let count = GuessCount(
+            inARow: Int(sqlite3_column_int64(row, 1)), inAll: Int(sqlite3_column_int64(row, 2)),
+            lastWrongAt: sqlite3_column_type(row, 3) == SQLITE_NULL ? nil : sqlite3_column_int64(row, 3))
+        guard limits.remaining(after: count) > 0 else { return .locked }
         let record = KeyRecord(
-            id: keyID, createdAt: sqlite3_column_int64(row, 2), secretKind: Self.secretKind(row),
-            salt: Self.bytes(row, 3), wrappedBySecret: Self.bytes(row, 4), wrappedByLongSecret: Self.bytes(row, 5))
-        try Self.check(sqlite3_bind_int64(charge.sqliteStatement, 1, sqlite3_column_int64(row, 0)), row)
-        try Self.run(charge.sqliteStatement)
-        return .charged(record, wrongGuesses: wrongGuesses + 1)
+            id: keyID, createdAt: sqlite3_column_int64(row, 4), secretKind: Self.secretKind(row, from: 8),
+            salt: Self.bytes(row, 5), wrappedBySecret: Self.bytes(row, 6), wrappedByLongSecret: Self.bytes(row, 7))
+        if let chargeTime {
+            let statement = charge.sqliteStatement
+            try Self.check(sqlite3_bind_int64(statement, 1, sqlite3_column_int64(row, 0)), statement)
+            try Self.bind(chargeTime, at: 2, to: statement)
+            try Self.run(statement)
+        }
+        return .found(record, count)
     }
 
-    /// Leaves no wrong guesses on the key, which was used at `time`.
-    func succeed(_ keyID: String, time: Int64) throws {
-        try Self.bind(keyID, to: succeed.sqliteStatement)
-        try Self.check(sqlite3_bind_int64(succeed.sqliteStatement, 2, time), succeed.sqliteStatement)
-        try Self.run(succeed.sqliteStatement)
+    /// Leaves no wrong guesses in a row on the key, which was used at `time`.
+    func succeed(_ keyID: String, wasCharged: Bool, time: Int64) throws {
+        let statement = succeed.sqliteStatement
+        try Self.bind(keyID, to: statement)
+        try Self.bind(wasCharged ? 1 : 0, at: 2, to: statement)
+        try Self.bind(time, at: 3, to: statement)
+        try Self.run(statement)
     }
 
     /// Counts one wrong guess less.
-    func giveBack(_ keyID: String) throws {
-        try Self.bind(keyID, to: giveBack.sqliteStatement)
-        try Self.run(giveBack.sqliteStatement)
+    func giveBack(_ keyID: String, lastWrongAt: Int64?, usedAt: Int64?) throws {
+        let statement = giveBack.sqliteStatement
+        try Self.bind(keyID, to: statement)
+        try Self.bind(lastWrongAt, at: 2, to: statement)
+        try Self.bind(usedAt, at: 3, to: statement)
+        try Self.run(statement)
     }
 
-    private static func secretKind(_ row: SQLiteStatement) -> KeyRecord.SecretKind {
-        guard sqlite3_column_type(row, 6) != SQLITE_NULL else { return .strong }
+    private static func secretKind(_ row: SQLiteStatement, from first: CInt) -> KeyRecord.SecretKind {
+        guard sqlite3_column_type(row, first) != SQLITE_NULL else { return .strong }
         // A number that is out of bounds stays so, and is refused before Argon2 runs.
-        func number(_ column: CInt) -> UInt32 { UInt32(clamping: sqlite3_column_int64(row, column)) }
-        return .stretched(Argon2Parameters(passes: number(6), memoryKiB: number(7), lanes: number(8)))
+        func number(_ index: CInt) -> UInt32 { UInt32(clamping: sqlite3_column_int64(row, first + index)) }
+        return .stretched(Argon2Parameters(passes: number(0), memoryKiB: number(1), lanes: number(2)))
     }
 
     private static func bytes(_ row: SQLiteStatement, _ column: CInt) -> [UInt8] {
@@ -78,6 +96,16 @@ struct GuessStatements {
 
     private static func bind(_ keyID: String, to statement: SQLiteStatement) throws {
         try check(sqlite3_bind_text(statement, 1, keyID, CInt(keyID.utf8.count), copied), statement)
+    }
+
+    private static func bind(_ number: Int64?, at position: CInt, to statement: SQLiteStatement) throws {
+        let status =
+            if let number {
+                sqlite3_bind_int64(statement, position, number)
+            } else {
+                sqlite3_bind_null(statement, position)
+            }
+        try check(status, statement)
     }
 
     private static func run(_ statement: SQLiteStatement) throws {

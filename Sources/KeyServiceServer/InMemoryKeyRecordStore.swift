@@ -4,7 +4,7 @@ internal import VaultLocks
 public final class InMemoryKeyRecordStore: KeyRecordStore {
     private struct Entry {
         var record: KeyRecord
-        var wrongGuesses = 0
+        var count = GuessCount()
     }
 
     private struct Content {
@@ -25,17 +25,22 @@ public final class InMemoryKeyRecordStore: KeyRecordStore {
         switch change {
         case .insert(let record):
             content.entries[record.id] = Entry(record: record)
-        case .charge(let keyID, let limit):
-            guard var entry = content.entries[keyID] else { return .noSuchKey }
-            guard entry.wrongGuesses < limit else { return .locked }
-            entry.wrongGuesses += 1
-            content.entries[keyID] = entry
-            return .charged(entry.record, wrongGuesses: entry.wrongGuesses)
-        case .succeed(let keyID, _):
-            content.entries[keyID]?.wrongGuesses = 0
-        case .giveBack(let keyID):
-            guard let count = content.entries[keyID]?.wrongGuesses, count > 0 else { break }
-            content.entries[keyID]?.wrongGuesses = count - 1
+        case .find(let keyID, let limits):
+            guard let entry = content.entries[keyID] else { return .noSuchKey }
+            return limits.remaining(after: entry.count) > 0 ? .found(entry.record, entry.count) : .locked
+        case .charge(let keyID, let limits, let time):
+            guard let entry = content.entries[keyID] else { return .noSuchKey }
+            guard limits.remaining(after: entry.count) > 0 else { return .locked }
+            content.entries[keyID]?.count = GuessCount(
+                inARow: entry.count.inARow + 1, inAll: entry.count.inAll + 1, lastWrongAt: time)
+            return .found(entry.record, entry.count)
+        case .succeed(let keyID, let wasCharged, _):
+            guard let count = content.entries[keyID]?.count else { break }
+            content.entries[keyID]?.count = GuessCount(inAll: max(0, count.inAll - (wasCharged ? 1 : 0)))
+        case .giveBack(let keyID, let lastWrongAt, _):
+            guard let count = content.entries[keyID]?.count else { break }
+            content.entries[keyID]?.count = GuessCount(
+                inARow: max(0, count.inARow - 1), inAll: max(0, count.inAll - 1), lastWrongAt: lastWrongAt)
         case .checkIn(let check, _):
             let kept = content.masterKeyCheck ?? check
             content.masterKeyCheck = kept

@@ -6,7 +6,8 @@ internal import VaultCrypto
 struct KeyKeeper: Sendable {
     /// What somebody shows to get a key.
     enum Guess {
-        case secret(String)
+        /// - renews: the client makes a new key as soon as it hears of wrong guesses.
+        case secret(String, renews: Bool)
         case longSecret(String)
     }
 
@@ -14,20 +15,20 @@ struct KeyKeeper: Sendable {
     let commits: GroupCommit
     let stretching: StretchingPool
     let argon2: Argon2Parameters
-    let maxGuesses: Int
+    let limits: GuessLimits
     /// The time in seconds since 1970.
     let now: @Sendable () -> Int64
     private let holds = KeyHolds()
 
     init(
         masterKey: MasterKey, commits: GroupCommit, stretching: StretchingPool, argon2: Argon2Parameters,
-        maxGuesses: Int, now: @escaping @Sendable () -> Int64
+        limits: GuessLimits, now: @escaping @Sendable () -> Int64
     ) {
         self.masterKey = masterKey
         self.commits = commits
         self.stretching = stretching
         self.argon2 = argon2
-        self.maxGuesses = maxGuesses
+        self.limits = limits
         self.now = now
     }
 
@@ -67,35 +68,76 @@ struct KeyKeeper: Sendable {
     /// - Throws: ``KeyServiceServerError`` with code `wrongSecret`, `keyLocked`, `noSuchKey` or `busy`.
     func releaseKey(keyID: String, for guess: Guess) async throws -> KeyResponse {
         try await holds.withHold(on: keyID) {
-            // A place for Argon2 comes first: whoever finds none must not lose a guess.
-            if case .secret(let secret) = guess, !KeyWrapping.isStrong(secret) {
-                return try await stretching.withPlace { try await chargeAndEvaluate(guess, keyID: keyID) }
+            switch guess {
+            case .longSecret: try await evaluateUncharged(guess, keyID: keyID)
+            case .secret(let secret, let renews) where KeyWrapping.isStrong(secret):
+                try await chargeAndEvaluate(guess, keyID: keyID, renews: renews)
+            case .secret(_, let renews):
+                // A place for Argon2 comes first: a client that finds none must not lose a guess.
+                try await stretching.withPlace { try await chargeAndEvaluate(guess, keyID: keyID, renews: renews) }
             }
-            return try await chargeAndEvaluate(guess, keyID: keyID)
+        }
+    }
+
+    /// For a long secret. It has 256 bits, so nobody guesses it, and counting wrong ones would only let others lock the
+    /// key. Only while the key is held.
+    private func evaluateUncharged(_ guess: Guess, keyID: String) async throws -> KeyResponse {
+        let (record, count) = try await found(.find(keyID: keyID, limits: limits))
+        do {
+            let response = try await evaluate(guess, record: record)
+            commits.commitSoon(.succeed(keyID: keyID, wasCharged: false, time: now()))
+            return response.telling(count)
+        } catch let error as VaultCryptoError where error.code == .wrongKey {
+            throw KeyServiceServerError.wrongSecret(guessesRemaining: nil)
         }
     }
 
     /// Only while the key is held.
-    private func chargeAndEvaluate(_ guess: Guess, keyID: String) async throws -> KeyResponse {
+    private func chargeAndEvaluate(_ guess: Guess, keyID: String, renews: Bool) async throws -> KeyResponse {
         // From here on the guess counts as wrong, whatever happens to this process.
-        let outcome = try await commits.commit(.charge(keyID: keyID, limit: maxGuesses))
-        guard case .charged(let record, let wrongGuesses) = outcome else {
-            if case .locked = outcome { throw KeyServiceServerError.keyLocked }
-            throw KeyServiceServerError.noSuchKey
-        }
+        let (record, count) = try await found(.charge(keyID: keyID, limits: limits, time: now()))
+        let charged = GuessCount(inARow: count.inARow + 1, inAll: count.inAll + 1)
         FaultPoint.charged.strike()
+        let response: KeyResponse
         do {
-            let response = try await evaluate(guess, record: record)
-            FaultPoint.evaluated.strike()
-            // Handed in before the hold ends, so it counts before the next guess on this key does.
-            commits.commitSoon(.succeed(keyID: keyID, time: now()))
-            return response
+            response = try await evaluate(guess, record: record)
         } catch let error as VaultCryptoError where error.code == .wrongKey {
-            throw KeyServiceServerError.wrongSecret(guessesRemaining: max(0, maxGuesses - wrongGuesses))
+            throw KeyServiceServerError.wrongSecret(guessesRemaining: limits.remaining(after: charged))
         } catch {
             // Out of memory, or a damaged record: nothing was learned about the secret.
-            commits.commitSoon(.giveBack(keyID: keyID))
+            commits.commitSoon(.giveBack(keyID: keyID, lastWrongAt: count.lastWrongAt, usedAt: nil))
             throw error
+        }
+        FaultPoint.evaluated.strike()
+        // Whoever guessed wrong keeps the count until the client has made a new key. Otherwise they could go on guessing
+        // at this one.
+        let change: KeyRecordChange =
+            renews && count.inARow > 0
+            ? .giveBack(keyID: keyID, lastWrongAt: count.lastWrongAt, usedAt: now())
+            : .succeed(keyID: keyID, wasCharged: true, time: now())
+        try await settle(change, isOnlyCharge: count.inARow == 0 && limits.remaining(after: charged) > 0)
+        FaultPoint.settled.strike()
+        return response.telling(count)
+    }
+
+    /// Takes back the charge of a right guess. Handed in before the hold ends, it counts before the next guess on this key
+    /// does. A charge that is not the only one goes durably: a process that ends now must not leave the key locked, or
+    /// nearly so, after it said that the guess was right.
+    private func settle(_ change: KeyRecordChange, isOnlyCharge: Bool) async throws {
+        guard !isOnlyCharge else { return commits.commitSoon(change) }
+        do {
+            _ = try await commits.commit(change)
+        } catch {
+            commits.commitSoon(change)
+            throw error
+        }
+    }
+
+    private func found(_ change: KeyRecordChange) async throws -> (KeyRecord, GuessCount) {
+        switch try await commits.commit(change) {
+        case .found(let record, let count): return (record, count)
+        case .locked: throw KeyServiceServerError.keyLocked
+        default: throw KeyServiceServerError.noSuchKey
         }
     }
 
@@ -106,10 +148,10 @@ struct KeyKeeper: Sendable {
             let key = try KeyWrapping.key(longSecret: longSecret, salt: record.salt, masterKey: masterKey)
             return try open(
                 record.wrappedByLongSecret, key: key, context: KeyWrapping.contextForLongSecret(keyID: record.id))
-        case (.secret(let secret), .strong) where KeyWrapping.isStrong(secret):
+        case (.secret(let secret, _), .strong) where KeyWrapping.isStrong(secret):
             let key = try KeyWrapping.key(strongSecret: secret, salt: record.salt, masterKey: masterKey)
             return try open(record.wrappedBySecret, key: key, context: KeyWrapping.contextForSecret(keyID: record.id))
-        case (.secret(let secret), .stretched(let parameters)) where !KeyWrapping.isStrong(secret):
+        case (.secret(let secret, _), .stretched(let parameters)) where !KeyWrapping.isStrong(secret):
             let key = try await stretch(secret, salt: record.salt, parameters: parameters).take()
             return try open(record.wrappedBySecret, key: key, context: KeyWrapping.contextForSecret(keyID: record.id))
         default:
@@ -128,5 +170,16 @@ struct KeyKeeper: Sendable {
             try SecretBox(
                 KeyWrapping.key(stretching: secret, salt: salt, parameters: parameters, masterKey: masterKey))
         }
+    }
+}
+
+extension KeyResponse {
+    /// The answer with the wrong guesses that came before.
+    fileprivate func telling(_ count: GuessCount) -> KeyResponse {
+        guard count.inARow > 0 else { return self }
+        var answer = self
+        answer.wrongGuesses = count.inARow
+        answer.lastWrongGuessAt = count.lastWrongAt
+        return answer
     }
 }

@@ -45,8 +45,8 @@ public struct KeyRecordSummary: Sendable, Hashable {
     public var createdAt: Int64
     /// When the key was last handed out, in seconds since 1970; nil when it never was.
     public var lastUsedAt: Int64?
-    /// The wrong guesses since the last right one.
-    public var wrongGuesses: Int
+    /// The wrong guesses on it.
+    public var wrongGuesses: GuessCount
     /// Whether the secret is a `cv1.` one.
     public var secretKind: KeyRecord.SecretKind
 }

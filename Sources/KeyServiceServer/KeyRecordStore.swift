@@ -16,14 +16,17 @@ public protocol KeyRecordStore: Sendable {
 public enum KeyRecordChange: Sendable {
     /// Adds a key with no wrong guesses. Outcome: `done`.
     case insert(KeyRecord)
-    /// Counts one more wrong guess, unless `limit` are counted already.
-    /// Outcome: `charged`, or `locked` or `noSuchKey` when nothing was counted.
-    case charge(keyID: String, limit: Int)
-    /// The guess was right: no wrong guesses are left on the key, which was used at `time` (seconds since 1970).
-    /// Outcome: `done`, also when the key was deleted meanwhile.
-    case succeed(keyID: String, time: Int64)
-    /// The charged guess was never evaluated: one wrong guess less. Outcome: `done`.
-    case giveBack(keyID: String)
+    /// Looks a key up and counts nothing. Outcome: `found`, `locked` or `noSuchKey`.
+    case find(keyID: String, limits: GuessLimits)
+    /// Counts one more wrong guess, at `time` (seconds since 1970), unless one of the limits is reached.
+    /// Outcome: `found`, or `locked` or `noSuchKey` when nothing was counted.
+    case charge(keyID: String, limits: GuessLimits, time: Int64)
+    /// The guess was right: no wrong guesses in a row are left on the key, which was used at `time` (seconds since 1970).
+    /// Of all wrong guesses, one less, if this one was charged. Outcome: `done`, also when the key was deleted meanwhile.
+    case succeed(keyID: String, wasCharged: Bool, time: Int64)
+    /// The charged guess was none: one wrong guess less, and the last one came at `lastWrongAt`. `usedAt`, unless it is
+    /// nil, is when the key was used (seconds since 1970). Outcome: `done`.
+    case giveBack(keyID: String, lastWrongAt: Int64?, usedAt: Int64?)
     /// Writes the time, as a proof that writing works, and keeps `masterKeyCheck` when there is none yet.
     /// Outcome: `checkedIn` with the one that is kept.
     case checkIn(masterKeyCheck: [UInt8], time: Int64)
@@ -33,8 +36,8 @@ public enum KeyRecordChange: Sendable {
 public enum KeyRecordOutcome: Sendable {
     /// It was done.
     case done
-    /// The guess is counted; `wrongGuesses` includes it.
-    case charged(KeyRecord, wrongGuesses: Int)
+    /// The key, and the wrong guesses before this one.
+    case found(KeyRecord, GuessCount)
     /// As many wrong guesses are counted as are allowed; nothing was counted.
     case locked
     /// There is no key of that id.

@@ -71,4 +71,11 @@ public struct KeyServiceFolder: Sendable {
         try PrivateFile.prepareFolder(path: path, mayCreate: false)
         return try SQLiteKeyRecordStore(path: databasePath, mayCreate: false)
     }
+
+    /// The tags that stand for key ids in the log of this folder's server.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when the master key cannot be read.
+    public func keyTags() throws -> KeyTags {
+        try KeyTags(MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential))
+    }
 }

@@ -23,10 +23,12 @@ struct KeyServiceResponder: HTTPResponder {
     private let routes: [String: Route]
     private let keeper: KeyKeeper
     private let logger: Logger
+    private let keyTags: KeyTags
 
-    init(basePath: String, keeper: KeyKeeper, logger: Logger) {
+    init(basePath: String, keeper: KeyKeeper, logger: Logger, keyTags: KeyTags) {
         self.keeper = keeper
         self.logger = logger
+        self.keyTags = keyTags
         var routes: [String: Route] = ["/healthz": .alive, "/readyz": .ready]
         routes[basePath + "/healthz"] = .alive
         routes[basePath + "/readyz"] = .ready
@@ -95,7 +97,7 @@ struct KeyServiceResponder: HTTPResponder {
         return answer.response()
     }
 
-    /// Never the body, nor anything of it but the id of a key.
+    /// Never the body, nor anything of it but a tag in place of the id of a key.
     private func log(_ route: Route, _ answer: Answer, fault: (any Error)?, keyID: String?, duration: Duration) {
         let level: Logger.Level = answer.status == .internalServerError ? .error : .info
         guard logger.logLevel <= level else { return }
@@ -105,7 +107,7 @@ struct KeyServiceResponder: HTTPResponder {
             "status": .stringConvertible(answer.status.code),
             "duration_us": .stringConvertible(Int(duration / .microseconds(1))),
         ]
-        if let keyID { metadata["keyid"] = .string(keyID) }
+        if let keyID { metadata["keytag"] = .string(keyTags.tag(of: keyID)) }
         if level == .error, let fault { metadata["error"] = .string(String(describing: fault)) }
         logger.log(level: level, "Request", metadata: metadata)
     }

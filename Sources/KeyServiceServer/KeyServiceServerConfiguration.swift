@@ -12,6 +12,8 @@ public struct KeyServiceServerConfiguration: Sendable {
     public var basePath = ""
     /// How many wrong guesses in a row lock a key, at least 1.
     public var maxGuesses = 3
+    /// How many wrong guesses lock a key in its whole life, at least 1. Right ones in between do not matter.
+    public var maxGuessesTotal = 100
     /// What a secret that is not a `cv1.` one costs in a new key. An existing key keeps what it was made with.
     public var argon2 = Argon2Parameters.server
     /// How many Argon2 computations run at the same time; each fills the memory that its parameters ask.
@@ -21,8 +23,10 @@ public struct KeyServiceServerConfiguration: Sendable {
     /// How many connections are served at the same time; further ones wait in the system's queue.
     public var maxConnections = 512
 
-    /// The defaults: a free port of the loopback interface, 3 guesses.
+    /// The defaults: a free port of the loopback interface, 3 guesses in a row and 100 in all.
     public init() {}
+
+    var guessLimits: GuessLimits { GuessLimits(inARow: maxGuesses, inAll: maxGuessesTotal) }
 
     /// The largest request body, in bytes.
     static let maxBodySize = 16 * 1024
@@ -38,6 +42,10 @@ public struct KeyServiceServerConfiguration: Sendable {
         }
         guard (1...1000).contains(maxGuesses) else {
             throw KeyServiceServerError(.configurationInvalid, "The number of guesses must be between 1 and 1000.")
+        }
+        guard (1...1_000_000).contains(maxGuessesTotal) else {
+            throw KeyServiceServerError(
+                .configurationInvalid, "The number of guesses in all must be between 1 and 1000000.")
         }
         guard (0...65535).contains(port) else {
             throw KeyServiceServerError(.configurationInvalid, "The port must be between 0 and 65535.")

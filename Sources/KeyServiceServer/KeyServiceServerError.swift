@@ -6,7 +6,7 @@ public struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
 
         /// The secret does not open the key: ``KeyServiceServerError/guessesRemaining`` says how many tries are left.
         public static let wrongSecret = Code(name: "wrong_secret")
-        /// Too many wrong guesses in a row: an operator has to unlock the key.
+        /// Too many wrong guesses, in a row or in all: an operator has to unlock the key.
         public static let keyLocked = Code(name: "key_locked")
         /// There is no key of this id.
         public static let noSuchKey = Code(name: "no_such_key")
@@ -26,7 +26,8 @@ public struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     /// One sentence for a person.
     public let description: String
-    /// How many wrong guesses are left before the key locks; only with ``Code/wrongSecret``.
+    /// How many wrong guesses are left before the key locks; only with ``Code/wrongSecret``, and not after a wrong long
+    /// secret, which is not counted.
     public let guessesRemaining: Int?
     /// What the database or the system said, where it said something.
     public let underlying: (any Error)?
@@ -42,7 +43,7 @@ public struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
     static let keyLocked = KeyServiceServerError(.keyLocked, "The key is locked.")
     static let busy = KeyServiceServerError(.busy, "Too much work is waiting.")
 
-    static func wrongSecret(guessesRemaining: Int) -> KeyServiceServerError {
+    static func wrongSecret(guessesRemaining: Int?) -> KeyServiceServerError {
         KeyServiceServerError(.wrongSecret, "The secret is wrong.", guessesRemaining: guessesRemaining)
     }
 }

@@ -3,6 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import KeyServiceAPI
 internal import NIOCore
+internal import VaultJSON
 
 /// A request that cannot be carried out, with the status that says why. None of them is 401, 403 or 404: clients read
 /// those as "wrong secret", "locked" and "no such key".
@@ -17,41 +18,51 @@ struct BadRequest: Error {
 
 /// Reads the bodies of the protocol, strictly: what is not clear is refused before any guess is charged.
 enum RequestParsing {
-    private static let decoder = JSONDecoder()
     private static let maxKeyIDSize = 128
+    private static let renewsField = HTTPField.Name(KeyServiceHeader.renews)
 
     static func createKeyRequest(_ request: Request) async throws -> CreateKeyRequest {
-        let body = try await decode(CreateKeyRequest.self, from: request)
-        try requireSecret(body.secret)
-        return body
+        guard let secret = try await string("secret", in: members(of: request)) else { throw BadRequest.malformed }
+        try requireSecret(secret)
+        return CreateKeyRequest(secret: secret)
     }
 
     static func keyRequest(_ request: Request) async throws -> (keyID: String, guess: KeyKeeper.Guess) {
-        let body = try await decode(KeyRequest.self, from: request)
-        guard isKeyID(body.keyid) else { throw BadRequest.unusable }
-        switch (body.secret, body.longsecret) {
+        let members = try await members(of: request)
+        guard let keyID = try string("keyid", in: members) else { throw BadRequest.malformed }
+        let secrets = (try string("secret", in: members), try string("longsecret", in: members))
+        guard isKeyID(keyID) else { throw BadRequest.unusable }
+        switch secrets {
         case (let secret?, nil):
             try requireSecret(secret)
-            return (body.keyid, .secret(secret))
+            return (keyID, .secret(secret, renews: renews(request)))
         case (nil, let longSecret?):
             try requireSecret(longSecret)
-            return (body.keyid, .longSecret(longSecret))
-        default: throw BadRequest.unusable
+            return (keyID, .longSecret(longSecret))
+        default: throw BadRequest.malformed
         }
     }
 
-    private static func decode<Body: Decodable>(_ type: Body.Type, from request: Request) async throws -> Body {
+    /// The members of the object that the body is.
+    ///
+    /// Two readers may take two different members of one name, so a body with such is refused like one that is no JSON.
+    private static func members(of request: Request) async throws -> JSONValue {
         guard isJSON(request.headers[.contentType]) else { throw BadRequest.notJSON }
         let body = try await collect(request)
-        do {
-            return try decoder.decode(Body.self, from: Data(body.readableBytesView))
-        } catch DecodingError.dataCorrupted {
-            throw BadRequest.malformed
-        } catch is DecodingError {
-            throw BadRequest.unusable
-        } catch {
-            throw BadRequest.malformed
-        }
+        guard let members = JSONValue(strictObjectIn: Array(body.readableBytesView)) else { throw BadRequest.malformed }
+        return members
+    }
+
+    /// A member that may be missing or null, but nothing else than a string.
+    private static func string(_ name: String, in members: JSONValue) throws -> String? {
+        guard let value = members[name] else { return nil }
+        guard let string = value.string else { throw BadRequest.malformed }
+        return string
+    }
+
+    private static func renews(_ request: Request) -> Bool {
+        guard let renewsField else { return false }
+        return request.headers[renewsField] == "1"
     }
 
     /// The whole body, which is in one piece as a rule. What goes beyond the limit is not kept.

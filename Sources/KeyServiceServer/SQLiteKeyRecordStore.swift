@@ -46,9 +46,14 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     ) throws -> KeyRecordOutcome {
         switch change {
         case .insert(let record): try insert(record, db)
-        case .charge(let keyID, let limit): return try guesses.charge(keyID, limit: limit)
-        case .succeed(let keyID, let time): try guesses.succeed(keyID, time: time)
-        case .giveBack(let keyID): try guesses.giveBack(keyID)
+        case .find(let keyID, let limits):
+            return try guesses.find(keyID, limits: limits, chargeTime: nil)
+        case .charge(let keyID, let limits, let time):
+            return try guesses.find(keyID, limits: limits, chargeTime: time)
+        case .succeed(let keyID, let wasCharged, let time):
+            try guesses.succeed(keyID, wasCharged: wasCharged, time: time)
+        case .giveBack(let keyID, let lastWrongAt, let usedAt):
+            try guesses.giveBack(keyID, lastWrongAt: lastWrongAt, usedAt: usedAt)
         case .checkIn(let check, let time):
             try db.execute(
                 sql: """
@@ -113,7 +118,10 @@ extension SQLiteKeyRecordStore {
                         try KeyRecordSummary(
                             id: row.decode(forColumn: "id"), createdAt: row.decode(forColumn: "created_at"),
                             lastUsedAt: row.decode(forColumn: "last_used_at"),
-                            wrongGuesses: row.decode(forColumn: "wrong_guesses"),
+                            wrongGuesses: GuessCount(
+                                inARow: row.decode(forColumn: "wrong_guesses"),
+                                inAll: row.decode(forColumn: "wrong_guesses_in_all"),
+                                lastWrongAt: row.decode(forColumn: "last_wrong_at")),
                             secretKind: Self.secretKind(
                                 passes: row.decode(forColumn: "argon2_passes"),
                                 memoryKiB: row.decode(forColumn: "argon2_memory_kib"),
@@ -123,13 +131,15 @@ extension SQLiteKeyRecordStore {
         }
     }
 
-    /// Gives a key all its guesses back.
+    /// Gives a key all its guesses back: none are counted any more, neither in a row nor in all.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `noSuchKey`, `busy` or `storeUnusable`.
     public func unlock(keyID: String) throws {
         try change(
-            "UPDATE guess_counter SET wrong_guesses = 0 WHERE number = (SELECT number FROM key_record WHERE id = ?)",
-            keyID: keyID)
+            """
+            UPDATE guess_counter SET wrong_guesses = 0, wrong_guesses_in_all = 0, last_wrong_at = NULL
+            WHERE number = (SELECT number FROM key_record WHERE id = ?)
+            """, keyID: keyID)
     }
 
     /// Deletes a key for good: what it protects cannot be opened with it any more.

@@ -31,6 +31,15 @@ enum SQLiteSchema {
                     ) STRICT;
                     """)
         }
+        migrator.registerMigration("2") { db in
+            // What is in a row now is all that is known of a key's past.
+            try db.execute(
+                sql: """
+                    ALTER TABLE guess_counter ADD COLUMN wrong_guesses_in_all INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE guess_counter ADD COLUMN last_wrong_at INTEGER;
+                    UPDATE guess_counter SET wrong_guesses_in_all = wrong_guesses WHERE wrong_guesses > 0;
+                    """)
+        }
         return migrator
     }()
 

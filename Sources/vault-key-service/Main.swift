@@ -16,7 +16,7 @@ struct VaultKeyService: AsyncParsableCommand {
         discussion: """
             Settings come from the options, then from the environment (VAULT_KEY_SERVICE_DATA, \
             VAULT_KEY_SERVICE_LISTEN, ...), then from the JSON file of --config ({"data": ..., "listen": ..., \
-            "basePath": ..., "maxGuesses": ..., "masterKeyFile": ..., "logLevel": ...}).
+            "basePath": ..., "maxGuesses": ..., "maxGuessesTotal": ..., "masterKeyFile": ..., "logLevel": ...}).
 
             Exit codes: 0 done; 64 usage; 66 no such key; 74 the database cannot be used; 75 busy, try again; \
             78 configuration; 1 anything else.

@@ -24,8 +24,7 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("What stands before /keyservice/v1 in the URLs.", valueName: "path"))
     var basePath: String?
 
-    @Option(help: ArgumentHelp("How many wrong guesses in a row lock a key. (default: 3)", valueName: "number"))
-    var maxGuesses: Int?
+    @OptionGroup var limits: LimitOptions
 
     @Option(
         help: ArgumentHelp(
@@ -54,7 +53,9 @@ struct Serve: AsyncParsableCommand {
             configuration.host = address.host
             configuration.port = address.port
             configuration.basePath = settings.string(basePath, "basePath") ?? ""
-            configuration.maxGuesses = try settings.number(maxGuesses, "maxGuesses", default: 3)
+            let limits = try limits.limits(settings)
+            configuration.maxGuesses = limits.inARow
+            configuration.maxGuessesTotal = limits.inAll
             let (store, masterKey) = try settings.folder().open()
             let application = try buildApplication(
                 configuration, store: store, masterKey: masterKey, logger: logger,

@@ -57,6 +57,47 @@ import Testing
         Input("huge key id", Array("{\"secret\":\"a\",\"keyid\":\"\(String(repeating: "k", count: 15_000))\"}".utf8)),
     ]
 
+    /// What one reader of JSON takes and another does not, or takes for something else.
+    static let ambiguous = [
+        Input(#"{"keyid":"KEY","secret":"SECRET","secret":"wrong"}"#),
+        Input(#"{"keyid":"KEY","secret":"wrong","secret":"SECRET"}"#),
+        Input(#"{"keyid":"KEY","keyid":"KEY","secret":"SECRET"}"#),
+        Input(#"{"keyid":"KEY","secret":"SECRET","\u0073ecret":"SECRET"}"#),
+        Input(#"{"keyid":"KEY","secret":"SECRET","x":{"a":1,"a":2}}"#),
+        Input(#"{"keyid":"KEY","secret":"SECRET",}"#), Input(#"{,"keyid":"KEY","secret":"SECRET"}"#),
+        Input(#"{"keyid":"KEY","secret":"SECRET","x":[1,]}"#), Input(#"{"keyid":"KEY","secret":"SECRET"}}"#),
+        Input(#"{"keyid":"KEY","secret":"SECRET"} {}"#), Input(#"{"keyid":"KEY","secret":"SECRET"}x"#),
+        Input(#"{"keyid":"KEY","secret":"SECRET"} // x"#), Input(#"{keyid:"KEY","secret":"SECRET"}"#),
+        Input(#"{'keyid':"KEY","secret":"SECRET"}"#), Input(#"{"keyid":"KEY","secret":"SECRET","x":NaN}"#),
+        Input(#"{"keyid":"KEY","secret":"SECRET","x":01}"#), Input(#"{"keyid":"KEY","secret":"SECRET","x":1e999}"#),
+        Input(#"{"keyid":"KEY","secret":"SECRET","x":"\ud800"}"#), Input(#"[{"keyid":"KEY","secret":"SECRET"}]"#),
+        Input(#"{"keyid":"KEY","secret":["SECRET"]}"#), Input(#"{"keyid":["KEY"],"secret":"SECRET"}"#),
+        Input(#"{"keyid":"KEY","secret":"SECRET","longsecret":7}"#), Input(#"{"keyid":"KEY","secret":1234}"#),
+        Input(#"{"keyid":"KEY","secret":true}"#),
+        Input(
+            #"{"keyid":"KEY","secret":"SECRET","x":"# + String(repeating: "[", count: 40)
+                + String(repeating: "]", count: 40) + "}"),
+    ]
+
+    @Test(arguments: ambiguous) func ambiguousRequestsAreMalformed(input: Input) async throws {
+        try await withService { client async throws in
+            let made = try await client.createKey(strongSecret)
+            let text = String(decoding: input.body, as: UTF8.self)
+                .replacing("KEY", with: made.keyid).replacing("SECRET", with: strongSecret)
+            #expect(try await client.post(KeyServicePath.key, Array(text.utf8)).status == 400)
+            // None of them was a guess.
+            #expect(try await client.key(made.keyid, secret: "wrong").problem?.guessesRemaining == 2)
+        }
+    }
+
+    @Test(arguments: [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian, .utf32])
+    func otherEncodingsAreMalformed(encoding: String.Encoding) async throws {
+        let body = try #require(#"{"secret":"1234"}"#.data(using: encoding))
+        try await withService { client async throws in
+            #expect(try await client.post(KeyServicePath.createKey, body).status == 400)
+        }
+    }
+
     @Test(arguments: inputs) func isRefusedByBothCalls(input: Input) async throws {
         try await check(input, paths: [KeyServicePath.createKey, KeyServicePath.key])
     }

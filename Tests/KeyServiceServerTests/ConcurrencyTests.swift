@@ -44,9 +44,9 @@ import VaultLocks
         let store = GatedStore()
         let commits = GroupCommit(store: store)
         store.close()
-        async let first = commits.commit(.giveBack(keyID: "a"))
+        async let first = commits.commit(.giveBack(keyID: "a", lastWrongAt: nil, usedAt: nil))
         for await _ in store.arrivals { break }
-        for _ in 1...50 { commits.commitSoon(.giveBack(keyID: "a")) }
+        for _ in 1...50 { commits.commitSoon(.giveBack(keyID: "a", lastWrongAt: nil, usedAt: nil)) }
         store.open()
         store.gate.signal()
         _ = try await first
@@ -118,7 +118,7 @@ import VaultLocks
         }
         let store = RefusingStore()
         let commits = GroupCommit(store: store)
-        commits.commitSoon(.succeed(keyID: "a", time: 0))
+        commits.commitSoon(.succeed(keyID: "a", wasCharged: true, time: 0))
         await commits.flush()
         await commits.flush()
         #expect(store.transactionSizes == [1, 1])

@@ -1,6 +1,7 @@
 import Foundation
 import HummingbirdTesting
 import KeyServiceAPI
+import KeyServiceServer
 import Testing
 
 @Suite struct LogTests {
@@ -9,7 +10,9 @@ import Testing
     {
         let log = LogCapture()
         let pin = "7391-5520-not-to-be-seen"
-        let made = try await withService(logger: log.makeLogger(), setup: setup) { client async throws in
+        let masterKey = try MasterKey.random()
+        let made = try await withService(masterKey: masterKey, logger: log.makeLogger(), setup: setup) {
+            client async throws in
             let made = [try await client.createKey(pin), try await client.createKey(strongSecret)]
             _ = try await client.key(made[0].keyid, secret: pin)
             _ = try await client.key(made[0].keyid, longSecret: made[0].longsecret)
@@ -25,7 +28,31 @@ import Testing
         for secret in [pin, strongSecret] + made.flatMap({ [$0.key, $0.longsecret] }) {
             #expect(!log.text.contains(secret))
         }
-        #expect(log.text.contains(made[0].keyid))
+        // An id in a log would let its readers lock the key.
+        let tags = try KeyTags(masterKey)
+        for key in made {
+            #expect(!log.text.contains(key.keyid))
+            #expect(log.text.contains(#""keytag": \#(tags.tag(of: key.keyid))"#))
+        }
         for status in ["200", "401", "400", "415"] { #expect(log.text.contains(status)) }
+    }
+
+    @Test func tagIsOfItsMasterKeyAndItsKey() throws {
+        let masterKey = try MasterKey.random()
+        let tag = try KeyTags(masterKey).tag(of: "a")
+        #expect(tag.wholeMatch(of: /[0-9a-f]{16}/) != nil)
+        #expect(try KeyTags(masterKey).tag(of: "a") == tag)
+        #expect(try KeyTags(masterKey).tag(of: "b") != tag)
+        #expect(try KeyTags(.random()).tag(of: "a") != tag)
+    }
+
+    @Test func wireTypesDoNotPrintIDs() {
+        for value in [
+            KeyRequest(keyid: "the-id", secret: "a") as Any, KeyResponse(keyid: "the-id", key: "k", longsecret: "l"),
+        ] {
+            var dumped = ""
+            dump(value, to: &dumped)
+            #expect(!"\(value) \(String(reflecting: value)) \(dumped)".contains("the-id"))
+        }
     }
 }

@@ -90,6 +90,9 @@ final class Program: @unchecked Sendable {
             basePath = String(match.3)
         }
 
+        /// What it wrote on standard error so far: its log.
+        var errors: String { (try? String(contentsOfFile: folder.path + "/errors", encoding: .utf8)) ?? "" }
+
         /// Sends the program a signal, and returns its exit code, or minus the signal that ended it.
         func stop(_ signal: Int32 = SIGTERM) async -> Int32 {
             if program.process.isRunning { kill(program.process.processIdentifier, signal) }

@@ -64,6 +64,89 @@ import Testing
         #expect(await last.stop() == 0)
     }
 
+    /// The process ends after the right guess is settled and before it is answered: the last moment at which the answer
+    /// can still go out.
+    @Test(arguments: [1, 2], [false, true])
+    func rightGuessAfterWrongOnesIsSettledDurably(wrongGuesses: Int, renews: Bool) async throws {
+        let faulty = try await serve(environment: ["VAULT_KEY_SERVICE_FAULT": "settled"])
+        let made = try await faulty.connect { client async throws in
+            let made = try await client.createKey(strongSecret)
+            for _ in 1...wrongGuesses { _ = try await client.key(made.keyid, secret: otherStrongSecret) }
+            return made
+        }
+        let reply = try? await faulty.connect { try await $0.key(made.keyid, secret: strongSecret, renews: renews) }
+        #expect(reply == nil)
+        #expect(await faulty.program.waitForEnd() == -SIGKILL)
+        let server = try await serve()
+        try await server.connect { client async throws in
+            let reply = try await client.key(made.keyid, secret: strongSecret, renews: renews)
+            #expect(reply.key?.key == made.key)
+            #expect(reply.key?.wrongGuesses == (renews ? wrongGuesses : nil))
+        }
+        #expect(await server.stop() == 0)
+    }
+
+    /// Where the first wrong guess locks, the charge of a right one would.
+    @Test(arguments: [["--max-guesses", "1"], ["--max-guesses-total", "1"]])
+    func onlyGuessIsSettledDurably(limit: [String]) async throws {
+        let arguments = ["--data", data, "--listen", "127.0.0.1:0"] + limit
+        let faulty = try await Program.Server(arguments, environment: ["VAULT_KEY_SERVICE_FAULT": "settled"])
+        let made = try await faulty.connect { try await $0.createKey(strongSecret) }
+        _ = try? await faulty.connect { try await $0.key(made.keyid, secret: strongSecret) }
+        #expect(await faulty.program.waitForEnd() == -SIGKILL)
+        let server = try await Program.Server(arguments)
+        let reply = try await server.connect { try await $0.key(made.keyid, secret: strongSecret) }
+        #expect(reply.key?.key == made.key)
+        #expect(await server.stop() == 0)
+    }
+
+    @Test func guessesInAllAreLimitedListedAndGivenBack() async throws {
+        let server = try await serve("--max-guesses-total", "4")
+        let made = try await server.connect { client async throws in
+            let made = try await client.createKey(strongSecret)
+            for _ in 1...2 {
+                for _ in 1...2 { _ = try await client.key(made.keyid, secret: otherStrongSecret) }
+                let isLast = try await client.key(made.keyid, secret: strongSecret).status == 403
+                if isLast { return made }
+            }
+            Issue.record("The key is not locked.")
+            return made
+        }
+        let listed = try await Program.run("keys", "list", "--data", data, "--max-guesses-total", "4", "--json")
+        let keys = try #require(try JSONSerialization.jsonObject(with: Data(listed.output.utf8)) as? [[String: Any]])
+        let key = try #require(keys.first)
+        #expect(key["locked"] as? Bool == true)
+        #expect(key["wrongGuesses"] as? Int == 2)
+        #expect(key["wrongGuessesInAll"] as? Int == 4)
+        #expect(key["lastWrong"] is String)
+        #expect(try await Program.run("keys", "list", "--data", data).output.contains("2 wrong"))
+        #expect(try await Program.run("keys", "unlock", made.keyid, "--data", data).exitCode == 0)
+        try await server.connect { client async throws in
+            for remaining in [2, 1] {
+                let reply = try await client.key(made.keyid, secret: otherStrongSecret)
+                #expect(reply.problem?.guessesRemaining == remaining)
+            }
+        }
+        #expect(await server.stop() == 0)
+    }
+
+    @Test func tagInTheLogIsTheOneThatIsListed() async throws {
+        let server = try await serve()
+        let made = try await server.connect { try await $0.createKey(strongSecret) }
+        #expect(await server.stop() == 0)
+        let listed = try await Program.run("keys", "list", "--data", data, "--json")
+        let keys = try #require(try JSONSerialization.jsonObject(with: Data(listed.output.utf8)) as? [[String: Any]])
+        let tag = try #require(keys.first?["keytag"] as? String)
+        let log = server.errors
+        #expect(log.contains(tag))
+        #expect(!log.contains(made.keyid))
+        // Where systemd keeps the master key, the rest of the list is there without it.
+        try FileManager.default.removeItem(atPath: data + "/master.key")
+        let without = try await Program.run("keys", "list", "--data", data)
+        #expect(without.exitCode == 0)
+        #expect(without.output.contains(made.keyid) && without.output.contains("tag unknown"))
+    }
+
     @Test func operatorUnlocksAndDeletesBesideARunningServer() async throws {
         let server = try await serve()
         let made = try await server.connect { client async throws in
@@ -127,6 +210,7 @@ import Testing
         (["--listen", "0.0.0.0:0"], "reverse proxy"), (["--listen", "192.0.2.1:0"], "reverse proxy"),
         (["--listen", "[::]:0"], "reverse proxy"), (["--listen", "nonsense"], "HOST:PORT"),
         (["--base-path", "demo"], "base path"), (["--max-guesses", "0"], "guesses"),
+        (["--max-guesses-total", "0"], "in all"),
         (["--config", "/nonexistent.json"], "/nonexistent.json"), (["--log-level", "loud"], "loud"),
         (["--data", "/nonexistent"], "init"),
     ]) func badSettingsAreRefused(arguments: [String], word: String) async throws {

@@ -19,16 +19,18 @@ let otherStrongSecret = "cv1." + String(repeating: "Cd4_-y8", count: 6) + "Z"
 func withService<R: Sendable>(
     store: any KeyRecordStore = InMemoryKeyRecordStore(), masterKey: MasterKey? = nil,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, setup: TestingSetup = .router,
-    basePath: String = "", maxGuesses: Int = 3, stretchingPlaces: Int = 64,
+    basePath: String = "", maxGuesses: Int = 3, maxGuessesTotal: Int = 100, stretchingPlaces: Int = 64,
+    now: (@Sendable () -> Int64)? = nil,
     _ body: @escaping @Sendable (Client) async throws -> R
 ) async throws -> R {
     var configuration = KeyServiceServerConfiguration()
     configuration.argon2 = .insecureForTests
     configuration.basePath = basePath
     configuration.maxGuesses = maxGuesses
+    configuration.maxGuessesTotal = maxGuessesTotal
     configuration.stretchingPlaces = stretchingPlaces
     let application = try buildApplication(
-        configuration, store: store, masterKey: masterKey ?? .random(), logger: logger)
+        configuration, store: store, masterKey: masterKey ?? .random(), logger: logger, now: now)
     return try await application.test(setup) { client in
         try await body(
             Client { path, method, headers, content in
@@ -66,9 +68,10 @@ struct Client: Sendable {
     let send: Send
 
     func post(
-        _ path: String, _ body: some Sequence<UInt8>, contentType: String? = "application/json"
+        _ path: String, _ body: some Sequence<UInt8>, contentType: String? = "application/json",
+        headers: HTTPFields = [:]
     ) async throws -> Reply {
-        var headers = HTTPFields()
+        var headers = headers
         headers[.contentType] = contentType
         return try await send(path, .post, headers, ByteBuffer(bytes: body))
     }
@@ -79,9 +82,14 @@ struct Client: Sendable {
         return try #require(reply.key)
     }
 
-    func key(_ id: String, secret: String? = nil, longSecret: String? = nil) async throws -> Reply {
+    /// - renews: with the header of a client that makes a new key when it hears of wrong guesses.
+    func key(
+        _ id: String, secret: String? = nil, longSecret: String? = nil, renews: Bool = false
+    ) async throws -> Reply {
         let request = KeyRequest(keyid: id, secret: secret, longsecret: longSecret)
-        return try await post(KeyServicePath.key, JSONEncoder().encode(request))
+        let name = try #require(HTTPField.Name("Credential-Vault-Renews"))
+        return try await post(
+            KeyServicePath.key, JSONEncoder().encode(request), headers: renews ? [name: "1"] : [:])
     }
 
     func get(_ path: String) async throws -> Reply {

@@ -48,7 +48,7 @@ import VaultCrypto
         }
         // The guesses given back last are there too after an orderly end.
         let summaries = try folder.openStore().summaries()
-        #expect(summaries.map(\.wrongGuesses) == [0, 0])
+        #expect(summaries.map(\.wrongGuesses.inARow) == [0, 0])
         #expect(summaries.allSatisfy { $0.lastUsedAt != nil })
         #expect(summaries.map(\.secretKind) == [.strong, .stretched(.insecureForTests)])
     }
