@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import stat
+import time
 
 import pytest
 import requests
@@ -169,6 +170,33 @@ def test_kill_9_in_the_middle_of_a_guess_never_gives_it_back(key_service, childr
     wait_until(lambda: listed(key_service, key["keyid"])["guessesRemaining"] == 3, "the guesses to be given back")
 
 
+@pytest.mark.parametrize("secret", [SECRET, "cv1." + "A" * 43])
+@pytest.mark.parametrize("renews", [False, True])
+def test_a_right_answer_after_wrong_ones_survives_kill_9(key_service, secret, renews):
+    headers = {"Credential-Vault-Renews": "1"} if renews else {}
+    key = create(key_service, secret)
+    for _ in range(5):
+        # A client that renews leaves the count as it is, so only the first round may guess.
+        while listed(key_service, key["keyid"])["guessesRemaining"] > 1:
+            assert fetch(key_service, key["keyid"], "wrong guess").status_code == 401
+        answer = requests.post(f"{key_service.url}/keyservice/v1/key", headers=headers, timeout=30,
+                               json={"keyid": key["keyid"], "secret": secret})
+        key_service.kill()
+        assert answer.json()["key"] == key["key"] and answer.json()["wrongGuesses"] == 2
+        assert abs(answer.json()["lastWrongGuessAt"] - time.time()) < 600
+        key_service.start()
+        assert listed(key_service, key["keyid"])["guessesRemaining"] == (1 if renews else 3)
+
+
+def test_the_log_names_no_key(key_service):
+    key = create(key_service)
+    assert fetch(key_service, key["keyid"]).status_code == 200
+    tag = listed(key_service, key["keyid"])["keytag"]
+    key_service.program.signal(signal.SIGTERM)
+    log = key_service.program.wait().err
+    assert tag in log and key["keyid"] not in log
+
+
 def test_parallel_wrong_guesses_evaluate_three(key_service):
     key = create(key_service)
     with concurrent.futures.ThreadPoolExecutor(32) as pool:
@@ -192,6 +220,8 @@ BAD = {
     "a wrong type": b'{"keyid":"x","secret":7}', "null": b'{"keyid":null,"secret":null}',
     "NUL": b'{"keyid":"x","secret":"a\\u0000b"}', "a raw NUL": b'{"keyid":"x","secret":"a\x00b"}',
     "no UTF-8": b'{"keyid":"x","secret":"\xff\xfe"}', "deep": b"[" * 10000, "10 MB": b'{"secret":"' + b"x" * 10_000_000,
+    "a member twice": b'{"keyid":"x","secret":"a","secret":"b"}', "a trailing comma": b'{"keyid":"x","secret":"a",}',
+    "UTF-16": '{"keyid":"x","secret":"a"}'.encode("utf-16"), "text behind": b'{"keyid":"x","secret":"a"} x',
     "a lone surrogate": b'{"keyid":"x","secret":"\\ud800"}', "an empty secret": b'{"secret":""}',
 }
 

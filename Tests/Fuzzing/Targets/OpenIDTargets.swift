@@ -3,6 +3,7 @@ import HTTPTypes
 import VaultHTTP
 
 @testable import OpenIDConnect
+@testable import VaultJSON
 
 extension FuzzTarget {
     private static let issuer = "https://id.example.com"
