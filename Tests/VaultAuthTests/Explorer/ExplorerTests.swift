@@ -13,6 +13,43 @@ import Testing
         let findings = try await Explorer(crashes: 0).explore { RefreshWorld(failures: 1, fault: .letsGoOfTheLock) }
         findings.expect(" is used twice.")
     }
+
+    @Test(arguments: [(crashes: 0, logins: 2, thefts: 2), (1, 2, 1)])
+    func `no guess too many is evaluated, and a right answer locks no key`(
+        crashes: Int, logins: Int, thefts: Int
+    ) async throws {
+        let prepared = try await GuessWorld.Prepared()
+        let findings = try await Explorer(crashes: crashes).explore {
+            try GuessWorld(prepared, renews: false, logins: logins, thefts: thefts)
+        }
+        findings.expectNothing()
+        #expect(findings.runs > 100)
+    }
+
+    @Test func `a thief with a copy gets no more guesses when the owner logs in`() async throws {
+        let prepared = try await GuessWorld.Prepared()
+        let findings = try await Explorer(crashes: 0).explore {
+            try GuessWorld(prepared, renews: true, logins: 1, thefts: 3)
+        }
+        findings.expectNothing()
+        #expect(findings.runs > 100)
+    }
+
+    @Test func `a right guess that is settled after the answer is found out`() async throws {
+        let prepared = try await GuessWorld.Prepared()
+        let findings = try await Explorer(crashes: 1).explore {
+            try GuessWorld(prepared, renews: false, logins: 2, thefts: 1, fault: .settlesLate)
+        }
+        findings.expect("Locked after a right answer and 0 guesses.")
+    }
+
+    @Test func `a key that the owner keeps after wrong guesses is found out`() async throws {
+        let prepared = try await GuessWorld.Prepared()
+        let findings = try await Explorer(crashes: 0).explore {
+            try GuessWorld(prepared, renews: true, logins: 1, thefts: 3, fault: .keepsTheKey)
+        }
+        findings.expect("3 wrong guesses were evaluated.")
+    }
 }
 
 extension Explorer.Findings {

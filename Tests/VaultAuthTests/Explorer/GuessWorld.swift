@@ -1,0 +1,282 @@
+import Dispatch
+import KeyServiceAPI
+import VaultCrypto
+import VaultLocks
+
+@testable import KeyServiceServer
+
+/// A key service that can crash, its writer, and two who guess at one key: the owner, and somebody who does not know the
+/// secret. Everybody's guesses are in a row; a crash costs the guess that was under way.
+///
+/// The service is the real one. The owner is a model: a client that may make a new key after wrong guesses, and end the
+/// old one. The other one is a thief, who has a copy of the store as it was at first and goes on with its key.
+final class GuessWorld: World {
+    /// A fault that is put back into the product to see that the explorer finds it.
+    enum Fault {
+        /// The server answers a right guess before its settling is durable.
+        case settlesLate
+        /// The client leaves the key as it is after wrong guesses, and the server forgets them.
+        case keepsTheKey
+    }
+
+    static let limit = 2
+    let processes = 4
+    let crashTakesAll = true
+
+    private enum Guess { case right, wrong }
+    private enum Outcome {
+        case right(wrongGuesses: Int)
+        case wrong, locked
+    }
+
+    private struct State {
+        /// What each still wants to try.
+        var plans: [[Guess]]
+        /// The owner's key, and the keys that are still to be ended.
+        var ownKey: String
+        var toEnd: [String] = []
+        var server: Server
+        var crashes = 0
+        /// Guesses that may count: those that were sent and not made good by a right answer since.
+        var counting: [Int: Guess] = [:]
+        var sent = 0
+        /// The thief's evaluated guesses: all of them if the owner makes new keys, or else those since a right one.
+        var wrong = 0
+    }
+
+    private let store: any KeyRecordStore
+    private let masterKey: MasterKey
+    private let keyID: String
+    /// Whether the owner's client makes a new key after wrong guesses.
+    private let renews: Bool
+    private let fault: Fault?
+    private let state: Lock<State>
+    private static let secrets: [Guess: String] = [
+        .right: "cv1." + String(repeating: "A", count: 43), .wrong: "cv1." + String(repeating: "Q", count: 43),
+    ]
+
+    /// What does not change between runs: a master key and a key's record.
+    struct Prepared: Sendable {
+        let masterKey: MasterKey
+        let insert: KeyRecordChange
+        let keyID: String
+
+        init() async throws {
+            let masterKey = try MasterKey.random()
+            let recorder = Recorder()
+            let keeper = KeyKeeper(masterKey, GroupCommit(store: recorder))
+            keyID = try await keeper.createKey(secret: GuessWorld.secrets[.right] ?? "").keyid
+            insert = recorder.changes.withLock { $0 }[0]
+            self.masterKey = masterKey
+        }
+
+        private final class Recorder: KeyRecordStore {
+            let changes = Lock<[KeyRecordChange]>([])
+            func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
+                self.changes.withLock { $0 += changes }
+                return changes.map { _ in .done }
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - logins: how often the owner logs in.
+    ///   - thefts: how often the thief guesses.
+    init(_ prepared: Prepared, renews: Bool, logins: Int, thefts: Int, fault: Fault? = nil) throws {
+        let disk = InMemoryKeyRecordStore()
+        _ = try disk.commit([prepared.insert])
+        store = disk
+        (masterKey, keyID) = (prepared.masterKey, prepared.keyID)
+        (self.renews, self.fault) = (renews, fault)
+        state = Lock(
+            State(
+                plans: [Array(repeating: .right, count: logins), Array(repeating: .wrong, count: thefts)],
+                ownKey: prepared.keyID,
+                server: Server(store: disk, masterKey: prepared.masterKey, fault: fault)))
+    }
+
+    func live(_ life: Life) async {
+        do {
+            switch life.process {
+            case 0: while try await logIn(life) {}
+            case 1: while try await guess(life, at: keyID) != nil {}
+            case 2: while try await write(life, "write", isDelayed: false) {}
+            default: while try await write(life, "write in time", isDelayed: true) {}
+            }
+        } catch {
+            // The server went down.
+        }
+    }
+
+    func ended(_ lives: [Life]) {
+        let old = state.withLock { state in
+            state.crashes += 1
+            defer { state.server = Server(store: store, masterKey: masterKey, fault: state.server.fault) }
+            return state.server
+        }
+        old.crash()
+    }
+
+    func judge(_ run: Run) async {}
+
+    // MARK: - Those who guess
+
+    /// - Returns: false when the owner has logged in often enough.
+    private func logIn(_ life: Life) async throws -> Bool {
+        let key = state.withLock { $0.ownKey }
+        guard let outcome = try await guess(life, at: key) else { return false }
+        if renews, fault != .keepsTheKey, case .right(let wrongGuesses) = outcome, wrongGuesses > 0 {
+            let server = state.withLock { $0.server }
+            let new = try await server.keeper.createKey(secret: Self.secrets[.right] ?? "").keyid
+            try await life.step("store the new key")
+            state.withLock { state in
+                (state.ownKey, state.toEnd) = (new, state.toEnd + [state.ownKey])
+                state.counting = [:]
+            }
+        }
+        while let old = state.withLock({ $0.toEnd.first }) {
+            try await life.step("end the old key")
+            if case .locked = try await ask(old, .wrong) { state.withLock { _ = $0.toEnd.removeFirst() } }
+        }
+        return true
+    }
+
+    /// One guess of the plan. Nil when none is left.
+    private func guess(_ life: Life, at key: String) async throws -> Outcome? {
+        guard state.withLock({ !$0.plans[life.process].isEmpty }) else { return nil }
+        try await life.step("guess")
+        let (guess, number) = state.withLock { state in
+            state.sent += 1
+            state.counting[state.sent] = state.plans[life.process][0]
+            return (state.plans[life.process].removeFirst(), state.sent)
+        }
+        let outcome = try await ask(key, guess)
+        switch outcome {
+        case .right:
+            if !renews { state.withLock { $0.wrong = 0 } }
+            try await life.step("right")
+            // What was sent before and is answered by now cannot count any more. The rest still may.
+            if !renews { state.withLock { state in state.counting = state.counting.filter { $0.key > number } } }
+        case .wrong:
+            let wrong = state.withLock { state in
+                state.wrong += 1
+                return state.wrong
+            }
+            if wrong > Self.limit { life.run.complain("\(wrong) wrong guesses were evaluated.") }
+        case .locked:
+            let (counting, crashes) = state.withLock { state in
+                state.counting[number] = nil
+                return (state.counting.count, state.crashes)
+            }
+            life.run.note("\(life.process): locked")
+            // A crash may cost one guess: a charge that is alone on the key is settled after the answer.
+            if life.process == 0, counting + crashes < Self.limit {
+                life.run.complain("Locked after a right answer and \(counting) guesses.")
+            }
+        }
+        return outcome
+    }
+
+    private func ask(_ key: String, _ guess: Guess) async throws -> Outcome {
+        let server = state.withLock { $0.server }
+        do {
+            let response = try await server.keeper.releaseKey(
+                keyID: key, for: .secret(Self.secrets[guess] ?? "", renews: renews && fault != .keepsTheKey))
+            return .right(wrongGuesses: response.wrongGuesses ?? 0)
+        } catch let error as KeyServiceServerError where error.code == .wrongSecret {
+            return .wrong
+        } catch let error as KeyServiceServerError where error.code == .keyLocked {
+            return .locked
+        }
+    }
+
+    // MARK: - The server
+
+    private func write(_ life: Life, _ name: String, isDelayed: Bool) async throws -> Bool {
+        let list = state.withLock { $0.server.list }
+        // False when nobody is left who could hand in work.
+        guard try await life.step(name, when: { !list.isEmpty(isDelayed) }) else { return false }
+        list.next(isDelayed)?()
+        return true
+    }
+
+    /// The work of the writer's queue, for the explorer to choose from.
+    private final class WorkList: WriterQueue {
+        private let work = Lock<[(isDelayed: Bool, work: @Sendable () -> Void)]>([])
+
+        func run(after delay: DispatchTimeInterval?, _ work: @escaping @Sendable () -> Void) {
+            self.work.withLock { $0.append((delay != nil, work)) }
+        }
+
+        func isEmpty(_ isDelayed: Bool) -> Bool { work.withLock { !$0.contains { $0.isDelayed == isDelayed } } }
+
+        func next(_ isDelayed: Bool) -> (@Sendable () -> Void)? {
+            work.withLock { list in
+                list.firstIndex { $0.isDelayed == isDelayed }.map { list.remove(at: $0).work }
+            }
+        }
+    }
+
+    private final class Server: Sendable {
+        let list = WorkList()
+        let keeper: KeyKeeper
+        let fault: Fault?
+        private let gate: Gate
+
+        init(store: any KeyRecordStore, masterKey: MasterKey, fault: Fault?) {
+            self.fault = fault
+            gate = Gate(base: store, fault: fault)
+            keeper = KeyKeeper(masterKey, GroupCommit(store: gate, queue: list))
+        }
+
+        /// Whoever waits for the writer is told that it is gone; nothing is written any more.
+        func crash() {
+            gate.isOpen.withLock { $0 = false }
+            while let next = list.next(false) { next() }
+        }
+    }
+
+    /// The way from a server to its disk.
+    private final class Gate: KeyRecordStore {
+        let isOpen = Lock(true)
+        private let base: any KeyRecordStore
+        private let fault: Fault?
+        private let late = Lock<[KeyRecordChange]>([])
+
+        init(base: any KeyRecordStore, fault: Fault?) {
+            self.base = base
+            self.fault = fault
+        }
+
+        func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
+            guard isOpen.withLock({ $0 }) else { throw KeyServiceServerError.busy }
+            guard fault == .settlesLate else { return try base.commit(changes) }
+            // What settles a guess is said to be durable, and is so only with the next charge.
+            let end = changes.lastIndex { !$0.settles }.map { $0 + 1 } ?? 0
+            let earlier = late.withLock { late in
+                defer { late = (end == 0 ? late : []) + changes[end...] }
+                return late
+            }
+            let outcomes = end == 0 ? [] : try base.commit(earlier + changes[..<end]).dropFirst(earlier.count)
+            return outcomes + changes[end...].map { _ in .done }
+        }
+    }
+}
+
+extension KeyKeeper {
+    fileprivate init(_ masterKey: MasterKey, _ commits: GroupCommit) {
+        self.init(
+            masterKey: masterKey, commits: commits, stretching: StretchingPool(threads: 1, places: 1),
+            argon2: .insecureForTests, limits: GuessLimits(inARow: GuessWorld.limit, inAll: 100), now: { 1_800_000_000 }
+        )
+    }
+}
+
+extension KeyRecordChange {
+    fileprivate var settles: Bool {
+        switch self {
+        case .succeed, .giveBack: true
+        default: false
+        }
+    }
+}
