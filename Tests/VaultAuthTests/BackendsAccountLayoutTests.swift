@@ -8,19 +8,19 @@ import VaultTesting
     private static let other: @Sendable (inout VaultConfiguration) -> Void = {
         $0.backend.password.refresh = "/v2/renew"
         $0.backend.password.refreshToken = "rt"
-        $0.backend.password.tokens.accessToken = "data.at"
-        $0.backend.password.tokens.refreshToken = "data.rt"
+        $0.backend.password.tokens.accessToken = "at"
+        $0.backend.password.tokens.refreshToken = "rt"
     }
     private static let usual: @Sendable (inout VaultConfiguration) -> Void = { $0.backend = BackendLayout() }
 
     /// Runs `body` with an account at a backend whose paths and fields are not the usual ones.
     private func withAccount(_ body: (BackendsBench) async throws -> Void) async throws {
         try await withBackend(.init(configure: Self.other)) { bench in
-            bench.wire.answer("/auth/login", #"{"data": {"at": "at 0", "rt": "rt 0"}, "expires_in": 900}"#)
+            bench.wire.answer("/auth/login", #"{"at": "at 0", "rt": "rt 0", "expires_in": 900}"#)
             bench.wire.answer("/auth/me", #"{"user": {"id": "1", "username": "alice"}}"#)
-            bench.wire.answer("/v2/renew", #"{"data": {"at": "at 1", "rt": "rt 1"}, "expires_in": 900}"#)
+            bench.wire.answer("/v2/renew", #"{"at": "at 1", "rt": "rt 1", "expires_in": 900}"#)
             // Whoever asks here has lost: the token is used up, and the answer is not understood.
-            bench.wire.answer("/auth/refresh", #"{"data": {"at": "at 1", "rt": "rt 1"}, "expires_in": 900}"#)
+            bench.wire.answer("/auth/refresh", #"{"at": "at 1", "rt": "rt 1", "expires_in": 900}"#)
             try await bench.register(
                 PasswordSignIn(email: "alice@example.com", password: SecretBytes(utf8: "alice-password")))
             try await body(bench)
@@ -84,7 +84,7 @@ import VaultTesting
             _ = try await open(vault).accessToken(forceRefresh: true)
             #expect(try await bench.account().layout != nil)
             let session = try #require(vault.auth.session)
-            bench.wire.answer("/v2/renew", #"{"data": {"at": "at 2", "rt": "rt 2"}, "expires_in": 900}"#)
+            bench.wire.answer("/v2/renew", #"{"at": "at 2", "rt": "rt 2", "expires_in": 900}"#)
             #expect(try await session.accessToken(forceRefresh: true).value == "at 2")
             let other = try await bench.anotherVault(configure: Self.usual)
             _ = try await open(other).accessToken(forceRefresh: true)

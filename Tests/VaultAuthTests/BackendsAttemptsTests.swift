@@ -120,7 +120,7 @@ import VaultTesting
             }
             let after = try #require(try await record(bench))
             #expect(after.count < before.count)
-            #expect(await attempt(bench, "battery-staple", "alice-password")?.retryAfter == .seconds(25))
+            #expect(await attempt(bench, "battery-staple", "alice-password")?.retryAfter == .seconds(29))
         }
     }
 

@@ -9,7 +9,7 @@ import Testing
         let expected: [(StoreError.Code, VaultError.Code)] = [
             (.unreadable, .storeUnreadable), (.corrupt, .storeCorrupt), (.busy, .busy),
             (.unsafePermissions, .configurationInvalid), (.newerVersion, .storeUnreadable),
-            (.noSuchAccount, .accountNotFound), (.aliasTaken, .configurationInvalid),
+            (.noSuchAccount, .accountNotFound), (.aliasTaken, .aliasTaken),
         ]
         for (part, whole) in expected { #expect(code(StoreError(part, "text")) == whole) }
     }

@@ -2,6 +2,7 @@ internal import Foundation
 internal import HTTPTypes
 internal import OpenIDConnect
 package import VaultHTTP
+internal import VaultJSON
 
 /// Asks a backend or server whether it is there and has the calls that a sign-in needs, without signing anybody in: what
 /// is read is read without a token, and what is posted is an empty JSON object.

@@ -5,11 +5,14 @@ internal import VaultStorage
 /// Logins that are not stored yet. Their tokens are renewed in memory when somebody asks for them, and what is stored in
 /// the end is the newest. The app keeps the value that it got when the person signed in.
 actor UnstoredLogins {
-    private struct Key: Hashable {
+    private struct Key: Hashable, CustomStringConvertible, CustomReflectable {
         let account: AccountID
         let value: String
 
         init(_ login: RefreshToken) { (account, value) = (login.account, login.value) }
+
+        var description: String { "\(account)" }
+        var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     private struct Login {
