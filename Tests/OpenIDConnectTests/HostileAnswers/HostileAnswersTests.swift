@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 import VaultHTTP
+import VaultLocks
 
 @testable import OpenIDConnect
 
@@ -21,13 +21,13 @@ struct HostileAnswersTests {
             case device = "/device"
         }
 
-        let hostile = Mutex<(endpoint: Endpoint, answer: HostileServer.Answer)?>(nil)
+        let hostile = Lock<(endpoint: Endpoint, answer: HostileServer.Answer)?>(nil)
         let server: HostileServer
         var issuer: String { "http://127.0.0.1:\(server.port)" }
 
         init() async throws {
-            let issuer = Mutex("")
-            let hostile = Mutex<(@Sendable (String) -> HostileServer.Answer?)?>(nil)
+            let issuer = Lock("")
+            let hostile = Lock<(@Sendable (String) -> HostileServer.Answer?)?>(nil)
             server = try await HostileServer { path in
                 if let answer = hostile.withLock({ $0 })?(path) { return answer }
                 return Endpoint(rawValue: path).map { .json(Self.body(of: $0, issuer: issuer.withLock { $0 })) }

@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import OpenIDConnect
+import Testing
 import VaultLocks
 import VaultTesting
 
@@ -55,10 +56,11 @@ final class RefreshWorld: World {
         do {
             try await makeAccount()
             let store = Store(world: self, base: base, life: life)
+            let account = try #require(try await base.account(Self.id))
             let transaction = RefreshTransaction(
                 id: Self.id, vaultKey: try Self.vaultKey.get(), store: store, unstored: unstored,
                 issuer: Issuer(world: self, life: life),
-                issuerKey: IssuerKey(method: .openIDConnect, issuer: Self.id.issuer, clientID: "vault-cli"),
+                source: IssuerSource(account, nil),
                 isWanted: { true }, clock: Self.clock)
             // A person whose disk was full tries again.
             for _ in 0..<2 {
