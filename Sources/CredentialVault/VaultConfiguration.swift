@@ -29,7 +29,7 @@ public struct VaultConfiguration: Sendable {
     /// What the paths and fields are called at a backend that is no OpenID provider.
     /// An account keeps to the one that it was registered with.
     public var backend = BackendLayout()
-    /// Why ``backend`` is not what it should be: whoever needs it gets this error, and nobody else.
+    /// Why ``backend`` cannot be used. A sign-in or renewal that needs it throws this error; nothing else does.
     package var backendProblem: VaultError?
     /// The folder of the store; nil for `$XDG_DATA_HOME/credential-vault` (`~/.local/share/credential-vault`).
     public var folder: String?

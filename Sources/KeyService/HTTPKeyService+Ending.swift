@@ -17,7 +17,7 @@ extension HTTPKeyService {
             switch answer.status.code {
             case 401:
                 guard let told = answer.problem?.guessesRemaining else { continue }
-                // Whoever uses the right secret meanwhile sets the count back. The next call begins again.
+                // A right guess meanwhile sets the count back. The next call begins again.
                 guard told < remaining else { throw uncertain("it does not count wrong guesses") }
                 remaining = told
             case 204, 403, 404:

@@ -15,7 +15,7 @@ public protocol KeyService: Sendable {
     /// have cost one, too. A wrong long secret costs none.
     ///
     /// The right `.secret` does not set the count of wrong guesses back. If ``ReleasedKey/wrongGuesses`` is not nil, make
-    /// a new key for the same secret, then call ``endKey(id:)`` for this one: whoever made those guesses has the id of
+    /// a new key for the same secret, then call ``endKey(id:)`` for this one: somebody who made those guesses has the id of
     /// this key, and otherwise has the rest of the guesses still to come.
     ///
     /// - Parameters:

@@ -45,7 +45,7 @@ public struct KeyRequest: Codable, Sendable, CustomReflectable, CustomStringConv
         self.longsecret = longsecret
     }
 
-    // Not the id either: whoever reads it in a log can lock the key.
+    // Not the id either: somebody who reads it in a log can lock the key.
     public var description: String { "KeyRequest" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -109,7 +109,7 @@ struct KeyKeeper: Sendable {
             throw error
         }
         FaultPoint.evaluated.strike()
-        // Whoever guessed wrong keeps the count until the client has made a new key. Otherwise they could go on guessing
+        // The count stays until the client has made a new key. Otherwise a thief could go on guessing
         // at this one.
         let change: KeyRecordChange =
             renews && count.inARow > 0

@@ -3,7 +3,7 @@ internal import VaultCrypto
 
 /// What stands for the id of a key in a log.
 ///
-/// Whoever knows the id of a key can lock it with wrong guesses, and logs are read by many. A tag is HMAC-SHA256 of the
+/// Somebody who knows the id of a key can lock it with wrong guesses, and many people read logs. A tag is HMAC-SHA256 of the
 /// id under a key that comes from the master key: the same in each log, and nothing that a request can name.
 public struct KeyTags: Sendable {
     private static let size = 8

@@ -105,7 +105,7 @@ struct TokenEndpoint: Sendable {
         let status = answer.status.code
         let error = JSONValue(objectIn: answer.body)?["error"]?.string
         let isDevice = if case .deviceCode = grant { true } else { false }
-        // A poll goes by what the provider says, whatever the status: others only ask to come later.
+        // A poll goes by the provider's error code. The status does not matter: some only ask to come later.
         if let outage = ProviderConnection.outage(status), error == nil || !isDevice { return outage }
         let isEmpty = answer.body.isEmpty
         let isRefresh = if case .refreshToken = grant { true } else { false }

@@ -10,7 +10,7 @@ extension Auth {
     ///   - forceRefresh: ask the provider also when the token at hand is still valid.
     ///   - minimumValidity: how long the token has to be valid at least. 60 seconds.
     /// - Throws: ``VaultError``: `refreshTokenExpired` (sign in again), `notLoggedIn` when it was stored and the account
-    ///   is not open, `busy` while it is being stored, `identityProviderUnavailable` and its kin (try again later).
+    ///   is not open, `busy` while it is being stored, `identityProviderUnavailable` (try again later).
     public nonisolated func accessToken(
         of login: RefreshToken, forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {

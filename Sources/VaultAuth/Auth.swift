@@ -26,7 +26,7 @@ public actor Auth {
         public var usesDPoP = true
         /// What a backend's paths and fields are called.
         public var backend = BackendLayout()
-        /// Why ``backend`` is not what it should be: whoever needs it gets this error, and nobody else.
+        /// Why ``backend`` cannot be used. A sign-in or renewal that needs it throws this error; nothing else does.
         package var backendProblem: VaultError?
 
         public init(
@@ -88,7 +88,7 @@ public actor Auth {
     // MARK: - Signing in
 
     /// Signs in. Nothing is stored yet: pass the result to `storage.storeRefreshToken(_:withNewPassword:)`. Until then
-    /// whoever is logged in stays so, and the new login authorizes only what names it: ``accessToken(of:forceRefresh:minimumValidity:)``,
+    /// the person who is logged in stays so, and the new login authorizes only what names it: ``accessToken(of:forceRefresh:minimumValidity:)``,
     /// ``authorizedTransport(for:as:leeway:over:)``. To give it up: ``revoke(_:)``.
     ///
     /// - Throws: ``VaultError``: `cancelled`, `identityProviderUnavailable` and its kin, `tokenInvalid`,

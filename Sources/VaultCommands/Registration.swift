@@ -19,7 +19,7 @@ struct Registration {
 
     /// Runs it. When it fails, or Ctrl-C ends it, nobody can use what the provider just issued: it does not stay valid.
     ///
-    /// - Returns: what opens the account now.
+    /// - Returns: the way in that opens the account now.
     func runOrRevoke() async throws -> UnlockMethod {
         // Somewhat longer than the provider gets, for the answer to the person.
         try await Interruption.cancelling(within: Self.patience + .milliseconds(500)) {
@@ -69,7 +69,7 @@ struct Registration {
         }
     }
 
-    /// - Returns: what opens the account now.
+    /// - Returns: the way in that opens the account now.
     func run() async throws -> UnlockMethod {
         _ = try await vault.storage.accounts.freeAlias(alias, for: token.account)
         guard let existing = try await vault.storage.accounts.store.account(token.account) else {

@@ -4,7 +4,7 @@ internal import VaultCrypto
 public enum StoredLayout: Hashable, Sendable {
     /// The layout as JSON.
     case json([UInt8])
-    /// The stored bytes are not those that were written. Whatever needs the layout has to refuse.
+    /// The stored bytes are not those that were written. Everything that needs the layout has to refuse.
     case damaged
 
     /// The bytes to write; nil for a damaged one, which stays as it is.

@@ -5,7 +5,7 @@ import KeyServiceServer
 import Testing
 import VaultLocks
 
-/// What a client hears of wrong guesses, and what they cost whoever makes them over time.
+/// What a client hears of wrong guesses, and what they cost a thief over time.
 @Suite struct WrongGuessTests {
     @Test(arguments: [strongSecret, "1234"], [false, true])
     func releaseTellsWrongGuessesAndWhen(secret: String, renews: Bool) async throws {

@@ -119,7 +119,7 @@ struct DeviceTests {
     }
 
     @Test(
-        "an error that the provider names ends the wait, whatever the status",
+        "an error that the provider names ends the wait with every status",
         arguments: [
             ("temporarily_unavailable", 400), ("server_error", 400), ("temporarily_unavailable", 503),
             ("server_error", 500), ("access_denied", 500), ("expired_token", 503), ("invalid_request", 429), ("x", 408),

@@ -61,7 +61,7 @@ import VaultTesting
     @Test func `an exact subject wins over names`() async throws {
         try await withBench { bench in
             let alice = try await bench.register().id
-            // Whoever is called so by the provider did not choose it here.
+            // This name comes from the provider: nobody chose it here.
             let other = AccountID(issuer: bench.provider.issuer, subject: "other")
             try await bench.store.apply(
                 [

@@ -103,7 +103,7 @@ import VaultTesting
         (#"DPoP error="use_dpop_nonce""#, String(repeating: "n", count: 1025), 401),
         (#"DPoP error="use_dpop_nonce""#, "a b", 401), (#"DPoP error="use_dpop_nonce""#, "n-1", 403),
     ])
-    func `whatever else a server says makes no second request with the same token`(
+    func `no other answer of a server makes a second request with the same token`(
         challenge: String, nonce: String, status: Int
     ) async throws {
         try await withBoundToken { bench in

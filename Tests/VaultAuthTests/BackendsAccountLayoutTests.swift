@@ -8,19 +8,19 @@ import VaultTesting
     private static let other: @Sendable (inout VaultConfiguration) -> Void = {
         $0.backend.password.refresh = "/v2/renew"
         $0.backend.password.refreshToken = "rt"
-        $0.backend.password.tokens.accessToken = "at"
-        $0.backend.password.tokens.refreshToken = "rt"
+        $0.backend.password.tokens.accessToken = "data.at"
+        $0.backend.password.tokens.refreshToken = "data.rt"
     }
     private static let usual: @Sendable (inout VaultConfiguration) -> Void = { $0.backend = BackendLayout() }
 
     /// Runs `body` with an account at a backend whose paths and fields are not the usual ones.
     private func withAccount(_ body: (BackendsBench) async throws -> Void) async throws {
         try await withBackend(.init(configure: Self.other)) { bench in
-            bench.wire.answer("/auth/login", #"{"at": "at 0", "rt": "rt 0", "expires_in": 900}"#)
+            bench.wire.answer("/auth/login", #"{"data": {"at": "at-0", "rt": "rt-0"}, "expires_in": 900}"#)
             bench.wire.answer("/auth/me", #"{"user": {"id": "1", "username": "alice"}}"#)
-            bench.wire.answer("/v2/renew", #"{"at": "at 1", "rt": "rt 1", "expires_in": 900}"#)
-            // Whoever asks here has lost: the token is used up, and the answer is not understood.
-            bench.wire.answer("/auth/refresh", #"{"at": "at 1", "rt": "rt 1", "expires_in": 900}"#)
+            bench.wire.answer("/v2/renew", #"{"data": {"at": "at-1", "rt": "rt-1"}, "expires_in": 900}"#)
+            // A request here loses the token: it is used up, and the answer is not understood.
+            bench.wire.answer("/auth/refresh", #"{"data": {"at": "at-1", "rt": "rt-1"}, "expires_in": 900}"#)
             try await bench.register(
                 PasswordSignIn(email: "alice@example.com", password: SecretBytes(utf8: "alice-password")))
             try await body(bench)
@@ -42,10 +42,10 @@ import VaultTesting
         try await withAccount { bench in
             let vault = try await bench.anotherVault(configure: Self.usual)
             let token = try await open(vault).accessToken(forceRefresh: true)
-            #expect(token.value == "at 1")
-            #expect(bench.wire.messages(to: "/v2/renew").map(\.json) == [["rt": "rt 0"]])
+            #expect(token.value == "at-1")
+            #expect(bench.wire.messages(to: "/v2/renew").map(\.json) == [["rt": "rt-0"]])
             #expect(bench.wire.messages(to: "/auth/refresh").isEmpty)
-            #expect(try await bench.credential().value == "rt 1")
+            #expect(try await bench.credential().value == "rt-1")
         }
     }
 
@@ -71,7 +71,7 @@ import VaultTesting
             let vault = try await bench.anotherVault(configure: Self.usual)
             _ = try await open(vault)
             #expect(try await vault.auth.logoutEverywhere() == nil)
-            #expect(bench.wire.messages(to: "/auth/logout").map(\.json) == [["rt": "rt 0"]])
+            #expect(bench.wire.messages(to: "/auth/logout").map(\.json) == [["rt": "rt-0"]])
         }
     }
 
@@ -84,8 +84,8 @@ import VaultTesting
             _ = try await open(vault).accessToken(forceRefresh: true)
             #expect(try await bench.account().layout != nil)
             let session = try #require(vault.auth.session)
-            bench.wire.answer("/v2/renew", #"{"at": "at 2", "rt": "rt 2", "expires_in": 900}"#)
-            #expect(try await session.accessToken(forceRefresh: true).value == "at 2")
+            bench.wire.answer("/v2/renew", #"{"data": {"at": "at-2", "rt": "rt-2"}, "expires_in": 900}"#)
+            #expect(try await session.accessToken(forceRefresh: true).value == "at-2")
             let other = try await bench.anotherVault(configure: Self.usual)
             _ = try await open(other).accessToken(forceRefresh: true)
             #expect(bench.wire.messages(to: "/v2/renew").count == 3)
@@ -155,7 +155,7 @@ import VaultTesting
         "@evil.example/x", "//evil.example/x", "/../../x", "\\evil.example", "https://evil.example/", ".evil.example/",
         ":1/x", "?x", "#x", "/x\r\nHost: evil.example", "/\u{0}", "/é", String(repeating: "/x", count: 50_000),
     ])
-    func `whatever path a layout has, its token goes to the account's backend or nowhere`(path: String) async throws {
+    func `with every path of a layout the token goes to the account's backend or nowhere`(path: String) async throws {
         try await withAccount { bench in
             var layout = BackendLayout()
             layout.password.refresh = path

@@ -89,7 +89,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a key that a keyslot has is not ended, whatever the list says`() async throws {
+    @Test func `a key that a keyslot has is not ended, even when it is on the list`() async throws {
         try await withBench { bench in
             try await withAllWays(bench)
             let account = try await bench.account()

@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 import VaultTesting
 
-/// Where a client's secret goes is what the registration answered, whatever the metadata lists (RFC 7591 section 3.2.1).
+/// Where a client's secret goes is what the registration answered, also when the metadata lists others (RFC 7591 section 3.2.1).
 @Suite struct RegisteredMethodTests {
     /// A provider that lists another way of using the secret than the one it registers clients for.
     private struct MisleadingTransport: HTTPTransport {

@@ -187,7 +187,7 @@ struct Thief {
         }
     }
 
-    @Test func `whoever holds the account as it was before goes on with it`() async throws {
+    @Test func `an app that holds the account as it was before goes on with it`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addPIN()

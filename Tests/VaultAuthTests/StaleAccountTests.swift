@@ -4,7 +4,7 @@ import VaultAuth
 import VaultBiometric
 import VaultTesting
 
-/// An app may hold an ``Account`` for a long time. What opens is what is stored.
+/// An app may hold an ``Account`` for a long time. Only the stored keyslots open it.
 struct StaleAccountTests {
     @Test func `an old PIN opens nothing, and the new one opens`() async throws {
         try await withBench { bench in

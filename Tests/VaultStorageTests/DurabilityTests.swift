@@ -18,7 +18,7 @@ import VaultLocks
         try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
     }
 
-    @Test func `a change waits for the disk, whatever was before it`() async throws {
+    @Test func `a change waits for the disk after every other change`() async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(folder: folder)
             let changes: [[StoreChange]] = [

@@ -17,7 +17,7 @@ public import VaultHTTP
 /// ```
 public struct AuthorizedTransport: HTTPTransport {
     let auth: Auth
-    /// A login that is not stored yet; nil for whoever is logged in.
+    /// A login that is not stored yet; nil for the person who is logged in.
     let login: RefreshToken?
     let origins: Set<Origin>
     let base: any HTTPTransport
@@ -36,7 +36,7 @@ public struct AuthorizedTransport: HTTPTransport {
     ///
     /// - Throws: `HTTPError` for the request itself; ``VaultError`` when there is no token for it: `notLoggedIn`,
     ///   `refreshTokenExpired` or `refreshInterrupted` (the session is over: sign in again),
-    ///   `identityProviderUnavailable` and its kin (try again later).
+    ///   `identityProviderUnavailable` (try again later).
     public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
         guard let origin = Origin(of: request), origins.contains(origin) else {
             return try await base.send(request, body: body, limits: limits)

@@ -39,7 +39,7 @@ enum TokenHolder {
 }
 
 extension Auth {
-    /// - Parameter login: a login that is not stored yet; nil for whoever is logged in.
+    /// - Parameter login: a login that is not stored yet; nil for the person who is logged in.
     nonisolated func holder(_ login: RefreshToken? = nil) throws -> TokenHolder {
         if let login { return .unstored(login, auth: self) }
         return switch state {

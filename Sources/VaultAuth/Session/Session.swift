@@ -71,7 +71,7 @@ public actor Session {
     /// token that the provider renews makes it a full session.
     public nonisolated var isOffline: Bool { live.withLock { $0.isOffline } }
 
-    /// What the person has to be told of wrong guesses at what opened the account, which were not made here; nil when
+    /// What the person has to be told of wrong guesses at this way in that were not made here; nil when
     /// there were none.
     public nonisolated var wrongGuesses: AccountNotice? { live.withLock { $0.wrongGuesses } }
 
@@ -100,7 +100,7 @@ public actor Session {
     ///   - forceRefresh: ask the provider also when the token at hand is still valid.
     ///   - minimumValidity: how long the token has to be valid at least. 60 seconds.
     /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `refreshTokenExpired` or
-    ///   `refreshInterrupted` (register again), `identityProviderUnavailable` and its kin (try again later).
+    ///   `refreshInterrupted` (register again), `identityProviderUnavailable` (try again later).
     public nonisolated func accessToken(
         forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {

@@ -52,7 +52,7 @@ extension Accounts {
                 }
                 guard slot.kind.isTyped, !isSecondTry else {
                     throw VaultError(
-                        .busy, "Another program changed what opens \(current.displayName) meanwhile. Try again.")
+                        .busy, "Another program changed the ways into \(current.displayName) meanwhile. Try again.")
                 }
             } catch let error as KeyServiceError {
                 // Another login may have given the keyslot a new key, and ended the one that was asked for. The new one

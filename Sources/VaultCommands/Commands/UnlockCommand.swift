@@ -112,7 +112,7 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove", abstract: "Remove a way in. The last one cannot be removed.",
             discussion: """
-                Needs no password, and asks nothing: whoever may change the store may remove what is in it. With the \
+                Needs no password, and asks nothing: a person who may change the store may remove what is in it. With the \
                 password goes what it opens without the network. Its key is ended at the key service. Where that cannot \
                 be reached, the next login tries again.
                 """)

@@ -229,7 +229,7 @@ final class GuessWorld: World {
             keeper = KeyKeeper(masterKey, GroupCommit(store: gate, queue: list))
         }
 
-        /// Whoever waits for the writer is told that it is gone; nothing is written any more.
+        /// Everybody who waits for the writer is told that it is gone; nothing is written any more.
         func crash() {
             gate.isOpen.withLock { $0 = false }
             while let next = list.next(false) { next() }

@@ -1,0 +1,66 @@
+import HTTPTypes
+import Testing
+import VaultHTTP
+
+/// Answers that are longer than anybody needs: they end early, and nothing of them is kept.
+@Suite("Floods")
+struct FloodTests {
+    private static let piece = 64 * 1024
+    private static let count = 200  // 12.5 MiB
+
+    private func code(_ head: String, _ flood: String, end: String = "") async throws -> HTTPError.Code? {
+        let part = Array(String(repeating: flood, count: max(1, Self.piece / flood.utf8.count)).utf8)
+        let pieces = [Array(head.utf8)] + Array(repeating: part, count: Self.count) + [Array(end.utf8)]
+        let server = try await HostileServer { _ in .init(pieces) }
+        let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
+        do {
+            let answer = try await AsyncHTTPTransport().send(request, body: [], limits: HTTPLimits())
+            #expect(answer.body.count <= HTTPLimits().bodyBytes)
+            return nil
+        } catch {
+            return (error as? HTTPError)?.code
+        }
+    }
+
+    private static let start = "HTTP/1.1 200 OK\r\n"
+    private static let chunked = start + "Transfer-Encoding: chunked\r\n\r\n"
+
+    @Test("header lines without end")
+    func headerLines() async throws {
+        #expect(try await code(Self.start, "X-Filler: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n") == .invalidAnswer)
+    }
+
+    @Test("a header line without end, in its name or its value", arguments: ["", "X: "])
+    func headerLine(name: String) async throws {
+        #expect(try await code(Self.start + name, "aaaaaaaaaaaaaaaa") == .invalidAnswer)
+    }
+
+    @Test("trailers without end")
+    func trailers() async throws {
+        #expect(try await code(Self.chunked + "0\r\n", "X-Filler: aaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n") == .invalidAnswer)
+    }
+
+    @Test("a body without end: in small chunks, in large ones, with and without a length")
+    func bodies() async throws {
+        #expect(try await code(Self.chunked, "1\r\na\r\n") == .answerTooLarge)
+        #expect(try await code(Self.chunked + "FFFFFFF\r\n", "a") == .answerTooLarge)
+        #expect(try await code(Self.start + "\r\n", "a") == .answerTooLarge)
+        #expect(try await code(Self.start + "Content-Length: 9223372036854775807\r\n\r\n", "a") == .answerTooLarge)
+    }
+
+    @Test("informational answers without end")
+    func informational() async throws {
+        #expect(try await code("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n") == .invalidAnswer)
+    }
+
+    @Test("what is compressed is not unpacked")
+    func compressed() async throws {
+        let body: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0x4B, 0x04, 0, 0x43, 0xBE, 0xB7, 0xE8, 1, 0, 0, 0]
+        let server = try await HostileServer { _ in
+            .init([Array("\(Self.start)Content-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n".utf8), body])
+        }
+        let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
+        let answer = try await AsyncHTTPTransport().send(request, body: [], limits: HTTPLimits())
+        #expect(answer.body == body)
+    }
+}
