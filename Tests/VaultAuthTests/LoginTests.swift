@@ -7,7 +7,7 @@ import VaultTesting
     @Test func `register once, and log in again with the password`() async throws {
         try await withBenchOnDisk { bench, folder in
             let token = try await bench.signIn()
-            #expect(bench.vault.auth.isLoggedIn)
+            #expect(!bench.vault.auth.isLoggedIn, "it is not stored yet")
             #expect(try await bench.vault.storage.availableUserIDs == [])
             try await bench.vault.storage.storeRefreshToken(
                 token, withNewPassword: SecretBytes(utf8: Bench.password), alias: "me")
