@@ -42,7 +42,8 @@ struct FloodTests {
 
     @Test("a body without end: in small chunks, in large ones, with and without a length")
     func bodies() async throws {
-        #expect(try await code(Self.chunked, "1\r\na\r\n") == .answerTooLarge)
+        // The parser may refuse so many small chunks before the limit is reached.
+        #expect([.answerTooLarge, .invalidAnswer].contains(try await code(Self.chunked, "1\r\na\r\n")))
         #expect(try await code(Self.chunked + "FFFFFFF\r\n", "a") == .answerTooLarge)
         #expect(try await code(Self.start + "\r\n", "a") == .answerTooLarge)
         #expect(try await code(Self.start + "Content-Length: 9223372036854775807\r\n\r\n", "a") == .answerTooLarge)
