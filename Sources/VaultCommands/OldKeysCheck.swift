@@ -5,7 +5,8 @@ extension ServiceChecks {
     func oldKeys() async -> Check {
         let name = "old keys"
         guard let accounts = try? await Vault(settings.configuration()).storage.accounts else {
-            return Check(name: name, outcome: .warn, finding: "They are listed in the store, which does not open.")
+            return Check(
+                name: name, outcome: .warn, finding: "The list of old keys cannot be read: the store does not open.")
         }
         let due = await accounts.retiredKeys().count
         guard due > 0 else {
@@ -13,12 +14,16 @@ extension ServiceChecks {
         }
         let pending = await accounts.endRetiredKeys(within: .seconds(30))
         guard let first = pending.first else {
-            return Check(name: name, outcome: .ok, finding: "Ended at the key service just now: \(due).")
+            return Check(
+                name: name, outcome: .ok,
+                finding: due == 1
+                    ? "1 old key was ended at the key service just now."
+                    : "\(due) old keys were ended at the key service just now.")
         }
         return Check(
             name: name, outcome: .warn,
             finding:
-                "Still to be ended at \(first.keyServiceURL): \(pending.count). Until then an old copy of the store opens with an old secret.",
+                "Old keys at \(first.keyServiceURL) that are not ended: \(pending.count). An old copy of the store still opens with its old secret.",
             advice: "Check that the key service answers, then again: vault doctor")
     }
 }

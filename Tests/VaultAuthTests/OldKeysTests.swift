@@ -82,7 +82,7 @@ import VaultTesting
             #expect(Set(await vault.storage.accounts.retiredKeys().map(\.id)) == gone)
             #expect(told.withLock { $0.map(\.code) } == gone.map { _ in .keyNotEnded })
             let text = told.withLock { $0[0].description }
-            #expect(text.contains("could not be ended at the key service. It is tried again at the next login"))
+            #expect(text.contains("The next login tries again. To try now: vault doctor"))
             try await bench.login("bob", password: "bob has his own one")
             #expect(await bench.vault.storage.accounts.retiredKeys() == [])
             #expect(bench.keyService.liveKeys == (try await keys(bench)))

@@ -27,8 +27,8 @@ public struct RefusedConnection: Sendable, Hashable, CustomStringConvertible {
 
     /// One sentence for a person.
     public var description: String {
-        user.map { "A connection of another user (uid \($0)) to this sign-in was refused." }
-            ?? "A connection to this sign-in was refused, as it cannot be told whose it is."
+        user.map { "This program refused a connection from another user (uid \($0)) to this sign-in." }
+            ?? "This program refused a connection to this sign-in: it could not find out which user made it."
     }
 }
 

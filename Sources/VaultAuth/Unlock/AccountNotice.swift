@@ -26,7 +26,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     public let last: Date?
     /// With `wrongGuesses`: when the way in opened the account on this machine before; nil when it never did.
     public let since: Date?
-    /// With `wrongGuesses`: whether the way in has a new key now, so that a copy of the store opens nothing any more.
+    /// With `wrongGuesses`: whether the way in has a new key now, so that an old copy of the store no longer opens with it.
     public let isRenewed: Bool
 
     /// One or two sentences for the person.
@@ -34,18 +34,17 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         let name = keyslot.displayName
         guard code == .wrongGuesses else {
             return
-                "The old \(name)'s key could not be ended at the key service. It is tried again at the next login, or with: vault doctor"
+                "The key service could not end the key of the old \(name). The next login tries again. To try now: vault doctor"
         }
         let tried = count == 1 ? "1 wrong \(name) was tried" : "\(count) wrong \(name)s were tried"
         let since = since.map { " since \($0.formatted(.iso8601))" } ?? ""
         let last = last.map { (count == 1 ? ", at " : ", the last one at ") + $0.formatted(.iso8601) } ?? ""
         let state =
             isRenewed
-            ? "The \(name) has a new key now, and a copy opens nothing any more."
-            : "The \(name) could not get a new key now. The next login tries again."
+            ? "The \(name) has a new key. An old copy no longer opens with it."
+            : "The \(name) did not get a new key. The next login tries again."
         return
-            "\(tried)\(since)\(last). They were not tried here: somebody may have a copy of what is stored. \(state)"
-            .replacing("They were", with: count == 1 ? "It was" : "They were")
+            "\(tried)\(since)\(last), and not from this machine. Somebody may have a copy of the store. \(state)"
     }
 
     static func wrongGuesses(

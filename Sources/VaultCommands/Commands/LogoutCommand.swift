@@ -10,7 +10,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             also revokes the refresh token, and with --browser the browser is sent to where the provider ends its own \
             session; for both the account is opened, by the most convenient way that is there. After --everywhere, registering again is the way back.
 
-            When the identity provider does not revoke it, the refresh token stays stored, and the exit status says why: 69 when the provider cannot be reached, 78 when it has no revocation.
+            If the identity provider does not revoke the refresh token, the token stays stored. Exit status 69: the \
+            provider cannot be reached. Exit status 78: the provider offers no revocation.
             """)
 
     @OptionGroup var user: UserOption

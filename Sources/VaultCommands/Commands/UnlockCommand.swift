@@ -112,9 +112,9 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove", abstract: "Remove a way in. The last one cannot be removed.",
             discussion: """
-                Needs no password, and asks nothing: a person who may change the store may remove what is in it. With the \
-                password goes what it opens without the network. Its key is ended at the key service. Where that cannot \
-                be reached, the next login tries again.
+                Needs no password and asks no question. Removing the password also removes opening without the network. \
+                The key at the key service is ended, too. If the key service cannot be reached, the next login tries \
+                again.
                 """)
 
         @Argument(help: "Its kind, label or id.") var way: String
