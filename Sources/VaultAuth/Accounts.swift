@@ -27,7 +27,7 @@ public struct Accounts: Sendable {
     /// What became of keyslots that an app may still hold.
     let history = KeyslotHistory()
     /// What all sessions on this store could not store yet.
-    let unstored = UnstoredTokens()
+    let unstored: UnstoredTokens
 
     public init(
         store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters,
@@ -38,6 +38,7 @@ public struct Accounts: Sendable {
     ) {
         self.store = store
         self.timer = timer
+        unstored = UnstoredTokens(retryClock: timer)
         self.clock = clock
         self.argon2 = argon2
         self.offlineCost = offlineCost
@@ -168,8 +169,13 @@ public struct Accounts: Sendable {
 
     /// Removes an account from the store. To be called under its lock.
     func remove(_ id: AccountID) async throws -> JustRetired {
-        // One that cannot be read can be deleted all the same.
-        try await apply([.removeAccount], to: id, retiringKeysOf: try? await store.account(id))
+        let current: Account?
+        do {
+            current = try await store.account(id)
+        } catch let error as StoreError where error.code == .corrupt {
+            current = nil  // A damaged account can be deleted all the same.
+        }
+        return try await apply([.removeAccount], to: id, retiringKeysOf: current)
     }
 
     /// The refresh token as it is stored, with what is known of the person.

@@ -128,7 +128,7 @@ extension Auth {
                 // The one to revoke is the last that the provider issued.
                 let token = try await session.storedRefreshToken()
                 let nothing: @Sendable () async -> Void = {}
-                if let failure = await revoke(token) { return (VaultError?.some(failure), nothing) }
+                if let failure = await revokeAtProvider(token) { return (VaultError?.some(failure), nothing) }
                 return (nil, try await change())
             }
             await finish()
@@ -136,12 +136,16 @@ extension Auth {
         }
     }
 
-    /// Has the provider revoke a refresh token (RFC 7009). Of a login that is not stored yet, that is the newest one.
+    /// Has the provider revoke a refresh token (RFC 7009). Of a login that is not stored yet, that is the newest one; the
+    /// login hands out nothing any more.
     ///
     /// - Returns: nil when it did, or why it did not.
     public func revoke(_ token: RefreshToken) async -> VaultError? {
+        await revokeAtProvider(unstoredLogins.revoking(token) ?? token)
+    }
+
+    private func revokeAtProvider(_ token: RefreshToken) async -> VaultError? {
         do {
-            let token = await unstoredLogins.newest(token) ?? token
             try await issuer(IssuerSource(token, settings)).revoke(token.credential, of: token.account)
             return nil
         } catch {

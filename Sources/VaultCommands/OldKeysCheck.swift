@@ -4,11 +4,12 @@ extension ServiceChecks {
     /// Ends the keys of ways in that are gone, where that could not be done before.
     func oldKeys() async -> Check {
         let name = "old keys"
-        guard let accounts = try? await Vault(settings.configuration()).storage.accounts else {
+        guard let accounts = try? await Vault(settings.configuration()).storage.accounts,
+            let due = try? await accounts.listedKeys().count
+        else {
             return Check(
                 name: name, outcome: .warn, finding: "The list of old keys cannot be read: the store does not open.")
         }
-        let due = await accounts.retiredKeys().count
         guard due > 0 else {
             return Check(name: name, outcome: .ok, finding: "All keys that are no longer used were ended.")
         }

@@ -123,6 +123,29 @@ import VaultTesting
             try await bench.provider.revokeAllRefreshTokens()
             let error = await failure { _ = try await bench.vault.auth.accessToken(of: login, forceRefresh: true) }
             #expect(error?.code == .refreshTokenExpired)
+            // Its access token is not handed out any more, and the dead token is neither sent nor stored.
+            let asked = await bench.refreshes.count
+            #expect(
+                await failure { _ = try await bench.vault.auth.accessToken(of: login) }?.code == .refreshTokenExpired)
+            #expect(await failure { try await store(login, in: bench.vault) }?.code == .refreshTokenExpired)
+            #expect(await bench.refreshes.count == asked)
+        }
+    }
+
+    @Test func `a revoked login hands out nothing, and its newest token is dead`() async throws {
+        try await withBench { bench in
+            let auth = bench.vault.auth
+            let login = try await bench.signIn()
+            await bench.provider.setFault(.delayAnswer, times: 1)
+            let asking = Task { try await auth.accessToken(of: login, forceRefresh: true) }
+            await bench.provider.waitUntilDelayed()
+            async let revoking = auth.revoke(login)
+            for _ in 0..<20 { await Task.yield() }
+            await bench.provider.releaseDelayed()
+            #expect(await revoking == nil)
+            _ = await asking.result
+            #expect(await failure { _ = try await auth.accessToken(of: login) }?.code == .notLoggedIn)
+            #expect(await failure { try await store(login, in: bench.vault) }?.code == .notLoggedIn)
         }
     }
 }

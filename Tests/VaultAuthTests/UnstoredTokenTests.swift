@@ -60,6 +60,17 @@ import VaultTesting
         }
     }
 
+    @Test func `what it holds is stored although nobody asks for it`() async throws {
+        try await withBenchOnDisk { bench, folder in
+            let two = try await Two(bench, folder: folder)
+            await two.lose()
+            two.isFull.set(false)
+            while await failure({ _ = try await two.other.accessToken(forceRefresh: true) })?.code == .busy {}
+            #expect(await two.generations == [1, 2])
+            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+        }
+    }
+
     @Test func `the program that holds it works on with the account, and stores it first`() async throws {
         try await withBenchOnDisk { bench, folder in
             let two = try await Two(bench, folder: folder)

@@ -16,6 +16,11 @@ final class UnstoredTokens: Sendable {
 
     private let held = Lock<[AccountID: Held]>([:])
     private let turns = AccountTurns()
+    private let retryClock: (any Clock<Duration>)?
+
+    /// - Parameter retryClock: counts the pauses between two tries to store what is held; nil to try only when somebody
+    ///   works on the account.
+    init(retryClock: (any Clock<Duration>)?) { self.retryClock = retryClock }
 
     func holds(_ id: AccountID) -> Bool { held.withLock { $0[id] != nil } }
 
@@ -50,7 +55,24 @@ final class UnstoredTokens: Sendable {
         lock: AccountLock
     ) async throws {
         held.withLock { $0[id] = Held(replaces: replaces, changes: changes, lock: lock) }
-        try await storeHeld(of: id, in: store)
+        do {
+            try await storeHeld(of: id, in: store)
+        } catch {
+            if let retryClock { tryAgain(of: id, in: store, retryClock) }
+            throw error
+        }
+    }
+
+    /// Tries until it is stored. An app may do nothing with the account for hours, and others wait for it.
+    private func tryAgain(of id: AccountID, in store: any SecureStore, _ clock: any Clock<Duration>) {
+        Task { [weak self] in
+            var pause = Duration.seconds(1)
+            while self?.holds(id) == true {
+                try await clock.sleep(for: pause)
+                pause = min(pause * 2, .seconds(30))
+                try? await self?.withLock(on: id, in: store, storesFirst: true) { _ in }
+            }
+        }
     }
 
     private func storeHeld(of id: AccountID, in store: any SecureStore) async throws {

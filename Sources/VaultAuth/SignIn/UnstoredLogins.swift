@@ -19,6 +19,8 @@ actor UnstoredLogins {
         /// In its newest form; nil when it was stored: from then on only the store knows the newest.
         var token: RefreshToken?
         var isBeingStored = false
+        /// Why the provider does not take the refresh token any more: nothing of the login is of use then.
+        var refusal: VaultError?
         var renewal: Task<AccessToken, any Error>?
     }
 
@@ -45,6 +47,7 @@ actor UnstoredLogins {
         let key = Key(login)
         let current = current(key, login)
         guard let token = current.token else { throw Self.stored }
+        if let refusal = current.refusal { throw refusal }
         if !request.force, let accessToken = token.accessToken, accessToken.value != request.rejected,
             accessToken.isValid(for: request.minimumValidity, at: clock.now)
         {
@@ -63,6 +66,7 @@ actor UnstoredLogins {
         while let renewal = logins[key]?.renewal { _ = await renewal.result }
         var current = current(key, login)
         guard let token = current.token else { throw Self.stored }
+        if let refusal = current.refusal { throw refusal }
         guard !current.isBeingStored else { throw Self.busy }
         current.isBeingStored = true
         logins[key] = current
@@ -83,7 +87,11 @@ actor UnstoredLogins {
         // It goes on when the one who asked does not wait any more: the old token may be spent.
         let task = Task {
             defer { logins[key]?.renewal = nil }
-            return try await exchange(token, key, from: issuer)
+            do {
+                return try await exchange(token, key, from: issuer)
+            } catch let error as OpenIDConnectError where error.code == .invalidGrant {
+                throw refuse(key, error)
+            }
         }
         logins[key] = Login(token: token, renewal: task)
         return task
@@ -108,6 +116,29 @@ actor UnstoredLogins {
         renewed.idToken = tokens.idToken?.encoded ?? renewed.idToken
         await keep(renewed, key)
         return accessToken
+    }
+
+    /// Waits for a renewal that is under way, and gives the login in its newest form for the last time: from now on it
+    /// hands out nothing.
+    func revoking(_ login: RefreshToken) async -> RefreshToken? {
+        let key = Key(login)
+        while let renewal = logins[key]?.renewal { _ = await renewal.result }
+        let token = current(key, login).token
+        if let token { logins[key] = Login(token: token, refusal: Self.revoked) }
+        return token
+    }
+
+    private func refuse(_ key: Key, _ error: any Error) -> VaultError {
+        let refusal = VaultError(
+            .refreshTokenExpired,
+            "The identity provider does not take the refresh token of this login any more. Sign in again.",
+            underlying: error)
+        logins[key]?.refusal = refusal
+        return refusal
+    }
+
+    private static var revoked: VaultError {
+        VaultError(.notLoggedIn, "This login was revoked. Sign in again.")
     }
 
     private func keep(_ token: RefreshToken, _ key: Key) { logins[key]?.token = token }

@@ -86,6 +86,7 @@ extension Accounts {
     ///
     /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
     public func removeKeyslot(_ id: String, of account: AccountID) async throws {
+        let id = history.current(id)
         try await remove(from: account) { current in
             let ids = current.keyslots.map(\.id) + current.damagedKeyslots.map(\.id)
             guard ids.contains(id) else { throw VaultError(.notEnrolled, "That way in is not there any more.") }
@@ -105,6 +106,7 @@ extension Accounts {
     ///
     /// - Parameter label: nil for none.
     public func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws {
+        let id = history.current(id)
         try await changing(account) { current in
             guard current.keyslots.contains(where: { $0.id == id }) else {
                 throw VaultError(.notEnrolled, "That way in is not there any more.")

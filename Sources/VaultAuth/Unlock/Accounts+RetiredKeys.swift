@@ -48,12 +48,17 @@ extension Accounts {
     /// Ends keys that were just retired, and older ones at the same key service. What could not be ended is told.
     func end(_ retired: JustRetired, of id: AccountID) async {
         guard !retired.kinds.isEmpty else { return }
-        for url in Set(retired.kinds.keys.map(\.keyServiceURL)) {
-            let pending = await endRetiredKeys(at: url)
-            for key in pending {
-                if let kind = retired.kinds[key] { notices.send(.keyNotEnded(kind, of: id)) }
+        // In a task of its own: the change is made, and a caller that is cancelled now must not leave the keys alive.
+        await Task {
+            for url in Set(retired.kinds.keys.map(\.keyServiceURL)) {
+                await endRetiredKeys(at: url)
+                // A list that cannot be read says of no key that it was ended.
+                let pending = try? await listedKeys(at: url)
+                for (key, kind) in retired.kinds where key.keyServiceURL == url && pending?.contains(key) != false {
+                    notices.send(.keyNotEnded(kind, of: id))
+                }
             }
-        }
+        }.value
     }
 
     /// Ends the keys at the key services that no way in needs any more and that could not be ended before.
@@ -86,8 +91,14 @@ extension Accounts {
     ///
     /// - Parameter keyServiceURL: only those at this key service; nil for all.
     public func retiredKeys(at keyServiceURL: String? = nil) async -> [RetiredKey] {
-        let all = (try? await RetiredKeys(store: store).all()) ?? []
-        return all.filter { keyServiceURL == nil || $0.keyServiceURL == keyServiceURL }
+        (try? await listedKeys(at: keyServiceURL)) ?? []
+    }
+
+    /// As ``retiredKeys(at:)``.
+    ///
+    /// - Throws: errors of the store.
+    package func listedKeys(at keyServiceURL: String? = nil) async throws -> [RetiredKey] {
+        try await RetiredKeys(store: store).all().filter { keyServiceURL == nil || $0.keyServiceURL == keyServiceURL }
     }
 
     /// - Returns: false when the key service does not answer.

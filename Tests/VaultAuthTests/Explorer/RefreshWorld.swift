@@ -51,7 +51,7 @@ final class RefreshWorld: World {
     // MARK: - The programs
 
     func live(_ life: Life) async {
-        let unstored = UnstoredTokens()
+        let unstored = UnstoredTokens(retryClock: nil)
         state.withLock { $0.memories[ObjectIdentifier(life)] = (life, unstored) }
         do {
             try await makeAccount()
