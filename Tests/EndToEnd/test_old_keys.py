@@ -63,9 +63,9 @@ def test_what_could_not_be_ended_is_said_and_ended_later(with_own_service, key_s
     assert removed.status == 0 and "does not open alice any more" in removed.out
     assert removed.err == (
         "vault: The key service could not end the key of the old PIN."
-        " It is tried again at the next login, or with: vault doctor\n")
+        " The next login tries again. To try now: vault doctor\n")
     check = next(check for check in alice.vault("doctor", "--json").json if check["name"] == "old keys")
-    assert check["outcome"] == "warn" and check["finding"].endswith("opens with an old secret.")
+    assert check["outcome"] == "warn" and check["finding"].endswith("still opens with its old secret.")
     key_service.start()
     assert guess(early, "--pin", secret=PIN) is None
     if later == ["doctor"]:

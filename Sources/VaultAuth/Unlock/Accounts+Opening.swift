@@ -56,9 +56,9 @@ extension Accounts {
                 }
             } catch let error as KeyServiceError {
                 // Another login may have given the keyslot a new key, and ended the one that was asked for. The new one
-                // is another key, so this repeats no guess.
-                guard error.saysNo, slot.kind.isTyped, !isSecondTry,
-                    let now = try? await self.current(account).keyslot(slot.kind), now.id != slot.id
+                // is another key, so this repeats no guess. Or the account was deleted, and its keys with it.
+                guard error.saysNo, let now = try await stillThere(account), slot.kind.isTyped, !isSecondTry,
+                    let other = now.keyslot(slot.kind), other.id != slot.id
                 else {
                     await note(error, at: slot, of: current)
                     throw VaultError(error, secret: method.kind, ways: current.keyslots.map(\.kind))
@@ -77,6 +77,11 @@ extension Accounts {
         try? await KeyLocks(store: store, account: account.id).note(error, for: slot, now: clock.now)
         guard error.code == .wrongSecret, slot.kind.isTyped else { return }
         try? await NotedGuesses(store: store, account: account.id).note(slot)
+    }
+
+    /// As ``current(_:)``; nil when that cannot be read right now.
+    private func stillThere(_ account: Account) async throws -> Account? {
+        do { return try await current(account) } catch is StoreError { return nil }
     }
 
     /// The account as it is stored now.
