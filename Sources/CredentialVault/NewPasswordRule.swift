@@ -54,7 +54,7 @@ public enum NewPasswordRule {
             return nil
         }
 
-        /// Without what stands before the first letter and after the last.
+        /// The same without the characters before the first letter and after the last.
         private func core<Text: BidirectionalCollection<Character>>(of text: Text) -> Text.SubSequence {
             guard let first = text.firstIndex(where: \.isLetter), let last = text.lastIndex(where: \.isLetter) else {
                 return text.prefix(0)

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import VaultCrypto
 
-/// What stands for the id of a key in a log.
+/// Tags: a log names a key by its tag, and not by its id.
 ///
 /// Somebody who knows the id of a key can lock it with wrong guesses, and many people read logs. A tag is HMAC-SHA256 of the
 /// id under a key that comes from the master key: the same in each log, and nothing that a request can name.

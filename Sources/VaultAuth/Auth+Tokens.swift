@@ -63,8 +63,8 @@ extension Auth {
         return token
     }
 
-    /// Forgets the tokens of whoever is logged in, or of the account that was locked last, both, also the stored ones, and
-    /// ends the session. The account, its password and an app's items stay; nothing is revoked.
+    /// Forgets both tokens of the account that is logged in, or that was locked last, also the stored ones. It ends the
+    /// session. The account, its password and an app's items stay; nothing is revoked.
     public func clearTokens() async throws {
         timesLocked += 1
         guard let id = await forgetSession() else { return }

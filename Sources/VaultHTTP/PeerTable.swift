@@ -48,7 +48,7 @@ package enum PeerTable {
     package static func rows(from local: End, to remote: End, in table: [UInt8]) -> [Row] {
         let ends = Array("\(local.text) \(remote.text) ".utf8)
         return table.split(separator: UInt8(ascii: "\n")).compactMap { line in
-            // What stands before is the number of the line, and a colon.
+            // The first field is the number of the line and a colon.
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), line[..<colon].allSatisfy(isDigitOrSpace) else {
                 return nil
             }

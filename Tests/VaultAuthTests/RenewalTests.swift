@@ -10,7 +10,7 @@ import VaultTesting
 enum TypedKind: String, CaseIterable {
     case password, pin, recovery
 
-    /// Makes sure that alice has one, and gives what opens it.
+    /// Makes sure that alice has one, and returns the way to open it.
     func added(to bench: Bench) async throws -> UnlockMethod {
         switch self {
         case .password: return try .password(SecretBytes(utf8: Bench.password))

@@ -74,8 +74,8 @@ extension Auth {
     ///
     /// - Parameters:
     ///   - origins: where the access token may be sent: URLs, of which scheme, host and port count.
-    ///   - login: what ``signIn(_:)`` returned, to send requests in its name before it is stored; nil for whoever is
-    ///     logged in.
+    ///   - login: what ``signIn(_:)`` returned, to send requests in its name before it is stored; nil for the
+    ///     account that is logged in.
     ///   - leeway: a token that ends within this time is renewed before it is used. 60 seconds.
     ///   - base: what carries the requests; nil for the vault's own transport.
     /// - Throws: ``VaultError`` with code `configurationInvalid` when one of the origins is none, or plain `http:` to

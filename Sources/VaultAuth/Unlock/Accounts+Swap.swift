@@ -2,7 +2,7 @@ internal import OpenIDConnect
 internal import VaultCrypto
 internal import VaultStorage
 
-/// A keyslot that is to take the place of others, with what opens it.
+/// A keyslot that is to replace others, with its secret.
 struct KeyslotSwap: Sendable {
     let new: Keyslot
     let secret: SharedSecret
