@@ -27,11 +27,18 @@ let package = Package(
         .library(name: "CredentialVault", targets: ["CredentialVault"]),
         .library(name: "VaultAuth", targets: ["VaultAuth"]),
         .library(name: "VaultStorage", targets: ["VaultStorage"]),
+        .library(name: "VaultSQLite", targets: ["VaultSQLite"]),
+        .library(name: "VaultCrypto", targets: ["VaultCrypto"]),
+        .library(name: "VaultHTTP", targets: ["VaultHTTP"]),
+        .library(name: "VaultNetworking", targets: ["VaultNetworking"]),
         .library(name: "KeyService", targets: ["KeyService"]),
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
         .library(name: "VaultBiometric", targets: ["VaultBiometric"]),
+        .library(name: "VaultBackends", targets: ["VaultBackends"]),
+        .library(name: "VaultBackground", targets: ["VaultBackground"]),
         .library(name: "VaultLogind", targets: ["VaultLogind"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
+        .library(name: "VaultDevelopment", targets: ["VaultDevelopment"]),
         .library(name: "VaultTPM2", targets: ["VaultTPM2"]),
         .library(name: "VaultFIDO2", targets: ["VaultFIDO2"]),
         .library(name: "VaultPKCS11", targets: ["VaultPKCS11"]),
@@ -79,11 +86,13 @@ let package = Package(
         // The libraries, lowest first. A target imports only what stands above it here.
         .target(name: "VaultLocks"),
         .target(name: "VaultJSON"),
+        .target(name: "VaultBackground", dependencies: ["CLinux", "VaultLocks"]),
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "VaultLocks", crypto]),
         .target(name: "KeyServiceAPI"),
+        .target(name: "VaultHTTP", dependencies: [httpTypes]),
         .target(
-            name: "VaultHTTP",
-            dependencies: ["VaultLocks", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL]),
+            name: "VaultNetworking",
+            dependencies: ["VaultHTTP", "VaultLocks", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL]),
         .target(
             name: "OpenIDConnect", dependencies: ["VaultHTTP", "VaultJSON", "VaultLocks", httpTypes, jwtKit, crypto]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
@@ -107,22 +116,30 @@ let package = Package(
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .target(
-            name: "VaultStorage",
-            dependencies: ["CLinux", "CSQLite", "VaultBiometric", "VaultCrypto", "KeyService", grdb]),
+            name: "VaultStorage", dependencies: ["VaultBiometric", "VaultCrypto", "KeyService"]),
+        .target(
+            name: "VaultSQLite", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "VaultLocks", "VaultStorage", grdb]),
         .target(
             name: "VaultAuth",
             dependencies: [
-                "CLinux", "OpenIDConnect", "VaultStorage", "VaultBiometric", "KeyService", "VaultCrypto", "VaultHTTP",
-                "VaultJSON", "VaultLocks",
+                "OpenIDConnect", "VaultBackground", "VaultStorage", "VaultBiometric", "KeyService", "VaultCrypto",
+                "VaultHTTP", "VaultJSON", "VaultLocks",
+            ]),
+        .target(
+            name: "VaultBackends",
+            dependencies: [
+                "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultJSON", "VaultStorage", httpTypes,
             ]),
         .target(
             name: "VaultLogind",
-            dependencies: ["VaultAuth", "VaultLocks", .target(name: "CSystemd", condition: .when(traits: ["Logind"]))]),
+            dependencies: [
+                "VaultBackground", "VaultLocks", .target(name: "CSystemd", condition: .when(traits: ["Logind"])),
+            ]),
         .target(
             name: "CredentialVault",
             dependencies: [
-                "VaultAuth", "VaultStorage", "VaultBiometric", "OpenIDConnect", "KeyService", "VaultCrypto",
-                "VaultHTTP",
+                "VaultAuth", "VaultBackends", "VaultBackground", "VaultStorage", "VaultBiometric", "OpenIDConnect",
+                "KeyService", "VaultCrypto", "VaultHTTP", "VaultNetworking", "VaultSQLite",
             ]),
         .target(
             name: "KeyServiceServer",
@@ -133,10 +150,14 @@ let package = Package(
         .target(
             name: "VaultTesting",
             dependencies: [
-                "CredentialVault", "KeyService", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto",
-                "VaultLocks", "VaultStorage", hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes,
-                asyncHTTPClient,
-                nioCore, nioPosix, nioHTTP1,
+                "KeyService", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto", "VaultLocks",
+                "VaultStorage",
+            ]),
+        .target(
+            name: "VaultDevelopment",
+            dependencies: [
+                "VaultAuth", "VaultLocks", hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes,
+                asyncHTTPClient, nioCore, nioPosix, nioHTTP1,
             ]),
 
         // The programs.
@@ -159,7 +180,8 @@ let package = Package(
         .executableTarget(
             name: "vault-dev",
             dependencies: [
-                "VaultTesting", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle, unixSignals,
+                "VaultDevelopment", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle,
+                unixSignals,
             ]),
 
         // What the tests of several hardware targets need, so that they need not wait for all that VaultTesting imports.
@@ -183,7 +205,7 @@ let package = Package(
 
         // What Tests/Benchmarks/run.sh measures from inside.
         .executableTarget(
-            name: "vault-benchmarks", dependencies: ["CredentialVault", "VaultTesting"],
+            name: "vault-benchmarks", dependencies: ["CredentialVault", "VaultDevelopment", "VaultTesting"],
             path: "Tests/Benchmarks/vault-benchmarks"),
 
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.
@@ -191,9 +213,14 @@ let package = Package(
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: [
-                "OpenIDConnect", "VaultHTTP", "VaultJSON", "VaultLocks", jwtKit, crypto, httpTypes, nioCore, nioHTTP1,
-                nioPosix,
+                "OpenIDConnect", "VaultHTTP", "VaultNetworking", "VaultJSON", "VaultLocks", jwtKit, crypto, httpTypes,
+                nioCore, nioHTTP1, nioPosix,
             ]),
+        .testTarget(
+            name: "VaultBackgroundTests", dependencies: ["VaultBackground", "VaultLocks"]),
+        .testTarget(
+            name: "VaultNetworkingTests",
+            dependencies: ["VaultNetworking", "VaultHTTP", "VaultLocks", httpTypes, nioCore, nioPosix]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
@@ -202,22 +229,25 @@ let package = Package(
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore, serviceLifecycle,
             ]),
         .testTarget(
-            name: "VaultTestingTests",
+            name: "VaultDevelopmentTests",
             dependencies: [
-                "VaultLocks", "VaultTesting", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging,
+                "VaultLocks", "VaultDevelopment", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging,
                 nioCore, nioHTTP1,
                 nioPosix,
             ]),
         .testTarget(
             name: "VaultStorageTests",
             dependencies: [
-                "VaultStorage", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto", "VaultLocks",
+                "VaultStorage", "VaultSQLite", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto",
+                "VaultLocks",
                 "KeyService", "TestSupport", grdb,
             ]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
-                "VaultAuth", "VaultTesting", "CredentialVault", "VaultHTTP", "VaultJSON", "VaultLocks", "KeyService",
+                "VaultAuth", "VaultBackends", "VaultBackground", "VaultDevelopment", "VaultTesting", "CredentialVault",
+                "VaultHTTP",
+                "VaultJSON", "VaultLocks", "KeyService",
                 "KeyServiceServer", "TestSupport", httpTypes,
             ]),
         .testTarget(
@@ -241,7 +271,7 @@ let package = Package(
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .testTarget(
-            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultAuth", "VaultLocks", "VaultTesting"],
+            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultBackground", "VaultLocks", "VaultTesting"],
             exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]
@@ -251,7 +281,7 @@ let package = Package(
 // that no package may depend on, so it is there only when asked for.
 let fuzzed: [Target.Dependency] = [
     "KeyService", "KeyServiceServer", "OpenIDConnect", "VaultBiometric", "VaultCrypto", "VaultFIDO2", "VaultHTTP",
-    "VaultJSON", "VaultPKCS11", "VaultTPM2", hummingbird, httpTypes, nioCore,
+    "VaultJSON", "VaultNetworking", "VaultPKCS11", "VaultTPM2", hummingbird, httpTypes, nioCore,
     .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
     .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
 ]

@@ -9,7 +9,7 @@ let package = Package(
             name: "OfflineReLogin",
             dependencies: [
                 .product(name: "CredentialVault", package: "credential-vault"),
-                .product(name: "VaultTesting", package: "credential-vault"),
+                .product(name: "VaultDevelopment", package: "credential-vault"),
             ])
     ],
     swiftLanguageModes: [.v6]

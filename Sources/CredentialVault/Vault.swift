@@ -2,9 +2,13 @@ internal import Foundation
 @_exported public import KeyService
 @_exported public import OpenIDConnect
 @_exported public import VaultAuth
+@_exported public import VaultBackends
+@_exported public import VaultBackground
 @_exported public import VaultBiometric
 @_exported public import VaultCrypto
 @_exported public import VaultHTTP
+@_exported public import VaultNetworking
+@_exported public import VaultSQLite
 @_exported public import VaultStorage
 
 /// The front door: log in once with OpenID Connect, and from then on with a password.
@@ -32,12 +36,12 @@ public struct Vault: Sendable {
     ///   - keyService: nil for HTTP to the key service that each account was registered with.
     ///   - transport: nil for async-http-client.
     ///   - clock: tells the time.
-    ///   - customIssuer: gives the issuer of accounts that sign in in a way of the app's own; nil for the built-in one.
+    ///   - issuers: kinds of servers of the app's own, besides OpenID providers and ``Backends``.
     /// - Throws: `VaultError`: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid`, `unsafeFileSystem`.
     public init(
         _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
         transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
-        customIssuer: @escaping @Sendable (IssuerKey) -> (any TokenIssuer)? = { _ in nil }
+        issuers: [any IssuerKind] = []
     ) async throws {
         let transport = transport ?? AsyncHTTPTransport(certificateFile: configuration.certificateFile)
         let opened: any SecureStore
@@ -57,9 +61,11 @@ public struct Vault: Sendable {
             redirectURI: configuration.redirectURI, clientName: configuration.clientName)
         settings.registersAnew = configuration.registersClientAnew
         settings.usesDPoP = configuration.usesDPoP
-        settings.backend = configuration.backend
-        settings.backendProblem = configuration.backendProblem
-        auth = Auth(settings: settings, accounts: accounts, transport: transport, customIssuer: customIssuer)
+        let backends = Backends(
+            layout: configuration.backend, problem: configuration.backendProblem, transport: transport, clock: clock)
+        auth = Auth(
+            settings: settings, accounts: accounts, transport: transport, listening: LoopbackListening(),
+            issuers: issuers + [backends])
         storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
     }
 

@@ -1,6 +1,7 @@
-public import VaultAuth
+package import VaultAuth
+public import VaultBackends
 public import VaultCrypto
-public import VaultHTTP
+public import VaultNetworking
 internal import VaultStorage
 
 /// What a ``Vault`` needs to know.

@@ -91,3 +91,13 @@ extension Accounts {
             "The alias \(alias) is a name of \(owner.id) already. Choose another alias.", accounts: [owner.id])
     }
 }
+
+extension Account {
+    /// Whether it belongs to the issuer of the settings. A backend's address may be written there in other ways than it
+    /// is stored; an OpenID provider's issuer may not. Nil or empty stands for every issuer, here and everywhere.
+    package func belongs(to issuer: String?) -> Bool {
+        guard let issuer, !issuer.isEmpty, id.issuer != issuer else { return true }
+        guard method != .openIDConnect, let endpoint = try? ServerEndpoint(issuer) else { return false }
+        return id.issuer == endpoint.url
+    }
+}

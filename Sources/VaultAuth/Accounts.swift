@@ -134,7 +134,7 @@ public struct Accounts: Sendable {
     ///
     /// - Returns: the refresh token that was stored until then, if there was one that could be read.
     @discardableResult
-    func replaceRefreshToken(
+    package func replaceRefreshToken(
         _ token: RefreshToken, in account: Account, vaultKey: VaultKey, alias: String?
     ) async throws -> RefreshToken? {
         let id = account.id

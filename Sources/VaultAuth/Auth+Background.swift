@@ -1,3 +1,5 @@
+public import VaultBackground
+
 // Locking the account of somebody who stays away, as in Trifork Identity Manager.
 extension Auth {
     /// Locks the open account when the app was in the background for too long. It takes the place of a timeout that was

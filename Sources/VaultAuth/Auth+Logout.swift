@@ -146,7 +146,7 @@ extension Auth {
 
     private func revokeAtProvider(_ token: RefreshToken) async -> VaultError? {
         do {
-            try await issuer(IssuerSource(token, settings)).revoke(token.credential, of: token.account)
+            try await issuer(source(of: token)).revoke(token.credential, of: token.account)
             return nil
         } catch {
             return VaultError.converting(error) as? VaultError

@@ -31,7 +31,7 @@ extension Auth {
         of login: RefreshToken, _ request: UnstoredLogins.Request
     ) async throws -> AccessToken {
         do {
-            return try await unstoredLogins.accessToken(of: login, request, from: issuer(IssuerSource(login, settings)))
+            return try await unstoredLogins.accessToken(of: login, request, from: issuer(source(of: login)))
         } catch {
             throw VaultError.converting(error)
         }

@@ -1,5 +1,6 @@
 public import Foundation
 internal import OpenIDConnect
+internal import VaultBackground
 public import VaultCrypto
 public import VaultHTTP
 internal import VaultLocks
@@ -24,10 +25,6 @@ public actor Auth {
         public var registersAnew = false
         /// Whether tokens are bound to a key (RFC 9449) where the provider announces it.
         public var usesDPoP = true
-        /// What a backend's paths and fields are called.
-        public var backend = BackendLayout()
-        /// Why ``backend`` cannot be used. A sign-in or renewal that needs it throws this error; nothing else does.
-        package var backendProblem: VaultError?
 
         public init(
             issuer: String, clientID: String?, scopes: [String], redirectURI: String?,
@@ -51,6 +48,7 @@ public actor Auth {
 
     /// Outside the actor's isolation, so that ``isLoggedIn`` can be asked at any time. Only ``change(to:_:)`` writes it.
     private nonisolated let current = Lock(State.loggedOut)
+    private let kinds: [any IssuerKind]
     private var issuers: [IssuerSource: any TokenIssuer] = [:]
     /// How often somebody has locked or logged out: an account that was being opened meanwhile stays closed.
     var timesLocked = 0
@@ -61,27 +59,29 @@ public actor Auth {
     private var redirects: AsyncStream<String>.Continuation?
     var backgroundTimeout: BackgroundTimeout?
     let settings: Settings?
-    let accounts: Accounts
+    package let accounts: Accounts
     let transport: any HTTPTransport
+    private let listening: any RedirectListening
     nonisolated let updates = SessionUpdates()
     let providers: Providers
     let unstoredLogins: UnstoredLogins
-    private let customIssuer: @Sendable (IssuerKey) -> (any TokenIssuer)?
 
     /// - Parameters:
     ///   - settings: nil for an app that only opens accounts that exist.
-    ///   - customIssuer: gives the issuer of accounts that sign in in a way of the app's own; nil for the built-in one.
+    ///   - listening: opens a port for the browser's redirect.
+    ///   - issuers: the kinds of servers besides OpenID providers. The first that fits an account counts.
     public init(
-        settings: Settings?, accounts: Accounts, transport: any HTTPTransport,
-        customIssuer: @escaping @Sendable (IssuerKey) -> (any TokenIssuer)? = { _ in nil }
+        settings: Settings?, accounts: Accounts, transport: any HTTPTransport, listening: any RedirectListening,
+        issuers kinds: [any IssuerKind] = []
     ) {
         self.settings = settings
         self.accounts = accounts
         self.transport = transport
-        self.customIssuer = customIssuer
+        self.listening = listening
         unstoredLogins = UnstoredLogins(clock: accounts.clock)
         providers = Providers(
             usesDPoP: settings?.usesDPoP ?? true, transport: transport, clock: accounts.clock)
+        self.kinds = kinds + [OpenIDIssuers(providers: providers)]
         accounts.onNotice { [weak updates] in updates?.send(SessionUpdate($0)) }
     }
 
@@ -100,23 +100,23 @@ public actor Auth {
 
     /// As ``signIn(_:)``, at another issuer.
     ///
-    /// - Parameter layout: the layout of an account's backend; nil for that of the settings.
-    func run(_ way: any SignIn, issuer: String, layout: StoredLayout? = nil) async throws -> RefreshToken {
+    /// - Parameter layout: what is stored with an account that signs in again; nil for a new one.
+    package func run(_ way: any SignIn, issuer: String, layout: StoredLayout? = nil) async throws -> RefreshToken {
         guard var settings, !issuer.isEmpty else {
             throw VaultError(
                 .configurationInvalid,
                 "The issuer is needed to sign in: the URL of the identity provider, backend or server.")
         }
         settings.issuer = issuer
-        if let layout { (settings.backend, settings.backendProblem) = (try BackendLayout(layout), nil) }
         let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(16))
         redirects?.finish()
         // A redirect to a port of this machine comes to the listener, and not through the app.
         redirects = try LoopbackRedirect(settings.redirectURI) == nil ? continuation : nil
         defer { continuation.finish() }
         let context = SignInContext(
-            settings: settings, transport: transport, clock: accounts.clock, store: accounts.store,
-            appRedirects: stream,
+            settings: settings, transport: transport, listening: listening, clock: accounts.clock,
+            store: accounts.store,
+            appRedirects: stream, layout: layout, issuers: kinds,
             provider: { [providers] client in
                 providers.provider(
                     issuer: issuer, clientID: client.id, clientSecret: client.secret,
@@ -124,7 +124,8 @@ public actor Auth {
             })
         return try await converting {
             var token = try await way.run(in: context)
-            token.layout = try settings.backend.stored(for: token.method)
+            let key = IssuerKey(token)
+            token.layout = try layout ?? kind(of: key)?.layout(of: key)
             return token
         }
     }
@@ -181,7 +182,7 @@ public actor Auth {
         defer { openings -= 1 }
         do {
             // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
-            let source = IssuerSource(account, settings)
+            let source = source(of: account)
             let issuer = try issuer(source)
             Task { await issuer.warmUp() }
             let (opened, isOffline) = try await opened(account, method)
@@ -199,7 +200,7 @@ public actor Auth {
 
     /// Makes an account whose vault key is at hand the one that is logged in.
     package func open(_ token: RefreshToken, vaultKey: VaultKey) async throws -> Session {
-        let session = try await open(token.account, IssuerSource(token, settings), vaultKey, isPending: false)
+        let session = try await open(token.account, source(of: token), vaultKey, isPending: false)
         session.setConfirmed()
         return session
     }
@@ -299,29 +300,31 @@ public actor Auth {
     }
 
     /// The issuer whose accounts are meant; nil for those of every issuer.
-    var issuerOfAccounts: String? { settings.flatMap { $0.issuer.isEmpty ? nil : $0.issuer } }
+    package var issuerOfAccounts: String? { settings.flatMap { $0.issuer.isEmpty ? nil : $0.issuer } }
 
     func issuer(_ source: IssuerSource) throws -> any TokenIssuer {
         if let known = issuers[source] { return known }
-        let issuer = try customIssuer(source.key) ?? makeIssuer(source)
-        issuers[source] = issuer
-        return issuer
-    }
-
-    private func makeIssuer(_ source: IssuerSource) throws -> any TokenIssuer {
-        switch source.key.method {
-        case .openIDConnect:
-            return OpenIDConnectIssuer(source.key, providers: providers)
-        case let method where method.hasLayout:
-            return try makeBackendIssuer(source)
-        default:
+        guard let kind = kind(of: source.key) else {
             throw VaultError(
                 .configurationInvalid,
                 "This account signs in in a way that this program does not know: \(source.key.method).")
         }
+        let issuer = try kind.issuer(of: source.key, layout: source.layout)
+        issuers[source] = issuer
+        return issuer
     }
 
-    func converting<R>(_ body: () async throws -> R) async throws -> R {
+    func source(of account: Account) -> IssuerSource { source(IssuerKey(account), account.layout) }
+
+    func source(of token: RefreshToken) -> IssuerSource { source(IssuerKey(token), token.layout) }
+
+    private func source(_ key: IssuerKey, _ layout: StoredLayout?) -> IssuerSource {
+        IssuerSource(key: key, layout: layout ?? (try? kind(of: key)?.layout(of: key)))
+    }
+
+    private func kind(of key: IssuerKey) -> (any IssuerKind)? { kinds.first { $0.issues(tokensOf: key) } }
+
+    package func converting<R>(_ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch { throw VaultError.converting(error) }
     }
 }

@@ -122,7 +122,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         case let error as OpenIDConnectError: VaultError(error)
         case let error as VaultCryptoError: VaultError(error)
         case let error as BiometricError: VaultError(error)
-        case let error as LoopbackListenerError where error.code == .timedOut:
+        case let error as RedirectListenerError where error.code == .timedOut:
             VaultError(.cancelled, "The browser did not come back within five minutes. Start again.", underlying: error)
         case is CancellationError: VaultError(.cancelled, "Cancelled.")
         default: error
@@ -219,7 +219,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
             case .deviceCodeExpired: error.description + " Start again."
             case .configurationInvalid:
                 // What is wrong is a setting of this machine, which has nothing to do with OpenID Connect.
-                ((error.underlying as? HTTPError)?.underlying as? CertificateFile.Failure)?.description
+                (error.underlying as? HTTPError).flatMap { $0.code == .certificateFileInvalid ? $0.description : nil }
                     ?? error.description
             default: error.description
             }

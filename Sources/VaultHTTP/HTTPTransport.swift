@@ -59,7 +59,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         public static let answerTooLarge = Code(name: "answerTooLarge")
         /// The URL is not one that may be called: plain `http:` to another machine, or no host.
         public static let forbiddenURL = Code(name: "forbiddenURL")
-        /// The file of certificates cannot be used: nothing was sent. `underlying` is a ``CertificateFile/Failure``.
+        /// The file of certificates cannot be used: nothing was sent. `underlying` tells a person what to do.
         public static let certificateFileInvalid = Code(name: "certificateFileInvalid")
         /// The task was cancelled.
         public static let cancelled = Code(name: "cancelled")
@@ -86,7 +86,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         case .invalidAnswer: "The connection to \(authority) broke: it did not answer in HTTP."
         case .answerTooLarge: "The answer of \(authority) is larger than allowed."
         case .forbiddenURL: "\(authority) may not be called: it needs https (plain http only works on this machine)."
-        case .certificateFileInvalid: (underlying as? CertificateFile.Failure)?.description ?? "No certificates."
+        case .certificateFileInvalid: underlying.map { "\($0)" } ?? "The file of certificates cannot be used."
         default: "The call to \(authority) was cancelled."
         }
     }

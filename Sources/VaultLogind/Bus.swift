@@ -1,7 +1,7 @@
 #if Logind
     internal import CSystemd
     internal import Foundation
-    internal import VaultAuth
+    internal import VaultBackground
 
     /// Why the bus, or somebody on it, did not do what was asked.
     struct BusError: Error {

@@ -1,6 +1,6 @@
 #if Logind
     internal import Foundation
-    internal import VaultAuth
+    internal import VaultBackground
 
     /// What logind tells of a session and of the machine.
     enum LogindEvent {

@@ -1,6 +1,6 @@
 #if Logind
     internal import Foundation
-    public import VaultAuth
+    public import VaultBackground
 
     /// A monitor for an app on a desktop: it is in the background while its session is locked, or the machine asleep.
     ///

@@ -1,5 +1,5 @@
 #if Logind
-    internal import VaultAuth
+    internal import VaultBackground
 
     /// Follows logind for one listener, on a thread of its own.
     struct LogindWatch: Sendable {

@@ -99,12 +99,14 @@ public enum StoreChange: Sendable {
     case changeRecord(String, @Sendable (inout [UInt8]?) throws -> Void)
 
     /// Whether it may be lost when the machine loses its power.
-    var mayBeLost: Bool {
+    public var mayBeLost: Bool {
         if case .noteUse = self { true } else { false }
     }
 
-    /// Refuses to change an item of the vault under a name that an app made up.
-    package func requireWritable() throws {
+    /// Refuses to change an item of the vault under a name that an app made up. A conformer calls it for each change.
+    ///
+    /// - Throws: ``StoreError`` with code `reservedName`.
+    public func requireWritable() throws {
         switch self {
         case .putItem(let name, _), .removeItem(let name): try name.requireWritable()
         default: break
@@ -112,7 +114,7 @@ public enum StoreChange: Sendable {
     }
 
     /// Whether something is to be gone afterwards.
-    var removes: Bool {
+    package var removes: Bool {
         switch self {
         case .removeAccount, .removeKeyslot, .removeItem: true
         default: false

@@ -8,11 +8,11 @@ public enum StoredLayout: Hashable, Sendable {
     case damaged
 
     /// The bytes to write; nil for a damaged one, which stays as it is.
-    var bytes: [UInt8]? {
+    package var bytes: [UInt8]? {
         if case .json(let bytes) = self { bytes } else { nil }
     }
 
-    static func checksum(of bytes: [UInt8], _ id: AccountID) -> [UInt8] {
+    package static func checksum(of bytes: [UInt8], _ id: AccountID) -> [UInt8] {
         Checksum.of([Array("layout".utf8), Array(id.issuer.utf8), Array(id.subject.utf8), bytes])
     }
 }

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
-internal import VaultTesting
+internal import VaultDevelopment
 
 /// Plays the person at the login page, for scripts. It takes a URL as its last argument, as programs named in
 /// `$BROWSER` do.

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultTesting
+internal import VaultDevelopment
 
 /// The folder with the data of the servers: one that is kept, or a temporary one.
 final class DataFolder {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultTesting
+internal import VaultDevelopment
 
 /// The environment that makes `vault` use the servers.
 struct Environment {

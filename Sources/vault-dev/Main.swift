@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import UnixSignals
-internal import VaultTesting
+internal import VaultDevelopment
 
 @main struct VaultDev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 internal import UnixSignals
-internal import VaultTesting
+internal import VaultDevelopment
 
 /// The identity provider, the key service and, where asked for, the backend: all run, or none does.
 struct Servers: Sendable {
@@ -24,7 +24,7 @@ struct Servers: Sendable {
         let provider: DevelopmentIdentityProvider
         do {
             provider = try await DevelopmentIdentityProvider.start(options)
-        } catch let error as VaultTestingError where error.code == .addressInUse {
+        } catch let error as VaultDevelopmentError where error.code == .addressInUse {
             throw VaultDevError("The identity provider did not start: \(error) Name another address with --listen.")
         }
         var backend: DevelopmentBackend?
@@ -57,7 +57,7 @@ struct Servers: Sendable {
         options.identityProvider = provider
         do {
             return try await DevelopmentBackend.start(options)
-        } catch let error as VaultTestingError where error.code == .addressInUse {
+        } catch let error as VaultDevelopmentError where error.code == .addressInUse {
             throw VaultDevError("The backend did not start: \(error) Name another address with --backend-listen.")
         }
     }

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import VaultTesting
+internal import VaultDevelopment
 
 /// What of the identity provider can be switched.
 struct ProviderSwitches: ParsableArguments {

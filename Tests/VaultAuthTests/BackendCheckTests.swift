@@ -1,6 +1,7 @@
 import CredentialVault
 import HTTPTypes
 import Testing
+import VaultDevelopment
 import VaultTesting
 
 /// What `doctor` finds out about a backend.

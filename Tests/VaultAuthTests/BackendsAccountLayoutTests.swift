@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultDevelopment
 import VaultTesting
 
 /// A backend's layout belongs to the account that was registered with it.

@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import Testing
+import VaultDevelopment
 import VaultLocks
 import VaultTesting
 

@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import Testing
+import VaultDevelopment
 import VaultTesting
 
 /// A backend in front of an identity provider, whose access token is all there is.

@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import Testing
+import VaultDevelopment
 import VaultTesting
 
 /// A backend with e-mail addresses, passwords and refresh tokens of its own.

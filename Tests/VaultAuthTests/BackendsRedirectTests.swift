@@ -1,11 +1,13 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultDevelopment
 import VaultJSON
 import VaultTesting
 
 @testable import OpenIDConnect
 @testable import VaultAuth
+@testable import VaultBackends
 
 /// Redirects that do not come to a port of this machine, and the clients they are for.
 @Suite struct BackendsRedirectTests {
@@ -14,7 +16,8 @@ import VaultTesting
         let settings = Auth.Settings(
             issuer: "https://login.example.com", clientID: nil, scopes: [], redirectURI: redirectURI)
         return SignInContext(
-            settings: settings, transport: transport, clock: clock, store: store, appRedirects: redirects,
+            settings: settings, transport: transport, listening: LoopbackListening(), clock: clock, store: store,
+            appRedirects: redirects, layout: nil, issuers: [],
             provider: { client in
                 Providers(usesDPoP: false, transport: transport, clock: clock)
                     .provider(issuer: "https://login.example.com", clientID: client.id, clientSecret: client.secret)

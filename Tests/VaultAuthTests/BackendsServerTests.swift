@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultDevelopment
 import VaultLocks
 import VaultTesting
 
@@ -71,7 +72,9 @@ import VaultTesting
             #expect(await bench.asked.count { $0 == .oauthClient } == 1)
             // A server that has forgotten it gets another one.
             await bench.backend.forgetClients()
-            await #expect(throws: VaultTestingError.self) { try await bench.vault.auth.signIn(way(choosing: .oauth)) }
+            await #expect(throws: VaultDevelopmentError.self) {
+                try await bench.vault.auth.signIn(way(choosing: .oauth))
+            }
             let third = try await bench.vault.auth.signIn(way(choosing: .oauth))
             #expect(third.clientID != first.clientID)
             #expect(await bench.asked.count { $0 == .oauthClient } == 2)

@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultDevelopment
 import VaultTesting
 
 /// A machine with a vault, a provider and a key service to try things on. Time stands still unless a test moves it.

@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import HTTPTypes
+import VaultDevelopment
 import VaultLocks
 import VaultTesting
 

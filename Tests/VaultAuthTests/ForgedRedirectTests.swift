@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import Testing
+import VaultDevelopment
 import VaultLocks
 import VaultTesting
 
@@ -85,9 +86,10 @@ import VaultTesting
 
     @Test func `what is forged does not lengthen the wait`() async throws {
         let clock = ManualContinuousClock()
-        let receiver = try await LoopbackReceiver(#require(LoopbackRedirect(nil)), clock: clock)
+        let receiver = try await LoopbackReceiver(
+            #require(LoopbackRedirect(nil)), LoopbackListening(), clock: clock)
         let forger = Task { try await BesetBrowser.get("\(receiver.redirectURI)?state=forged") }
-        let error = await #expect(throws: LoopbackListenerError.self) {
+        let error = await #expect(throws: RedirectListenerError.self) {
             try await receiver.receive { _ in
                 clock.advance(by: .seconds(300))
                 throw OpenIDConnectError(.stateMismatch, "another")

@@ -1,6 +1,7 @@
 import CredentialVault
 import Testing
 import VaultAuth
+import VaultDevelopment
 import VaultTesting
 
 extension Bench {

@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultDevelopment
 import VaultTesting
 
 /// Changing the password, and registering an account that exists.

@@ -1,6 +1,7 @@
 import CredentialVault
 import Testing
 import VaultAuth
+import VaultDevelopment
 import VaultTesting
 
 /// A key service whose answers are held back until a test lets them go.

@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultDevelopment
 import VaultTesting
 
 /// What is left after a refresh that went wrong, and what the person is told.

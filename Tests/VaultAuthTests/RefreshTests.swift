@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultDevelopment
 import VaultTesting
 
 @Suite struct RefreshTests {

@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import Testing
+import VaultDevelopment
 import VaultTesting
 
 /// Where a client's secret goes is what the registration answered, also when the metadata lists others (RFC 7591 section 3.2.1).

@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import Testing
 import VaultAuth
+import VaultDevelopment
 import VaultLocks
 import VaultStorage
 import VaultTesting

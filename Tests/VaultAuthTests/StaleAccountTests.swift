@@ -2,6 +2,7 @@ import CredentialVault
 import Testing
 import VaultAuth
 import VaultBiometric
+import VaultDevelopment
 import VaultTesting
 
 /// An app may hold an ``Account`` for a long time. Only the stored keyslots open it.

@@ -1,6 +1,6 @@
 #if Logind
     import VaultLocks
-    import VaultAuth
+    import VaultBackground
 
     @testable import VaultLogind
 

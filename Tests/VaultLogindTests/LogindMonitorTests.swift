@@ -1,7 +1,7 @@
 #if Logind
     import Foundation
     import Testing
-    import VaultAuth
+    import VaultBackground
     import VaultTesting
 
     @testable import VaultLogind

@@ -1,8 +1,9 @@
 import Foundation
 import GRDB
 import Testing
+import VaultStorage
 
-@testable import VaultStorage
+@testable import VaultSQLite
 
 @Suite struct ConcurrentUseTests {
     /// A refresh token that the provider rotated must outlive a power cut: FULL is 2, NORMAL would be 1.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Testing
+import VaultSQLite
 import VaultStorage
 
 /// A file that is not what it was: said clearly, and left as it is for whoever can mend it.

@@ -3,6 +3,7 @@ import GRDB
 import Testing
 import VaultAuth
 import VaultCrypto
+import VaultSQLite
 import VaultStorage
 import VaultTesting
 

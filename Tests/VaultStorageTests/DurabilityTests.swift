@@ -2,8 +2,9 @@ import Foundation
 import GRDB
 import Testing
 import VaultLocks
+import VaultStorage
 
-@testable import VaultStorage
+@testable import VaultSQLite
 
 /// What SQLite's `synchronous` is at each commit: 2 (FULL) waits for the disk, 1 (NORMAL) does not.
 @Suite struct DurabilityTests {

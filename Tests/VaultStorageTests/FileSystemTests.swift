@@ -1,7 +1,8 @@
 import Foundation
 import Testing
+import VaultStorage
 
-@testable import VaultStorage
+@testable import VaultSQLite
 
 /// Stores on file systems that do not keep SQLite's promises.
 @Suite struct FileSystemTests {

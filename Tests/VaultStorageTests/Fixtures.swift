@@ -3,6 +3,7 @@ import KeyService
 import OpenIDConnect
 import VaultAuth
 import VaultCrypto
+import VaultSQLite
 import VaultStorage
 import VaultTesting
 

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import VaultSQLite
 import VaultStorage
 
 /// The lock of an account across stores and processes.

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import VaultSQLite
 import VaultStorage
 
 /// Stores that an earlier version of the program made.

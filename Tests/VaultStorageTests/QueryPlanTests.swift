@@ -2,8 +2,9 @@ import Foundation
 import GRDB
 import Testing
 import VaultLocks
+import VaultStorage
 
-@testable import VaultStorage
+@testable import VaultSQLite
 
 @Suite struct QueryPlanTests {
     /// What a login reads and writes must not cost more because the machine has many accounts. The statements are

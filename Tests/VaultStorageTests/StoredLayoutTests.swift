@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Testing
+import VaultSQLite
 import VaultStorage
 import VaultTesting
 

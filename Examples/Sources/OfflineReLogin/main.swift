@@ -9,7 +9,7 @@
 
 import CredentialVault
 import Foundation
-import VaultTesting
+import VaultDevelopment
 
 func setting(_ name: String) throws -> String {
     guard let value = ProcessInfo.processInfo.environment[name] else {

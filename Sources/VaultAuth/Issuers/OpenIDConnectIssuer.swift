@@ -40,6 +40,17 @@ struct OpenIDConnectIssuer: TokenIssuer {
     }
 }
 
+/// OpenID providers, as the kind of server that nothing else has to be named for.
+struct OpenIDIssuers: IssuerKind {
+    let providers: Providers
+
+    func issues(tokensOf key: IssuerKey) -> Bool { key.method == .openIDConnect }
+
+    func issuer(of key: IssuerKey, layout: StoredLayout?) throws -> any TokenIssuer {
+        OpenIDConnectIssuer(key, providers: providers)
+    }
+}
+
 extension Credential {
     /// The key that the tokens are bound to; nil when they are not.
     func dpopKey() throws -> DPoPKey? {

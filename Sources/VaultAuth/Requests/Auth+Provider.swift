@@ -32,10 +32,12 @@ extension Auth {
 
     private func userInfo(of holder: TokenHolder, _ token: AccessToken) async throws -> UserInfo {
         let (issuer, id) = try issuer(of: holder)
-        if let backend = issuer as? any PersonSource {
-            let user = try await backend.person(accessToken: token.value)
-            try user.require(id)
-            return UserInfo(user)
+        if let server = issuer as? any UserInfoSource {
+            let user = try await server.userInfo(accessToken: token.value)
+            guard user.subject == id.subject else {
+                throw OpenIDConnectError(.userInfoInvalid, "it is about another person")
+            }
+            return user
         }
         let key = token.isBound ? try await holder.proofKey() : nil
         return try await Self.openIDProvider(issuer).userinfo(
@@ -76,7 +78,7 @@ extension Auth {
     /// What issued somebody's tokens, and who that is.
     private func issuer(of holder: TokenHolder) throws -> (issuer: any TokenIssuer, id: AccountID) {
         switch holder {
-        case .unstored(let token, _): (try issuer(IssuerSource(token, settings)), token.account)
+        case .unstored(let token, _): (try issuer(source(of: token)), token.account)
         case .open(let session): (try issuer(session.source), session.id)
         }
     }

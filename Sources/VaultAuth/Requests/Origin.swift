@@ -2,13 +2,13 @@ internal import Foundation
 internal import HTTPTypes
 
 /// Scheme, host and port of a URL (RFC 6454): what a token may be sent to.
-struct Origin: Hashable {
+package struct Origin: Hashable {
     let scheme: String
     let host: String
     let port: Int
 
     /// nil when the text has no scheme or host, or has a user in it.
-    init?(_ url: String) {
+    package init?(_ url: String) {
         guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
             let host = parts.host?.lowercased(), !host.isEmpty, parts.user == nil, parts.password == nil,
             let port = parts.port ?? ["https": 443, "http": 80][scheme]

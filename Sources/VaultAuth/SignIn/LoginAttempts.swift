@@ -5,7 +5,7 @@ internal import VaultStorage
 /// Slows down whoever tries passwords at a backend from this machine: a second between two attempts, and half a minute
 /// after five failures in a row, of one user name and of all of them together. It is kept across restarts. The backend
 /// has to count for itself as well: whoever does not use this program does not meet this.
-struct LoginAttempts: Sendable {
+package struct LoginAttempts: Sendable {
     static let interval: TimeInterval = 1
     static let failuresBeforeLock = 5
     static let lockTime: TimeInterval = 30
@@ -14,11 +14,18 @@ struct LoginAttempts: Sendable {
     let username: String
     let context: SignInContext
 
+    /// - Parameter backend: its URL.
+    package init(backend: String, username: String, context: SignInContext) {
+        self.backend = backend
+        self.username = username
+        self.context = context
+    }
+
     /// Runs one attempt, which counts as failed until it has succeeded or was certainly not looked at.
     ///
     /// - Throws: ``VaultError`` with code `tooManyAttempts` before anything is sent, or `wrongSecret` in place of
     ///   `attempt`'s `wrongCredentials`; what else `attempt` throws.
-    func charge<R: Sendable>(_ attempt: () async throws -> R) async throws -> R {
+    package func charge<R: Sendable>(_ attempt: () async throws -> R) async throws -> R {
         try await count()
         do {
             let result = try await attempt()

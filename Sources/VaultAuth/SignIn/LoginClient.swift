@@ -1,27 +1,39 @@
-internal import Foundation
+package import Foundation
 internal import OpenIDConnect
 internal import VaultStorage
 
 /// The client that a login at an OpenID provider uses: the configured one, or one that was registered (RFC 7591).
 /// It does not print its secret.
-struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
-    let id: String
+package struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+    package let id: String
     /// Only of a client that was registered for this login alone.
-    var secret: String?
+    package var secret: String?
     /// How the provider registered it to use the secret; nil when it did not say.
-    var authenticationMethod: String?
+    package var authenticationMethod: String?
 
-    var description: String { "LoginClient(\(id))" }
-    var debugDescription: String { description }
-    var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+    package init(id: String, secret: String? = nil, authenticationMethod: String? = nil) {
+        self.id = id
+        self.secret = secret
+        self.authenticationMethod = authenticationMethod
+    }
+
+    package var description: String { "LoginClient(\(id))" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 
     /// A client that was registered before, as it is stored for its issuer.
-    struct Record: Codable {
-        let clientID: String
-        let redirectURI: String
-        let registeredAt: Date
+    package struct Record: Codable {
+        package let clientID: String
+        package let redirectURI: String
+        package let registeredAt: Date
 
-        var port: Int? { URLComponents(string: redirectURI)?.port }
+        package init(clientID: String, redirectURI: String, registeredAt: Date) {
+            self.clientID = clientID
+            self.redirectURI = redirectURI
+            self.registeredAt = registeredAt
+        }
+
+        package var port: Int? { URLComponents(string: redirectURI)?.port }
     }
 }
 

@@ -1,12 +1,13 @@
 internal import Foundation
-internal import VaultCrypto
+package import VaultCrypto
 
 /// What a person typed as user name and password for a backend, looked at before anything is sent.
-enum PasswordInput {
+package enum PasswordInput {
     /// - Parameter minimumLength: the least number of characters that the backend's passwords have.
     /// - Returns: the password as text, which the backend's JSON or form needs.
     /// - Throws: ``VaultError`` with code `passwordUnusable`.
-    static func checked(username: String, password: borrowing SecretBytes, minimumLength: Int) throws -> String {
+    package static func checked(username: String, password: borrowing SecretBytes, minimumLength: Int) throws -> String
+    {
         func unusable(_ text: String) -> VaultError { VaultError(.passwordUnusable, text) }
 
         guard !username.isEmpty else { throw unusable("The user name is empty.") }

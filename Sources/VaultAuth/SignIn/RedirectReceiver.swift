@@ -1,6 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
-internal import VaultHTTP
+package import VaultHTTP
 
 /// How the browser's redirect comes back to this program.
 public enum RedirectDelivery: Sendable {
@@ -19,7 +19,7 @@ public enum RedirectDelivery: Sendable {
 private let patience = Duration.seconds(300)
 
 /// Waits for the redirect that ends a login in the browser (RFC 8252 section 7).
-protocol RedirectReceiver: Sendable {
+package protocol RedirectReceiver: Sendable {
     /// Where the browser is to be sent, exactly as the provider is told.
     var redirectURI: String { get }
 
@@ -34,10 +34,10 @@ protocol RedirectReceiver: Sendable {
 }
 
 extension RedirectReceiver {
-    func watch(_ tell: @Sendable (RefusedConnection) async -> Void) async {}
+    package func watch(_ tell: @Sendable (RefusedConnection) async -> Void) async {}
 
     /// Shows `url` to the person while `finish` waits for the redirect. Whichever of the two fails first ends both.
-    func finish<R: Sendable>(
+    package func finish<R: Sendable>(
         opening url: String, with userAgent: any UserAgent, _ finish: @escaping @Sendable (String) async throws -> R
     ) async throws -> R {
         do {
@@ -69,16 +69,19 @@ extension RedirectReceiver {
 /// A redirect to a port of this machine.
 struct LoopbackReceiver: RedirectReceiver {
     let redirectURI: String
-    private let listener: LoopbackListener
+    private let listener: any RedirectListener
     /// For the person's five minutes.
     private let clock: any Clock<Duration>
 
-    init(_ redirect: LoopbackRedirect, clock: any Clock<Duration> = ContinuousClock()) async throws {
+    init(
+        _ redirect: LoopbackRedirect, _ listening: any RedirectListening,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) async throws {
         self.clock = clock
         do {
-            listener = try await LoopbackListener.start(
+            listener = try await listening.listen(
                 port: redirect.port ?? 0, path: redirect.path, isForLocalhost: redirect.host == "localhost")
-        } catch let error as LoopbackListenerError {
+        } catch let error as RedirectListenerError {
             throw VaultError(
                 .configurationInvalid,
                 "The redirect address on port \(redirect.port ?? 0) cannot be used: \(error) Close the program that has it, or choose another redirect URI.",
@@ -90,18 +93,18 @@ struct LoopbackReceiver: RedirectReceiver {
     func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R {
         let timeLeft = clock.countdown(of: patience)
         while true {
-            let callback = try await listener.waitForCallback(timeout: timeLeft())
+            let received = try await listener.redirect(timeout: timeLeft())
             do {
-                let result = try await finish(callback.target)
-                await callback.respond(CallbackPage.success)
+                let result = try await finish(received.target)
+                await received.respond(CallbackPage.success)
                 return result
             } catch let error as OpenIDConnectError where error.code == .stateMismatch {
                 // Any program or page on this machine can send such a request. Nothing was done with it, and the right
                 // one can still come.
-                await callback.decline(CallbackPage.foreign)
+                await received.decline(CallbackPage.foreign)
             } catch {
                 let wasDenied = (error as? OpenIDConnectError)?.code == .denied
-                await callback.respond(wasDenied ? CallbackPage.denied : CallbackPage.failure)
+                await received.respond(wasDenied ? CallbackPage.denied : CallbackPage.failure)
                 throw error
             }
         }
@@ -111,13 +114,9 @@ struct LoopbackReceiver: RedirectReceiver {
 
     /// Each user once, and not for ever: another user could fill the person's terminal.
     func watch(_ tell: @Sendable (RefusedConnection) async -> Void) async {
-        var known: Set<Peer> = []
-        for await peer in listener.refused where known.count < 3 && known.insert(peer).inserted {
-            switch peer {
-            case .own: break
-            case .other(let user): await tell(RefusedConnection(user: user))
-            case .unknown: await tell(RefusedConnection(user: nil))
-            }
+        var known: Set<RefusedConnection> = []
+        for await connection in listener.refused where known.count < 3 && known.insert(connection).inserted {
+            await tell(connection)
         }
     }
 }
@@ -217,7 +216,7 @@ extension SignInContext {
     /// A receiver for the redirect URI of the settings.
     ///
     /// - Parameter port: the port to listen on where the redirect URI leaves it open; nil for any.
-    func receiver(for delivery: RedirectDelivery, port: Int? = nil) async throws -> any RedirectReceiver {
+    package func receiver(for delivery: RedirectDelivery, port: Int? = nil) async throws -> any RedirectReceiver {
         var loopback = try LoopbackRedirect(settings.redirectURI)
         if case .pasted(let ask) = delivery {
             // The browser finds nothing there: it is the address that counts.
@@ -228,7 +227,7 @@ extension SignInContext {
         if var redirect = loopback {
             redirect.port = redirect.port ?? port
             loopback = redirect
-            return try await LoopbackReceiver(redirect)
+            return try await LoopbackReceiver(redirect, listening)
         }
         let redirectURI = settings.redirectURI ?? ""
         return HandedRedirectReceiver(redirectURI: redirectURI) { _ in

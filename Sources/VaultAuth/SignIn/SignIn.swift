@@ -20,11 +20,17 @@ public struct SignInContext: Sendable {
     public let settings: Auth.Settings
     /// For calls to a backend.
     public let transport: any HTTPTransport
+    /// Opens a port for the browser's redirect.
+    public let listening: any RedirectListening
     public let clock: any WallClock
     /// For records that outlive the program: registered clients, failed attempts.
     public let store: any SecureStore
     /// The redirect URLs that the app hands over with ``Auth/handleRedirect(url:)``.
     public let appRedirects: AsyncStream<String>
+    /// What is stored with an account that signs in again; nil for a new one. See ``IssuerKind/layout(of:)``.
+    public let layout: StoredLayout?
+    /// The kinds of servers besides OpenID providers.
+    public let issuers: [any IssuerKind]
     /// The provider of the settings as seen by a client.
     let provider: @Sendable (LoginClient) -> OpenIDProvider
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+public import VaultHTTP
 
 /// Shows the identity provider's login to the person. On a desktop that is the system's browser.
 ///
@@ -18,18 +19,6 @@ public protocol UserAgent: Sendable {
 
 extension UserAgent {
     public func connectionWasRefused(_ connection: RefusedConnection) async {}
-}
-
-/// A connection to the port that waits for the browser's redirect, which was not the person's.
-public struct RefusedConnection: Sendable, Hashable, CustomStringConvertible {
-    /// Whose it was; nil when that cannot be told, as of a browser in a container.
-    public let user: UInt32?
-
-    /// One sentence for a person.
-    public var description: String {
-        user.map { "This program refused a connection from another user (uid \($0)) to this sign-in." }
-            ?? "This program refused a connection to this sign-in: it could not find out which user made it."
-    }
 }
 
 /// The browser that the desktop opens links with, by `xdg-open`.

@@ -1,5 +1,6 @@
 internal import CredentialVault
 internal import Foundation
+internal import VaultDevelopment
 internal import VaultTesting
 
 /// Measures what no program can be measured for from outside, and prints the times of each measurement, in seconds, as

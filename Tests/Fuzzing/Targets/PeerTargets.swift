@@ -1,4 +1,4 @@
-import VaultHTTP
+import VaultNetworking
 
 extension FuzzTarget {
     /// The kernel's table of sockets, for a connection over IPv4 and the same over IPv6.

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Testing
 import VaultHTTP
+import VaultNetworking
 
 @testable import OpenIDConnect
 

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Testing
 import VaultHTTP
+import VaultNetworking
 
 @testable import OpenIDConnect
 
@@ -115,7 +116,7 @@ struct RedirectFaultTests {
         let request = try await app.start(redirectURI: "http://127.0.0.1:\(listener.port)/callback")
         let callback = try await app.callback(of: request)
         async let first = app.visit(callback)
-        let received = try await listener.waitForCallback(timeout: .seconds(60))
+        let received = try await listener.redirect(timeout: .seconds(60))
         #expect(try await app.visit(callback).status.code >= 400)
         #expect(try await app.client.redeem(request, callback: received.target).idToken != nil)
         await received.respond("done")
@@ -148,8 +149,8 @@ struct RedirectFaultTests {
         let listener = try await LoopbackListener.start(path: "/callback")
         let request = try await app.start(redirectURI: "http://127.0.0.1:\(listener.port)/callback")
         _ = try await app.callback(of: request)
-        await #expect(throws: LoopbackListenerError.self) {
-            _ = try await listener.waitForCallback(timeout: .milliseconds(1))
+        await #expect(throws: RedirectListenerError.self) {
+            _ = try await listener.redirect(timeout: .milliseconds(1))
         }
         await listener.stop()
         #expect(app.provider.requests(to: .token).isEmpty)

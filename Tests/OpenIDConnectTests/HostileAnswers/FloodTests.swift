@@ -1,6 +1,7 @@
 import HTTPTypes
 import Testing
 import VaultHTTP
+import VaultNetworking
 
 /// Answers that are longer than anybody needs: they end early, and nothing of them is kept.
 @Suite("Floods")

@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 import VaultHTTP
 import VaultLocks
+import VaultNetworking
 
 @testable import OpenIDConnect
 

@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import OpenIDConnect
 import Testing
+import VaultDevelopment
 import VaultLocks
 import VaultTesting
 
@@ -60,7 +61,7 @@ final class RefreshWorld: World {
             let transaction = RefreshTransaction(
                 id: Self.id, vaultKey: try Self.vaultKey.get(), store: store, unstored: unstored,
                 issuer: Issuer(world: self, life: life),
-                source: IssuerSource(account, nil),
+                source: IssuerSource(key: IssuerKey(account), layout: nil),
                 isWanted: { true }, clock: Self.clock)
             // A person whose disk was full tries again.
             for _ in 0..<2 {

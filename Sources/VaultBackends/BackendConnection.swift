@@ -1,0 +1,147 @@
+internal import Foundation
+internal import HTTPTypes
+internal import OpenIDConnect
+internal import VaultAuth
+internal import VaultHTTP
+internal import VaultJSON
+
+/// Speaks JSON over HTTP with one backend, and says in the usual errors what went wrong.
+struct BackendConnection: Sendable {
+    let endpoint: ServerEndpoint
+    private let connection: ProviderConnection
+
+    /// What a refusal by this status, with this text in the member `error`, means; nil for what it means usually.
+    typealias Meaning = @Sendable (_ status: Int, _ error: String?) -> OpenIDConnectError.Code?
+
+    init(_ endpoint: ServerEndpoint, transport: any HTTPTransport) {
+        self.endpoint = endpoint
+        connection = ProviderConnection(transport: transport)
+    }
+
+    /// Reads something. That uses nothing up, whatever becomes of the answer.
+    func get(_ path: String, token: String? = nil, meaning: Meaning = { _, _ in nil }) async throws -> JSONValue {
+        do {
+            let answer = try await connection.send(.get, endpoint.url(path), fields: Self.fields(token))
+            return try Self.object(in: answer, meaning, secrets: [token])
+        } catch let error as OpenIDConnectError {
+            throw error.processed(false)
+        }
+    }
+
+    /// - Parameter secrets: what of the request must not be in an error, should the backend repeat it.
+    func post(
+        _ path: String, json: JSONValue, secrets: [String?], meaning: Meaning = { _, _ in nil }
+    ) async throws -> JSONValue {
+        try Self.object(in: try await send(path, json: json), meaning, secrets: secrets)
+    }
+
+    /// - Parameter secrets: what of the request must not be in an error, should the backend repeat it.
+    func post(
+        _ path: String, form: ProviderConnection.Form, secrets: [String?], meaning: Meaning = { _, _ in nil }
+    ) async throws -> JSONValue {
+        try Self.object(in: try await connection.post(endpoint.url(path), form: form), meaning, secrets: secrets)
+    }
+
+    /// Posts what a person typed.
+    ///
+    /// - Parameter refusals: the statuses that say that it is wrong.
+    /// - Throws: also ``VaultError`` with code `tooManyAttempts`.
+    func post(
+        _ path: String, credentials: JSONValue, password: String, refusals: Set<Int>, now: Date
+    ) async throws -> JSONValue {
+        let answer = try await send(path, json: credentials)
+        if answer.status == .tooManyRequests { throw Self.tooMany(answer, now: now) }
+        let meaning: Meaning = { status, _ in refusals.contains(status) ? .wrongCredentials : nil }
+        return try Self.object(in: answer, meaning, secrets: [password])
+    }
+
+    /// Has a token ended. What the backend answers does not matter as long as it agrees.
+    ///
+    /// - Parameters:
+    ///   - secret: the token.
+    ///   - isBearer: whether it goes into the header, too.
+    ///   - accepted: statuses that say as much as success does.
+    func end(
+        _ path: String, json: JSONValue, secret: String, isBearer: Bool = false, accepted: Set<Int> = []
+    ) async throws {
+        guard !path.isEmpty else { throw OpenIDConnectError(.unsupported, "ending tokens") }
+        let answer = try await send(path, json: json, token: isBearer ? secret : nil)
+        if accepted.contains(answer.status.code) { return }
+        try Self.check(answer, Self.endingMeaning, secrets: [secret])
+    }
+
+    /// Has a token ended in OAuth's way (RFC 7009).
+    func end(
+        _ path: String, form: ProviderConnection.Form, secrets: [String?], bearer: String?
+    ) async throws {
+        guard !path.isEmpty else { throw OpenIDConnectError(.unsupported, "ending tokens") }
+        let answer = try await connection.post(endpoint.url(path), form: form, fields: Self.fields(bearer))
+        try Self.check(answer, Self.endingMeaning, secrets: secrets)
+    }
+
+    private static let endingMeaning: Meaning = { status, _ in [404, 405, 501].contains(status) ? .unsupported : nil }
+
+    private func send(_ path: String, json: JSONValue, token: String? = nil) async throws -> HTTPAnswer {
+        try await connection.post(endpoint.url(path), json: json, fields: Self.fields(token))
+    }
+
+    private static func fields(_ token: String?) -> HTTPFields {
+        token.map { [.authorization: "Bearer \($0)"] } ?? [:]
+    }
+
+    // MARK: - Answers
+
+    private static func object(in answer: HTTPAnswer, _ meaning: Meaning, secrets: [String?]) throws -> JSONValue {
+        try check(answer, meaning, secrets: secrets)
+        guard let json = JSONValue(objectIn: answer.body) else {
+            throw OpenIDConnectError(
+                .invalidAnswer, "it is not a JSON object", status: answer.status.code, mayHaveBeenProcessed: true)
+        }
+        return json
+    }
+
+    private static func check(_ answer: HTTPAnswer, _ meaning: Meaning, secrets: [String?]) throws {
+        let status = answer.status.code
+        guard !(200..<300).contains(status) else { return }
+        let json = JSONValue(objectIn: answer.body)
+        let isRefusal = (400..<500).contains(status)
+        let code =
+            switch status {
+            case 408, 429, 500...599: meaning(status, nil) ?? .unavailable
+            case 400..<500: meaning(status, json?["error"]?.string) ?? .refused
+            default: OpenIDConnectError.Code.invalidAnswer
+            }
+        let words = words(in: json)
+        let secrets = secrets.compactMap { $0 }
+        func harmless(_ text: String?) -> String? {
+            text.flatMap { text in secrets.contains { text.contains($0) } ? nil : text }
+        }
+        throw OpenIDConnectError(
+            code, "HTTP \(status)", status: status, providerError: harmless(words.error),
+            providerDescription: harmless(words.description), mayHaveBeenProcessed: !isRefusal)
+    }
+
+    /// What the backend says of an error: OAuth's two members, or whatever text there is for a person.
+    private static func words(in json: JSONValue?) -> (error: String?, description: String?) {
+        if let description = json?["error_description"]?.string { return (json?["error"]?.string, description) }
+        return (nil, json?["error"]?.string ?? json?["error"]?["message"]?.string ?? json?["message"]?.string)
+    }
+
+    private static func tooMany(_ answer: HTTPAnswer, now: Date) -> VaultError {
+        let wait = answer.headerFields[.retryAfter].flatMap { retryAfter($0, now: now) }
+        let hint = wait.map { "Try again in \($0 == 1 ? "1 second" : "\($0) seconds")." } ?? "Try again later."
+        return VaultError(
+            .tooManyAttempts, "The server says that there were too many attempts. \(hint)",
+            retryAfter: wait.map { .seconds($0) })
+    }
+
+    /// Seconds from `Retry-After`, which is a number of them or a date (RFC 9110 section 10.2.3). A day at most.
+    private static func retryAfter(_ text: String, now: Date) -> Int? {
+        if let seconds = Int(text) { return seconds >= 0 ? min(seconds, 86_400) : nil }
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.date(from: text).map { Int(min(max($0.timeIntervalSince(now), 0), 86_400).rounded(.up)) }
+    }
+}

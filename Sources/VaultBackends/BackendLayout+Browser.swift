@@ -1,0 +1,39 @@
+internal import VaultAuth
+
+extension BackendLayout {
+    /// A backend in front of an identity provider, which keeps that provider's protocol to itself.
+    public struct Browser: Sendable, Codable, Hashable {
+        /// Where the browser is sent to log in.
+        public var login = "/auth/login"
+        /// `POST`: what came back with the browser, for an access token.
+        public var token = "/auth/token"
+        /// `GET`: whose access token it is, or that it does not count any more.
+        public var me = "/auth/me"
+        /// `POST`: ends the access token.
+        public var logout = "/auth/logout"
+
+        /// In the redirect, and in the request to ``token``.
+        public var code = "code"
+        /// In the redirect, and in the request to ``token``.
+        public var state = "state"
+        /// In the address that the browser is sent to, and in the request to ``token``.
+        public var redirectURI = "redirect_uri"
+        public var tokens = Tokens()
+        public var user = User()
+
+        public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let members = try decoder.layout(keyedBy: CodingKeys.self)
+            try members.read(.login, into: &login)
+            try members.read(.token, into: &token)
+            try members.read(.me, into: &me)
+            try members.read(.logout, into: &logout)
+            try members.read(.code, into: &code)
+            try members.read(.state, into: &state)
+            try members.read(.redirectURI, into: &redirectURI)
+            try members.read(.tokens, into: &tokens)
+            try members.read(.user, into: &user)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+internal import VaultAuth
+
+extension BackendLayout {
+    /// A backend that takes e-mail address and password, and issues refresh tokens.
+    public struct Password: Sendable, Codable, Hashable {
+        /// `POST`: e-mail address and password, for tokens.
+        public var login = "/auth/login"
+        /// `GET`: whose access token it is. Empty, or 404 there: the access token's own claims say that.
+        public var me = "/auth/me"
+        /// `POST`: a refresh token, for new tokens.
+        public var refresh = "/auth/refresh"
+        /// `POST`: ends the refresh token.
+        public var logout = "/auth/logout"
+
+        /// In the request to ``login``.
+        public var email = "email"
+        /// In the request to ``login``.
+        public var password = "password"
+        /// In the requests to ``refresh`` and ``logout``.
+        public var refreshToken = "refresh_token"
+        /// The least number of characters of the backend's passwords: shorter ones are not sent.
+        public var minimumPasswordLength = 6
+        public var tokens = Tokens()
+        public var user = User()
+
+        public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let members = try decoder.layout(keyedBy: CodingKeys.self)
+            try members.read(.login, into: &login)
+            try members.read(.me, into: &me)
+            try members.read(.refresh, into: &refresh)
+            try members.read(.logout, into: &logout)
+            try members.read(.email, into: &email)
+            try members.read(.password, into: &password)
+            try members.read(.refreshToken, into: &refreshToken)
+            try members.read(.minimumPasswordLength, into: &minimumPasswordLength)
+            try members.read(.tokens, into: &tokens)
+            try members.read(.user, into: &user)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import VaultAuth
+
+extension BackendLayout {
+    /// A server that says what it can: OAuth, or only API tokens. What OAuth itself fixes is not settable.
+    public struct Server: Sendable, Codable, Hashable {
+        /// `GET`: version and features.
+        public var info = "/api/info"
+        /// `POST`: registers an OAuth client (RFC 7591).
+        public var client = "/api/oauth/client"
+        /// Where the browser is sent to log in.
+        public var authorize = "/authorize"
+        /// `POST`: OAuth's token endpoint.
+        public var token = "/api/oauth/token"
+        /// `POST`: user name and password, for an API token.
+        public var apiToken = "/api/auth"
+        /// `GET`: whose token it is, or that it does not count any more.
+        public var profile = "/api/profile"
+        /// `POST`: ends an OAuth token (RFC 7009).
+        public var oauthRevocation = ""
+        /// `POST`: ends the API token that the request carries.
+        public var apiTokenRevocation = ""
+
+        /// In the answer of ``info``: a list of texts. Older servers do not have it.
+        public var features = "features"
+        /// What is in that list at a server with OAuth.
+        public var oauthFeature = "oauth"
+        /// In the request to ``client``.
+        public var clientName = "client_name"
+        /// In the request to ``client``: a list.
+        public var redirectURIs = "redirect_uris"
+        /// In the answer of ``client``.
+        public var clientID = "client_id"
+        /// In the answer of ``client``, where the server insists on one.
+        public var clientSecret = "client_secret"
+        /// What else the request to ``client`` says: `client_uri`, for example, where the server wants that.
+        public var clientDetails = ["software_id": "credential-vault", "software_version": "1"]
+        /// In the request to ``apiToken``: ``applicationName``.
+        public var application = "application"
+        /// In the request to ``apiToken``.
+        public var username = "username"
+        /// In the request to ``apiToken``.
+        public var password = "password"
+        /// In the answer of ``apiToken``.
+        public var issuedToken = "token"
+        /// What API tokens are called in the person's list of them.
+        public var applicationName = "Credential Vault"
+        public var tokens = Tokens()
+        public var user = User()
+
+        public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let members = try decoder.layout(keyedBy: CodingKeys.self)
+            try members.read(.info, into: &info)
+            try members.read(.client, into: &client)
+            try members.read(.authorize, into: &authorize)
+            try members.read(.token, into: &token)
+            try members.read(.apiToken, into: &apiToken)
+            try members.read(.profile, into: &profile)
+            try members.read(.oauthRevocation, into: &oauthRevocation)
+            try members.read(.apiTokenRevocation, into: &apiTokenRevocation)
+            try members.read(.features, into: &features)
+            try members.read(.oauthFeature, into: &oauthFeature)
+            try members.read(.clientName, into: &clientName)
+            try members.read(.redirectURIs, into: &redirectURIs)
+            try members.read(.clientID, into: &clientID)
+            try members.read(.clientSecret, into: &clientSecret)
+            try members.read(.clientDetails, into: &clientDetails)
+            try members.read(.application, into: &application)
+            try members.read(.username, into: &username)
+            try members.read(.password, into: &password)
+            try members.read(.issuedToken, into: &issuedToken)
+            try members.read(.applicationName, into: &applicationName)
+            try members.read(.tokens, into: &tokens)
+            try members.read(.user, into: &user)
+        }
+    }
+}

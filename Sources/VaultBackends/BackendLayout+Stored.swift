@@ -1,0 +1,31 @@
+internal import Foundation
+internal import OpenIDConnect
+internal import VaultAuth
+internal import VaultStorage
+
+extension BackendLayout {
+    /// What is stored with an account: the part that its method needs, and nothing for a method without a layout.
+    func stored(for method: SignInMethod) throws -> StoredLayout? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return switch method {
+        case .backend: .json(Array(try encoder.encode(["browser": browser])))
+        case .passwordBackend: .json(Array(try encoder.encode(["password": password])))
+        case .serverOAuth, .serverToken: .json(Array(try encoder.encode(["server": server])))
+        default: nil
+        }
+    }
+
+    /// - Throws: ``VaultError`` with code `storeCorrupt`.
+    init(_ stored: StoredLayout) throws {
+        do {
+            guard case .json(let bytes) = stored else { throw StoreError(.corrupt, "Its checksum is wrong.") }
+            self = try JSONDecoder().decode(Self.self, from: Data(bytes))
+        } catch {
+            throw VaultError(
+                .storeCorrupt,
+                "The stored layout of the account's backend is damaged. Nothing was sent and nothing was deleted. Register again: vault register",
+                underlying: error)
+        }
+    }
+}

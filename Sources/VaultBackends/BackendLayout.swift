@@ -1,0 +1,97 @@
+internal import VaultAuth
+
+/// The paths and field names of the backends that are no OpenID providers, all with their usual values.
+///
+/// Paths are below the backend's base URL; an empty one says that the backend has no such call. Fields are members of JSON
+/// objects, also nested ones: `data.user.id`. From JSON only what differs has to be there; a member that does not exist is
+/// an error, so that a slip of the pen does not go unnoticed.
+public struct BackendLayout: Sendable, Codable, Hashable {
+    /// A backend in front of an identity provider, for ``BackendSignIn``.
+    public var browser = Browser()
+    /// A backend with user names and passwords of its own, for ``PasswordSignIn``.
+    public var password = Password()
+    /// A server that says what it can, for ``ServerSignIn``.
+    public var server = Server()
+
+    public init() {}
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.layout(keyedBy: CodingKeys.self)
+        try members.read(.browser, into: &browser)
+        try members.read(.password, into: &password)
+        try members.read(.server, into: &server)
+    }
+
+    /// Where tokens are in an answer (RFC 6749 section 5.1).
+    public struct Tokens: Sendable, Codable, Hashable {
+        public var accessToken = "access_token"
+        public var tokenType = "token_type"
+        /// In seconds.
+        public var expiresIn = "expires_in"
+        public var refreshToken = "refresh_token"
+        public var scope = "scope"
+
+        public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let members = try decoder.layout(keyedBy: CodingKeys.self)
+            try members.read(.accessToken, into: &accessToken)
+            try members.read(.tokenType, into: &tokenType)
+            try members.read(.expiresIn, into: &expiresIn)
+            try members.read(.refreshToken, into: &refreshToken)
+            try members.read(.scope, into: &scope)
+        }
+    }
+
+    /// Where an answer says who somebody is.
+    public struct User: Sendable, Codable, Hashable {
+        /// The object that the others are in. Where it is missing they are looked for in the answer itself.
+        public var object = "user"
+        /// What names the person for good: a text, or a whole number.
+        public var id = "id"
+        /// What serves in its place at a backend that knows people by their names only; empty for nothing.
+        public var alternativeID = "username"
+        public var username = "username"
+        public var fullName = "fullName"
+        public var email = "email"
+
+        public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let members = try decoder.layout(keyedBy: CodingKeys.self)
+            try members.read(.object, into: &object)
+            try members.read(.id, into: &id)
+            try members.read(.alternativeID, into: &alternativeID)
+            try members.read(.username, into: &username)
+            try members.read(.fullName, into: &fullName)
+            try members.read(.email, into: &email)
+        }
+    }
+}
+
+extension Decoder {
+    /// The members of a layout, of which none may be unknown.
+    func layout<K: CodingKey>(keyedBy type: K.Type) throws -> KeyedDecodingContainer<K> {
+        let names = try container(keyedBy: AnyKey.self).allKeys.map(\.stringValue)
+        if let unknown = names.first(where: { K(stringValue: $0) == nil }) {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: codingPath, debugDescription: "There is no member \"\(unknown)\" here."))
+        }
+        return try container(keyedBy: type)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Replaces the default if the member is there.
+    func read<T: Decodable>(_ key: Key, into value: inout T) throws {
+        if let found = try decodeIfPresent(T.self, forKey: key) { value = found }
+    }
+}
+
+/// The name of any member.
+private struct AnyKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}

@@ -1,0 +1,83 @@
+internal import OpenIDConnect
+public import VaultAuth
+internal import VaultJSON
+internal import VaultStorage
+
+/// Signs in in the browser at a backend that stands in front of an identity provider and keeps that provider's protocol,
+/// PKCE included, to itself. What the app gets is the backend's own access token, and no refresh token.
+///
+/// The issuer of the settings is the backend's base URL. The `state` in the redirect is the backend's own and goes back to
+/// it: this program cannot tell by it whether the redirect is that of its own login. Show the person who is signed in.
+public struct BackendSignIn: SignIn {
+    let userAgent: any UserAgent
+    let delivery: RedirectDelivery
+
+    /// - Parameters:
+    ///   - userAgent: shows the login to the person.
+    ///   - delivery: how the redirect comes back.
+    public init(using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic) {
+        self.userAgent = userAgent
+        self.delivery = delivery
+    }
+
+    public func run(in context: SignInContext) async throws -> RefreshToken {
+        let backend = BrowserBackend(
+            connection: try context.backendConnection(), layout: try context.backendLayout().browser,
+            clock: context.clock)
+        let receiver = try await context.receiver(for: delivery)
+        return try await receiver.finish(
+            opening: backend.loginURL(redirectURI: receiver.redirectURI), with: userAgent
+        ) { redirect in
+            try await backend.redeem(redirect, redirectURI: receiver.redirectURI)
+        }
+    }
+}
+
+/// A backend in front of an identity provider.
+struct BrowserBackend: UserInfoSource {
+    let connection: BackendConnection
+    let layout: BackendLayout.Browser
+    let clock: any WallClock
+
+    func loginURL(redirectURI: String) -> String {
+        EndpointURL.adding([(layout.redirectURI, redirectURI)], to: connection.endpoint.url(layout.login))
+    }
+
+    func redeem(_ redirect: String, redirectURI: String) async throws -> RefreshToken {
+        let callback = try RedirectAnswer(redirect)
+        if let refusal = try callback.refusal(besides: layout.code) { throw refusal }
+        let (code, state) = (try callback.required(layout.code), try callback.required(layout.state))
+        let now = clock.now
+        let answer = try await connection.post(
+            layout.token,
+            json: JSONValue([
+                (layout.code, .string(code)), (layout.state, .string(state)),
+                (layout.redirectURI, .string(redirectURI)),
+            ]), secrets: [code, state])
+        let tokens = try BackendTokens(answer, layout.tokens, sentAt: now)
+        let credential = Credential(
+            value: tokens.accessToken, scope: tokens.scope, expiresAt: tokens.expiresAt, isAccessToken: true)
+        return RefreshToken(
+            standing: credential, user: try BackendUser(answer, layout.user), endpoint: connection.endpoint,
+            method: .backend, at: now)
+    }
+
+    func warmUp() async {}
+
+    func renew(
+        _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
+    ) async throws -> TokenSet {
+        try await StandingToken(connection: connection, path: layout.me, fields: layout.user, clock: clock)
+            .confirm(credential, of: id, keep: keep)
+    }
+
+    func revoke(_ credential: Credential, of id: AccountID) async throws {
+        // A token that the backend does not take any more is as good as ended.
+        try await connection.end(
+            layout.logout, json: .object([:]), secret: credential.value, isBearer: true, accepted: [401])
+    }
+
+    func userInfo(accessToken: String) async throws -> UserInfo {
+        UserInfo(try BackendUser(try await connection.get(layout.me, token: accessToken), layout.user))
+    }
+}

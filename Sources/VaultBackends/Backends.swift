@@ -1,0 +1,73 @@
+public import OpenIDConnect
+public import VaultAuth
+public import VaultHTTP
+public import VaultStorage
+
+/// Servers that are no OpenID providers, as issuers of tokens: see ``BackendSignIn``, ``PasswordSignIn`` and
+/// ``ServerSignIn``.
+public struct Backends: IssuerKind {
+    private let layout: BackendLayout
+    private let problem: VaultError?
+    private let transport: any HTTPTransport
+    private let clock: any WallClock
+
+    /// - Parameters:
+    ///   - layout: what the paths and fields are called at the server of the settings. An account keeps to the one that
+    ///     it was registered with.
+    ///   - problem: why `layout` cannot be used. What needs it throws this error; nothing else does.
+    ///   - transport: sends the requests.
+    ///   - clock: tells the time.
+    public init(
+        layout: BackendLayout = BackendLayout(), problem: VaultError? = nil, transport: any HTTPTransport,
+        clock: any WallClock = SystemWallClock()
+    ) {
+        self.layout = layout
+        self.problem = problem
+        self.transport = transport
+        self.clock = clock
+    }
+
+    public func issues(tokensOf key: IssuerKey) -> Bool {
+        [.backend, .passwordBackend, .serverOAuth, .serverToken].contains(key.method)
+    }
+
+    public func layout(of key: IssuerKey) throws -> StoredLayout? { try usableLayout().stored(for: key.method) }
+
+    public func issuer(of key: IssuerKey, layout stored: StoredLayout?) throws -> any TokenIssuer {
+        let layout: BackendLayout
+        do {
+            layout = try stored.map { try BackendLayout($0) } ?? usableLayout()
+        } catch let error as VaultError {
+            // The account opens all the same: only what needs the backend does not work.
+            return RefusingIssuer(error: error)
+        }
+        let connection = BackendConnection(try ServerEndpoint(key.issuer), transport: transport)
+        return switch key.method {
+        case .backend: BrowserBackend(connection: connection, layout: layout.browser, clock: clock)
+        case .passwordBackend: PasswordBackend(connection: connection, layout: layout.password, clock: clock)
+        default:
+            ServerIssuer(
+                server: Server(connection: connection, layout: layout.server, clock: clock), method: key.method,
+                clientID: key.clientID)
+        }
+    }
+
+    /// - Throws: what is wrong with the settings.
+    func usableLayout() throws -> BackendLayout {
+        if let problem { throw problem }
+        return layout
+    }
+}
+
+extension SignInContext {
+    /// The backend at the address of the settings.
+    func backendConnection() throws -> BackendConnection {
+        BackendConnection(try ServerEndpoint(settings.issuer), transport: transport)
+    }
+
+    /// What its paths and fields are called.
+    func backendLayout() throws -> BackendLayout {
+        if let layout { return try BackendLayout(layout) }
+        return try issuers.lazy.compactMap { $0 as? Backends }.first?.usableLayout() ?? BackendLayout()
+    }
+}

@@ -1,0 +1,63 @@
+public import VaultAuth
+public import VaultCrypto
+
+/// Asks the person for user name and password at a server.
+///
+/// A conformer must say which server asks and why, must not keep what was typed, must not assume that it is asked at all,
+/// and must return when its task is cancelled.
+public protocol CredentialPrompt: Sendable {
+    /// - Throws: `CancellationError` when the person does not want to; anything else ends the sign-in with that error.
+    func credentials(for request: CredentialRequest) async throws -> UserCredentials
+}
+
+/// What a person has to know before typing a password.
+public struct CredentialRequest: Sendable, CustomStringConvertible {
+    /// Why the password is needed. New reasons may be added, so a `switch` over them needs a `default`.
+    public struct Reason: Hashable, Sendable {
+        let name: String
+        /// An API token was asked for.
+        public static let chosen = Reason(name: "chosen")
+        /// The server has no OAuth.
+        public static let noOAuth = Reason(name: "noOAuth")
+        /// Signing in with OAuth failed. See ``CredentialRequest/failure``.
+        public static let oauthFailed = Reason(name: "oauthFailed")
+    }
+
+    /// The server's base URL.
+    public let server: String
+    public let reason: Reason
+    /// With `oauthFailed`: what went wrong.
+    public let failure: VaultError?
+
+    public init(server: String, reason: Reason, failure: VaultError? = nil) {
+        self.server = server
+        self.reason = reason
+        self.failure = failure
+    }
+
+    /// One or two sentences for a person.
+    public var description: String {
+        let ask = "User name and password for \(server) are needed for an API token."
+        return switch reason {
+        case .noOAuth: "This server has no OAuth. \(ask)"
+        case .oauthFailed: "Signing in with OAuth did not work: \(failure?.description ?? "it failed.") \(ask)"
+        default: ask
+        }
+    }
+}
+
+/// What a person typed. It does not print itself.
+public struct UserCredentials: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+    public let username: String
+    /// UTF-8.
+    public let password: SharedSecret
+
+    public init(username: String, password: SharedSecret) {
+        self.username = username
+        self.password = password
+    }
+
+    public var description: String { "UserCredentials" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,126 @@
+internal import Foundation
+internal import OpenIDConnect
+public import VaultAuth
+public import VaultCrypto
+internal import VaultJSON
+internal import VaultStorage
+
+/// Signs in with e-mail address and password at a backend that has people of its own and issues refresh tokens.
+///
+/// The issuer of the settings is the backend's base URL. What cannot be right is not sent at all; wrong passwords are
+/// slowed down on this machine, too, also across restarts.
+public struct PasswordSignIn: SignIn {
+    let email: String
+    let password: SharedSecret
+
+    /// - Parameters:
+    ///   - email: as the backend knows the person.
+    ///   - password: the person's password at the backend, UTF-8.
+    public init(email: String, password: borrowing SecretBytes) throws {
+        self.email = email
+        self.password = SharedSecret(try password.copy())
+    }
+
+    public func run(in context: SignInContext) async throws -> RefreshToken {
+        let connection = try context.backendConnection()
+        let layout = try context.backendLayout().password
+        let text = try PasswordInput.checked(
+            username: email, password: password.bytes, minimumLength: layout.minimumPasswordLength)
+        let now = context.clock.now
+        let attempts = LoginAttempts(backend: connection.endpoint.url, username: email, context: context)
+        let answer = try await attempts.charge {
+            try await connection.post(
+                layout.login,
+                credentials: JSONValue([(layout.email, .string(email)), (layout.password, .string(text))]),
+                password: text, refusals: [401], now: now)
+        }
+        let backend = PasswordBackend(connection: connection, layout: layout, clock: context.clock)
+        return try await backend.signedIn(answer, at: now)
+    }
+}
+
+/// A backend that takes passwords and issues refresh tokens.
+struct PasswordBackend: UserInfoSource {
+    let connection: BackendConnection
+    let layout: BackendLayout.Password
+    let clock: any WallClock
+
+    func signedIn(_ answer: JSONValue, at now: Date) async throws -> RefreshToken {
+        let tokens = try BackendTokens(answer, layout.tokens, sentAt: now)
+        guard let refreshToken = tokens.refreshToken else {
+            throw OpenIDConnectError(.invalidAnswer, "it has no refresh token", mayHaveBeenProcessed: true)
+        }
+        let user = try await user(of: tokens.accessToken)
+        return RefreshToken(
+            Credential(value: refreshToken, scope: tokens.scope),
+            account: AccountID(issuer: connection.endpoint.url, subject: user.id), method: .passwordBackend,
+            clientID: "", identity: user.identity,
+            accessToken: AccessToken(
+                value: tokens.accessToken, tokenType: "Bearer", expiresAt: Self.end(of: tokens), scope: tokens.scope,
+                obtainedAt: now))
+    }
+
+    func warmUp() async {}
+
+    func renew(
+        _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
+    ) async throws -> TokenSet {
+        let now = clock.now
+        let answer = try await connection.post(
+            layout.refresh, json: JSONValue([(layout.refreshToken, .string(credential.value))]),
+            secrets: [credential.value]
+        ) { status, error in
+            if error == "invalid_grant" { return .invalidGrant }
+            return [400, 401, 404].contains(status) && !Self.otherMeanings.contains(error ?? "") ? .invalidGrant : nil
+        }
+        let claimed = UnverifiedClaims(answer[path: layout.tokens.accessToken]?.string)?.subject
+        let isSomebodyElse = claimed != nil && claimed != id.subject
+        if isSomebodyElse && layout.me.isEmpty {
+            // The subject came from such a claim. Somebody else's refresh token must not take this one's place.
+            throw OpenIDConnectError(.userInfoInvalid, "it is about another person", mayHaveBeenProcessed: true)
+        }
+        var renewed = credential
+        // An answer without a refresh token keeps the old one.
+        renewed.value = BackendTokens.token(answer, layout.tokens.refreshToken) ?? credential.value
+        if BackendTokens.areIn(answer, layout.tokens) { try await keep(renewed) }
+        let tokens = try BackendTokens(answer, layout.tokens, sentAt: now)
+        // The backend may call people otherwise in its tokens than elsewhere: only it can tell. When it does not, nobody
+        // gets the access token; the new refresh token is stored already, and the next try asks again.
+        if isSomebodyElse { try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true) }
+        return TokenSet(
+            accessToken: tokens.accessToken, expiresAt: Self.end(of: tokens), scope: tokens.scope,
+            refreshToken: tokens.refreshToken)
+    }
+
+    /// What OAuth's words say that is not about the refresh token (RFC 6749 section 5.2).
+    private static let otherMeanings: Set<String> = [
+        "invalid_request", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+    ]
+
+    func revoke(_ credential: Credential, of id: AccountID) async throws {
+        try await connection.end(
+            layout.logout, json: JSONValue([(layout.refreshToken, .string(credential.value))]),
+            secret: credential.value)
+    }
+
+    func userInfo(accessToken: String) async throws -> UserInfo { UserInfo(try await user(of: accessToken)) }
+
+    /// Whose access token it is: what the backend answers, or where it has no such call what the token claims.
+    func user(of accessToken: String) async throws -> BackendUser {
+        if !layout.me.isEmpty {
+            do {
+                return try BackendUser(try await connection.get(layout.me, token: accessToken), layout.user)
+            } catch let error as OpenIDConnectError where error.status == 404 || error.status == 410 {
+                // There is no such call.
+            }
+        }
+        guard let user = UnverifiedClaims(accessToken).flatMap(BackendUser.init) else {
+            throw OpenIDConnectError(.invalidAnswer, "it does not say who that is", mayHaveBeenProcessed: true)
+        }
+        return user
+    }
+
+    private static func end(of tokens: BackendTokens) -> Date? {
+        tokens.expiresAt ?? UnverifiedClaims(tokens.accessToken)?.expiresAt
+    }
+}

@@ -1,0 +1,63 @@
+internal import Foundation
+internal import OpenIDConnect
+internal import VaultAuth
+internal import VaultJSON
+internal import VaultStorage
+
+/// A server as the issuer of an account's tokens: it renews OAuth's refresh tokens, and says whether other tokens count.
+struct ServerIssuer: UserInfoSource {
+    let server: Server
+    let method: SignInMethod
+    let clientID: String
+
+    func warmUp() async {}
+
+    func renew(
+        _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
+    ) async throws -> TokenSet {
+        guard method == .serverOAuth, credential.isAccessToken != true else {
+            return try await StandingToken(
+                connection: server.connection, path: server.layout.profile, fields: server.layout.user,
+                clock: server.clock
+            ).confirm(credential, of: id, keep: keep)
+        }
+        let now = server.clock.now
+        let answer = try await server.refresh(credential, clientID: clientID)
+        var renewed = credential
+        // An answer without a refresh token keeps the old one (RFC 6749 section 6).
+        renewed.value = BackendTokens.token(answer, server.layout.tokens.refreshToken) ?? credential.value
+        renewed.scope = answer[path: server.layout.tokens.scope]?.string ?? credential.scope
+        if BackendTokens.areIn(answer, server.layout.tokens) { try await keep(renewed) }
+        let tokens = try BackendTokens(answer, server.layout.tokens, sentAt: now)
+        // Most tokens do not say whose they are. The server may call people otherwise in them: only it can tell.
+        if let claimed = UnverifiedClaims(tokens.accessToken)?.subject, claimed != id.subject {
+            try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true)
+        }
+        return TokenSet(
+            accessToken: tokens.accessToken, expiresAt: tokens.expiresAt, scope: tokens.scope,
+            refreshToken: tokens.refreshToken)
+    }
+
+    func revoke(_ credential: Credential, of id: AccountID) async throws {
+        let layout = server.layout
+        guard method == .serverOAuth else {
+            return try await server.connection.end(
+                layout.apiTokenRevocation, json: .object([:]), secret: credential.value, isBearer: true, accepted: [401]
+            )
+        }
+        let hint = credential.isAccessToken == true ? "access_token" : "refresh_token"
+        let form: ProviderConnection.Form =
+            [("token", credential.value), ("token_type_hint", hint), ("client_id", clientID)]
+            + (credential.clientSecret.map { [("client_secret", $0)] } ?? [])
+        // Some want the token as a proof of who asks; a refresh token is none.
+        try await server.connection.end(
+            layout.oauthRevocation, form: form, secrets: [credential.value, credential.clientSecret],
+            bearer: credential.isAccessToken == true ? credential.value : nil)
+    }
+
+    func userInfo(accessToken: String) async throws -> UserInfo { UserInfo(try await user(of: accessToken)) }
+
+    private func user(of accessToken: String) async throws -> BackendUser {
+        try BackendUser(try await server.connection.get(server.layout.profile, token: accessToken), server.layout.user)
+    }
+}

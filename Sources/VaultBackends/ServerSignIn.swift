@@ -1,0 +1,122 @@
+internal import Foundation
+internal import OpenIDConnect
+public import VaultAuth
+internal import VaultCrypto
+internal import VaultHTTP
+internal import VaultStorage
+
+/// Signs in at a server that says what it can: with OAuth in the browser, or else with user name and password for an API
+/// token.
+///
+/// The issuer of the settings is the server's address. The person is asked for the password when the server has no OAuth,
+/// or when OAuth fails for a technical reason; not when the person said no, and not when the redirect may be forged.
+public struct ServerSignIn: SignIn {
+    /// What may be used. New ones may be added.
+    public struct Choice: Hashable, Sendable {
+        let name: String
+        /// OAuth where it works, an API token elsewhere.
+        public static let automatic = Choice(name: "automatic")
+        /// OAuth, or an error.
+        public static let oauth = Choice(name: "oauth")
+        /// An API token.
+        public static let apiToken = Choice(name: "apiToken")
+    }
+
+    let userAgent: any UserAgent
+    let delivery: RedirectDelivery
+    let prompt: (any CredentialPrompt)?
+    let choice: Choice
+
+    /// - Parameters:
+    ///   - userAgent: shows the login to the person.
+    ///   - delivery: how the redirect comes back.
+    ///   - prompt: asks for user name and password; its request says why. Without one there are no API tokens.
+    ///   - choice: what may be used.
+    public init(
+        using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic,
+        asking prompt: (any CredentialPrompt)? = nil, choosing choice: Choice = .automatic
+    ) {
+        self.userAgent = userAgent
+        self.delivery = delivery
+        self.prompt = prompt
+        self.choice = choice
+    }
+
+    public func run(in context: SignInContext) async throws -> RefreshToken {
+        let server = Server(
+            connection: try context.backendConnection(), layout: try context.backendLayout().server,
+            clock: context.clock)
+        let hasOAuth = try await server.hasOAuth()
+        if choice == .apiToken { return try await apiToken(server, .chosen, context) }
+        guard hasOAuth else {
+            if choice == .oauth { throw OpenIDConnectError(.unsupported, "OAuth") }
+            return try await apiToken(server, .noOAuth, context)
+        }
+        do {
+            return try await oauth(server, context)
+        } catch {
+            guard choice == .automatic, prompt != nil, Self.isTechnical(error) else { throw error }
+            return try await apiToken(server, .oauthFailed, context, after: error)
+        }
+    }
+
+    private func apiToken(
+        _ server: Server, _ reason: CredentialRequest.Reason, _ context: SignInContext, after error: (any Error)? = nil
+    ) async throws -> RefreshToken {
+        guard let prompt else {
+            throw VaultError(
+                .configurationInvalid,
+                "The server wants user name and password for an API token, and nobody can be asked for them.")
+        }
+        let failure = error.map {
+            VaultError.converting($0) as? VaultError ?? VaultError(.configurationInvalid, "\($0)", underlying: $0)
+        }
+        let typed = try await prompt.credentials(
+            for: .init(server: server.connection.endpoint.url, reason: reason, failure: failure))
+        let password = try PasswordInput.checked(
+            username: typed.username, password: typed.password.bytes, minimumLength: 1)
+        let attempts = LoginAttempts(
+            backend: server.connection.endpoint.url, username: typed.username, context: context)
+        let token = try await attempts.charge {
+            try await server.newAPIToken(username: typed.username, password: password)
+        }
+        return try await server.signedIn(token, clientID: "", method: .serverToken)
+    }
+
+    private func oauth(_ server: Server, _ context: SignInContext) async throws -> RefreshToken {
+        let clients = ServerClients(server: server, context: context)
+        let (receiver, client) = try await clients.receiverAndClient(for: delivery)
+        let request = Server.Authorization(client: client, redirectURI: receiver.redirectURI)
+        do {
+            let token = try await receiver.finish(
+                opening: server.url(of: request, scopes: context.settings.scopes), with: userAgent
+            ) { redirect in
+                try await server.redeem(request, redirect)
+            }
+            await clients.keep(client, redirectURI: receiver.redirectURI)
+            return token
+        } catch {
+            // The server knew the client. After anything else the next sign-in registers another one.
+            if (error as? OpenIDConnectError)?.code == .denied {
+                await clients.keep(client, redirectURI: receiver.redirectURI)
+            }
+            throw error
+        }
+    }
+
+    /// Whether it was not the person who ended it, nobody meddled with it, and a password would get any further.
+    private static func isTechnical(_ error: any Error) -> Bool {
+        guard !Task.isCancelled else { return false }
+        switch error {
+        case let error as OpenIDConnectError:
+            switch error.code {
+            case .cancelled, .denied, .stateMismatch, .callbackInvalid, .userInfoInvalid: return false
+            case .unavailable: return error.status != nil || error.providerError != nil
+            default: return true
+            }
+        case let error as VaultError: return error.code == .configurationInvalid
+        case is CancellationError, is RedirectListenerError, is StoreError: return false
+        default: return true
+        }
+    }
+}

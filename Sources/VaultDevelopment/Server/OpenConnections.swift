@@ -1,0 +1,51 @@
+internal import NIOCore
+internal import VaultLocks
+
+/// The connections that clients have open, so that stopping need not wait for those that send or read nothing.
+final class OpenConnections: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var isClosed = false
+    }
+
+    private let state = Lock(State())
+
+    /// A handler that is added to each connection.
+    func tracker() -> any RemovableChannelHandler & Sendable { Tracker(connections: self) }
+
+    /// Closes all connections, and each that comes later.
+    func closeAll() {
+        let channels = state.withLock { state in
+            state.isClosed = true
+            return state.channels.values.map { $0 }
+        }
+        for channel in channels { channel.close(promise: nil) }
+    }
+
+    private func add(_ channel: any Channel) {
+        let isClosed = state.withLock { state in
+            state.channels[ObjectIdentifier(channel)] = channel
+            return state.isClosed
+        }
+        if isClosed { channel.close(promise: nil) }
+    }
+
+    private func remove(_ channel: any Channel) {
+        state.withLock { $0.channels[ObjectIdentifier(channel)] = nil }
+    }
+
+    private final class Tracker: ChannelInboundHandler, RemovableChannelHandler, Sendable {
+        typealias InboundIn = NIOAny
+
+        let connections: OpenConnections
+
+        init(connections: OpenConnections) { self.connections = connections }
+
+        func handlerAdded(context: ChannelHandlerContext) { connections.add(context.channel) }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            connections.remove(context.channel)
+            context.fireChannelInactive()
+        }
+    }
+}

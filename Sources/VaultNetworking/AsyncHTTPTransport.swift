@@ -1,0 +1,148 @@
+internal import AsyncHTTPClient
+internal import FoundationEssentials
+public import HTTPTypes
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOSSL
+public import VaultHTTP
+internal import VaultLocks
+
+/// The transport for real networks, over async-http-client.
+///
+/// It speaks HTTP/1.1 over TLS 1.2 or later, follows no redirect, retries nothing, uses no proxy, and sends plain `http:` only to this
+/// machine. Making one costs nothing: threads and the TLS context start with the first request. Connections are kept
+/// for a few seconds, so that discovery and the token request of one login share one. Nothing needs to be called at
+/// the end of the process; ``shutdown()`` closes the connections earlier.
+public final class AsyncHTTPTransport: HTTPTransport {
+    private enum State {
+        case idle
+        case running(HTTPClient)
+        case shutDown
+    }
+
+    private let state = Lock(State.idle)
+    private let certificateFile: CertificateFile?
+
+    /// Makes a transport. Nothing is started, and no file is read yet.
+    ///
+    /// - Parameter certificateFile: certificate authorities to trust besides those of the system.
+    public init(certificateFile: CertificateFile? = nil) {
+        self.certificateFile = certificateFile
+    }
+
+    deinit {
+        // HTTPClient traps in debug builds when it goes away without this; it keeps itself alive until it is done.
+        if case .running(let client) = state.withLock({ $0 }) {
+            client.shutdown { _ in }
+        }
+    }
+
+    /// Closes every connection. Exchanges under way and later ones throw ``HTTPError``.
+    public func shutdown() async {
+        let last = state.withLock { state in
+            defer { state = .shutDown }
+            return state
+        }
+        if case .running(let client) = last { try? await client.shutdown() }
+    }
+
+    /// Sends one request; see ``HTTPTransport``. The connect limit is at most 60 seconds.
+    public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+        // Without what stands before an "@": it could be a password.
+        let authority = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? ""
+        guard let url = Self.allowedURL(of: request) else { throw HTTPError(.forbiddenURL, authority: authority) }
+        guard !Task.isCancelled else { throw HTTPError(.cancelled, authority: authority) }
+        guard let client = try client(for: authority) else { throw HTTPError(.notConnected, authority: authority) }
+
+        let exchange = HTTPExchange(bodyLimit: limits.bodyBytes)
+        do {
+            let clientRequest = try HTTPClient.Request(
+                url: url, method: NIOHTTP1.HTTPMethod(rawValue: request.method.rawValue),
+                headers: HTTPHeaders(request.headerFields.map { ($0.name.rawName, $0.value) }),
+                body: body.isEmpty ? nil : .bytes(body))
+            let task = client.execute(
+                request: clientRequest, delegate: exchange, deadline: .now() + TimeAmount(limits.exchange))
+            let connecting = task.eventLoop.scheduleTask(in: TimeAmount(limits.connect)) {
+                if !exchange.headWasSent { task.fail(reason: HTTPClientError.connectTimeout) }
+            }
+            defer { connecting.cancel() }
+            return try await withTaskCancellationHandler {
+                try await task.get()
+            } onCancel: {
+                task.cancel()
+            }
+        } catch {
+            throw HTTPError(Self.code(for: error, in: exchange), authority: authority, underlying: error)
+        }
+    }
+
+    private static func code(for error: any Error, in exchange: HTTPExchange) -> HTTPError.Code {
+        if error is HTTPExchange.AnswerTooLarge { return .answerTooLarge }
+        if Task.isCancelled, error as? HTTPClientError == .cancelled { return .cancelled }
+        // Not by the kind of error: only this tells whether the server can have seen anything.
+        guard exchange.headWasSent else { return isDistrust(error) ? .untrustedCertificate : .notConnected }
+        if error is AnswerGuard.Refusal || error is HTTPParserError { return .invalidAnswer }
+        let isLate = [.deadlineExceeded, .readTimeout].contains(error as? HTTPClientError)
+        return isLate ? .timedOut : .interrupted
+    }
+
+    private static func isDistrust(_ error: any Error) -> Bool {
+        if error is NIOSSLExtraError { return true }  // The name in the certificate is another one.
+        guard case .handshakeFailed(.sslError(let errors)) = error as? NIOSSLError else { return false }
+        return errors.contains { "\($0)".contains("CERTIFICATE_VERIFY_FAILED") }
+    }
+
+    /// The request's URL, if it may be called.
+    private static func allowedURL(of request: HTTPRequest) -> URL? {
+        guard let scheme = request.scheme?.lowercased(), let authority = request.authority, isPlain(authority),
+            // Anything else would go on with the authority, and name another host or port.
+            request.path?.hasPrefix("/") ?? true,
+            let url = URL(string: "\(scheme)://\(authority)\(request.path ?? "/")"),
+            let host = url.host, !host.isEmpty
+        else { return nil }
+        return scheme == "https" || (scheme == "http" && LoopbackAddress.isLoopback(host: host)) ? url : nil
+    }
+
+    /// Whether there is nothing in it that ends the authority of a URL (RFC 3986 section 3.2), or names a user.
+    private static func isPlain(_ authority: String) -> Bool {
+        authority.unicodeScalars.allSatisfy { character in
+            !"/?#@\\".unicodeScalars.contains(character) && !character.properties.isWhitespace
+                && character.properties.generalCategory != .control
+        }
+    }
+
+    private func client(for authority: String) throws -> HTTPClient? {
+        try state.withLock { state in
+            switch state {
+            case .running(let client): return client
+            case .shutDown: return nil
+            case .idle:
+                let configuration: HTTPClient.Configuration
+                do {
+                    configuration = try self.configuration()
+                } catch {
+                    throw HTTPError(.certificateFileInvalid, authority: authority, underlying: error)
+                }
+                let client = HTTPClient(eventLoopGroup: EventLoops.shared, configuration: configuration)
+                state = .running(client)
+                return client
+            }
+        }
+    }
+
+    private func configuration() throws -> HTTPClient.Configuration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        if let certificateFile { tls.additionalTrustRoots = [.certificates(try certificateFile.certificates())] }
+        var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
+        configuration.redirectConfiguration = .disallow
+        configuration.httpVersion = .http1Only
+        configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.install(in: $0) }
+        configuration.connectionPool.retryConnectionEstablishment = false
+        // Less than the 5 seconds after which many servers close: a request must not meet a connection that just died.
+        configuration.connectionPool.idleTimeout = .seconds(4)
+        // Each request has its own, see `send`; this one only ends what no request waits for any more.
+        configuration.timeout.connect = .seconds(60)
+        return configuration
+    }
+}

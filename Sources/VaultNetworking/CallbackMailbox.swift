@@ -1,0 +1,82 @@
+internal import VaultHTTP
+internal import VaultLocks
+
+/// Hands the one callback from the connection that got it to the task that waits for it.
+final class CallbackMailbox: Sendable {
+    private enum State {
+        case empty
+        case waiting(CheckedContinuation<ReceivedRedirect, any Error>)
+        case arrived(ReceivedRedirect)
+        /// And what it was closed with since.
+        case taken(closing: (any Error)?)
+        case closed(any Error)
+    }
+
+    private let state = Lock(State.empty)
+    private let port: Int
+
+    init(port: Int) {
+        self.port = port
+    }
+
+    /// Takes a callback in; false when there was one already or nobody will ask for it any more.
+    func offer(_ callback: ReceivedRedirect) -> Bool {
+        let waiter: CheckedContinuation<ReceivedRedirect, any Error>?
+        switch state.withLock({ state in
+            let old = state
+            switch old {
+            case .empty: state = .arrived(callback)
+            case .waiting: state = .taken(closing: nil)
+            default: break
+            }
+            return old
+        }) {
+        case .empty: return true
+        case .waiting(let continuation): waiter = continuation
+        default: return false
+        }
+        waiter?.resume(returning: callback)
+        return true
+    }
+
+    /// Takes in another callback in place of the one that was taken.
+    func reopen() {
+        state.withLock { state in
+            guard case .taken(let closing) = state else { return }
+            state = closing.map { .closed($0) } ?? .empty
+        }
+    }
+
+    /// Waits for the callback. Only one task may wait, and only once for each callback.
+    func take() async throws -> ReceivedRedirect {
+        try await withCheckedThrowingContinuation { continuation in
+            let result: Result<ReceivedRedirect, any Error>? = state.withLock { state in
+                switch state {
+                case .empty:
+                    state = .waiting(continuation)
+                    return nil
+                case .arrived(let callback):
+                    state = .taken(closing: nil)
+                    return .success(callback)
+                case .closed(let error): return .failure(error)
+                case .waiting, .taken: return .failure(RedirectListenerError(.stopped, port: port))
+                }
+            }
+            if let result { continuation.resume(with: result) }
+        }
+    }
+
+    /// Lets whoever waits, or will wait, see `error`. A callback that was taken already stays valid.
+    func close(_ error: any Error) {
+        let old = state.withLock { state in
+            let old = state
+            switch old {
+            case .empty, .waiting, .arrived: state = .closed(error)
+            case .taken: state = .taken(closing: error)
+            case .closed: break
+            }
+            return old
+        }
+        if case .waiting(let continuation) = old { continuation.resume(throwing: error) }
+    }
+}

@@ -1,0 +1,167 @@
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+public import VaultHTTP
+internal import VaultLocks
+
+/// Waits on 127.0.0.1, and if asked for on [::1] as well, for the one redirect that ends a sign-in in the browser
+/// (RFC 8252 section 7.3).
+///
+/// Only a `GET` of the given path counts; everything else gets a small error page. Requests whose `Host` is not this
+/// address are refused, so that no web page can reach the listener through a name of its own (DNS rebinding). A
+/// connection of another user of this machine is ended unread: the address of a sign-in stands in the browser's command
+/// line, where all users can read it.
+public final class LoopbackListener: RedirectListener {
+    /// The port listened on.
+    public let port: Int
+
+    private let servers: [any Channel]
+    private let mailbox: CallbackMailbox
+    private let connections: LoopbackConnections
+
+    /// The connections that were refused. For one reader, who may miss some when there are many.
+    public let refused: AsyncStream<RefusedConnection>
+    private let refusals: AsyncStream<RefusedConnection>.Continuation
+
+    private init(
+        servers: [any Channel], port: Int, mailbox: CallbackMailbox, connections: LoopbackConnections,
+        refused: (stream: AsyncStream<RefusedConnection>, continuation: AsyncStream<RefusedConnection>.Continuation)
+    ) {
+        self.servers = servers
+        self.port = port
+        self.mailbox = mailbox
+        self.connections = connections
+        self.refused = refused.stream
+        refusals = refused.continuation
+    }
+
+    deinit {
+        for server in servers { server.close(promise: nil) }
+        refusals.finish()
+    }
+
+    /// Opens the port.
+    ///
+    /// - Parameters:
+    ///   - port: 0 for any free port.
+    ///   - path: the path of the redirect URI, such as `/callback`; empty means `/`.
+    ///   - isForLocalhost: whether the redirect URI says `localhost` instead of 127.0.0.1. A browser may try [::1]
+    ///     first then, so that port must not be another user's: it is listened on, too, where this machine has it.
+    /// - Throws: ``RedirectListenerError`` with `portInUse` or `cannotListen`.
+    public static func start(
+        port: Int = 0, path: String, isForLocalhost: Bool = false
+    ) async throws -> LoopbackListener {
+        try await start(port: port, path: path, isForLocalhost: isForLocalhost, peers: PeerLookup())
+    }
+
+    static func start(
+        port: Int = 0, path: String, isForLocalhost: Bool = false, peers: PeerLookup
+    ) async throws -> LoopbackListener {
+        guard (0...65535).contains(port) else { throw RedirectListenerError(.cannotListen, port: port) }
+        let mailbox = CallbackMailbox(port: port)
+        let connections = LoopbackConnections()
+        let path = path.isEmpty ? "/" : path
+        let refused = AsyncStream.makeStream(of: RefusedConnection.self, bufferingPolicy: .bufferingOldest(16))
+        let bootstrap = ServerBootstrap(group: EventLoops.shared)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try connections.add(channel)
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(PeerCheck(peers) { refused.continuation.yield($0) })
+                    try pipeline.addHandler(RequestSizeLimit(bytes: 16 * 1024))
+                    try pipeline.addHandler(HTTPResponseEncoder())
+                    try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
+                    try pipeline.addHandler(LoopbackConnection(path: path, mailbox: mailbox))
+                }
+            }
+        var servers = [try await bind(bootstrap, to: "127.0.0.1", port)]
+        let bound = servers[0].localAddress?.port ?? port
+        if isForLocalhost {
+            do {
+                servers.append(try await bind(bootstrap, to: "::1", bound))
+            } catch let error as RedirectListenerError {
+                let isMissing = [EADDRNOTAVAIL, EAFNOSUPPORT].contains((error.underlying as? IOError)?.errnoCode)
+                if !isMissing {
+                    try? await servers[0].close()
+                    // Any port will do: another one, then, as long as there are some.
+                    guard port == 0, error.code == .portInUse else { throw error }
+                    return try await start(path: path, isForLocalhost: true, peers: peers)
+                }
+            }
+        }
+        return LoopbackListener(
+            servers: servers, port: bound, mailbox: mailbox, connections: connections, refused: refused)
+    }
+
+    private static func bind(_ bootstrap: ServerBootstrap, to host: String, _ port: Int) async throws -> any Channel {
+        do {
+            return try await bootstrap.bind(host: host, port: port).get()
+        } catch {
+            let inUse = (error as? IOError)?.errnoCode == EADDRINUSE
+            throw RedirectListenerError(inUse ? .portInUse : .cannotListen, host: host, port: port, underlying: error)
+        }
+    }
+
+    /// Waits for the redirect; it may have come already. To be called once, and again after
+    /// `ReceivedRedirect.decline(_:status:)`.
+    ///
+    /// - Throws: ``RedirectListenerError`` with `timedOut` or `stopped`, or `CancellationError` when the task is
+    ///   cancelled, after which the listener is closed.
+    public func redirect(timeout: Duration) async throws -> ReceivedRedirect {
+        let mailbox = mailbox
+        let error = RedirectListenerError(.timedOut, port: port)
+        let timer = servers[0].eventLoop.scheduleTask(in: TimeAmount(timeout)) { mailbox.close(error) }
+        defer { timer.cancel() }
+        do {
+            return try await withTaskCancellationHandler {
+                try await mailbox.take()
+            } onCancel: {
+                mailbox.close(CancellationError())
+            }
+        } catch let error as CancellationError {
+            await stop()
+            throw error
+        }
+    }
+
+    /// Closes the port and every connection. A redirect that was not answered gets a neutral page first.
+    ///
+    /// Afterwards the port is free. May be called more than once.
+    public func stop() async {
+        mailbox.close(RedirectListenerError(.stopped, port: port))
+        for server in servers { server.close(promise: nil) }
+        for server in servers { try? await server.closeFuture.get() }
+        for channel in connections.all {
+            channel.triggerUserOutboundEvent(LoopbackConnection.Stop(), promise: nil)
+        }
+        for channel in connections.all { try? await channel.closeFuture.get() }
+    }
+}
+
+/// Opens ports with ``LoopbackListener``.
+public struct LoopbackListening: RedirectListening {
+    public init() {}
+
+    public func listen(port: Int, path: String, isForLocalhost: Bool) async throws -> any RedirectListener {
+        try await LoopbackListener.start(port: port, path: path, isForLocalhost: isForLocalhost)
+    }
+}
+
+/// The open connections of one listener.
+final class LoopbackConnections: Sendable {
+    /// More than a browser opens; a flood of connections does not take all file descriptors.
+    private static let limit = 64
+    private let channels = Lock<[ObjectIdentifier: any Channel]>([:])
+
+    var all: [any Channel] { channels.withLock { Array($0.values) } }
+
+    func add(_ channel: any Channel) throws {
+        let id = ObjectIdentifier(channel)
+        try channels.withLock { channels in
+            guard channels.count < Self.limit else { throw ChannelError.inappropriateOperationForState }
+            channels[id] = channel
+        }
+        channel.closeFuture.whenComplete { [self] _ in channels.withLock { $0[id] = nil } }
+    }
+}

@@ -1,0 +1,60 @@
+internal import CLinux
+internal import Foundation
+internal import VaultStorage
+
+/// What a file system means for a store. SQLite's log needs locks that hold, and memory that all programs share: file
+/// systems of several machines have neither.
+package enum FileSystemKind: Sendable, Equatable {
+    case local
+    /// Shared between machines; by its name.
+    case shared(String)
+    /// A program of its own behind it, which may do anything: sshfs, gocryptfs, a disk image.
+    case fuse
+
+    /// The kind of file system that a path is on, or would be. What cannot be found out counts as local: opening the
+    /// store will say what is wrong.
+    package init(of path: String) {
+        var path = URL(fileURLWithPath: path).standardizedFileURL.path(percentEncoded: false)
+        var type: UInt32 = 0
+        while linux_file_system_type(path, &type) != 0 {
+            guard path != "/", errno == ENOENT else {
+                self = .local
+                return
+            }
+            path = (path as NSString).deletingLastPathComponent
+        }
+        self.init(type: type)
+    }
+
+    /// - Parameter type: `f_type` of statfs(2).
+    package init(type: UInt32) {
+        self = type == 0x6573_5546 ? .fuse : Self.shared[type].map { .shared($0) } ?? .local
+    }
+
+    /// The numbers are those of statfs(2), Linux's `magic.h`, and the file systems' own sources.
+    private static let shared: [UInt32: String] = [
+        0x6969: "NFS", 0x517B: "SMB", 0xFE53_4D42: "SMB", 0xFF53_4D42: "CIFS", 0x564C: "NCP", 0x7375_7245: "Coda",
+        0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x0102_1997: "9P", 0x00C3_6400: "Ceph", 0x0116_1970: "GFS2",
+        0x7461_636F: "OCFS2", 0x0BD0_0BD0: "Lustre", 0x4750_4653: "GPFS", 0x2003_0528: "OrangeFS",
+        0x1983_0326: "BeeGFS", 0x786F_4256: "VirtualBox shared folder", 0xBACB_ACBC: "VMware shared folder",
+        0xAAD7_AAEA: "PanFS", 0xBEEF_DEAD: "StorNext",
+    ]
+
+    /// - Throws: ``StoreError`` with code `unsafeFileSystem`.
+    func requireSafe(for path: String, allowsFUSE: Bool) throws {
+        switch self {
+        case .local: break
+        case .fuse where allowsFUSE: break
+        case .fuse:
+            throw StoreError(
+                .unsafeFileSystem,
+                "\(path) is on a FUSE file system, on which the store can be damaged. Move the folder to a local disk and name it in CREDENTIAL_VAULT_HOME. If this FUSE file system is used by this machine alone: vault config set allow-fuse yes"
+            )
+        case .shared(let name):
+            throw StoreError(
+                .unsafeFileSystem,
+                "\(path) is on a network file system (\(name)), on which the store can be damaged. Move the folder to a local disk and name it in CREDENTIAL_VAULT_HOME."
+            )
+        }
+    }
+}

@@ -1,0 +1,123 @@
+internal import Foundation
+internal import GRDB
+internal import VaultCrypto
+internal import VaultStorage
+
+/// Accounts and keyslots as rows. What goes into a key derivation is under a checksum, so that damage is noticed before
+/// it looks like a wrong password and costs guesses.
+///
+/// Values are taken with `decode`, never with a subscript: that one traps, and prints the row, when damage has put a NULL
+/// or a value of another kind in its place.
+extension AccountID {
+    init(row: Row) throws {
+        try self.init(issuer: row.decode(forColumn: "issuer"), subject: row.decode(forColumn: "subject"))
+    }
+}
+
+extension Account {
+    static let columns = """
+        id, issuer, subject, alias, email, preferred_username, method, client_id, key_service_url, device_secret,
+        created_at, last_online_at, refresh_started_at, layout, layout_checksum, checksum
+        """
+
+    /// The accounts that have a name. UNION lets each condition use its own index, however many accounts there are.
+    static let idsNamed = """
+        SELECT id FROM account WHERE subject = :name UNION SELECT id FROM account WHERE alias = :name
+        UNION SELECT id FROM account WHERE email = :name
+        UNION SELECT id FROM account WHERE preferred_username = :name
+        """
+
+    /// - Parameter slots: the rows of its keyslots. One that is damaged leaves the others as they are.
+    init(row: Row, slots: [Row]) throws {
+        let id = try AccountID(row: row)
+        var keyslots: [Keyslot] = []
+        var damaged: [DamagedKeyslot] = []
+        for slot in slots {
+            do {
+                keyslots.append(try Keyslot(row: slot, of: id))
+            } catch {
+                try damaged.append(
+                    DamagedKeyslot(
+                        id: slot.decode(forColumn: "id"), kind: Keyslot.Kind(rawValue: slot.decode(forColumn: "kind")),
+                        keyID: try? slot.decode(String.self, forColumn: "key_id")))
+            }
+        }
+        let lastOnlineAt: Double? = try row.decode(forColumn: "last_online_at")
+        let refreshStartedAt: Double? = try row.decode(forColumn: "refresh_started_at")
+        try self.init(
+            id: id, alias: row.decode(forColumn: "alias"), email: row.decode(forColumn: "email"),
+            preferredUsername: row.decode(forColumn: "preferred_username"),
+            method: SignInMethod(rawValue: row.decode(forColumn: "method")),
+            clientID: row.decode(forColumn: "client_id"), keyServiceURL: row.decode(forColumn: "key_service_url"),
+            deviceSecret: row.bytes("device_secret"), createdAt: row.date("created_at"),
+            lastOnlineAt: lastOnlineAt.map { Date(timeIntervalSince1970: $0) },
+            refreshStartedAt: refreshStartedAt.map { Date(timeIntervalSince1970: $0) }, keyslots: keyslots)
+        damagedKeyslots = damaged
+        layout = StoredLayout(row: row, of: id)
+        guard try row.bytes("checksum") == checksum else {
+            throw StoreError(.corrupt, "The stored account \(id) is damaged.")
+        }
+    }
+
+    var checksum: [UInt8] {
+        Checksum.of([
+            Array(id.issuer.utf8), Array(id.subject.utf8), Array(clientID.utf8), Array(keyServiceURL.utf8),
+            deviceSecret,
+        ])
+    }
+}
+
+extension StoredLayout {
+    /// Nil when there is none. Damage here keeps nobody from the rest of the account.
+    init?(row: Row, of id: AccountID) {
+        do {
+            let bytes: Data? = try row.decode(forColumn: "layout")
+            let checksum: Data? = try row.decode(forColumn: "layout_checksum")
+            if bytes == nil && checksum == nil { return nil }
+            self =
+                Array(checksum ?? Data()) == Self.checksum(of: Array(bytes ?? Data()), id)
+                ? .json(Array(bytes ?? Data())) : .damaged
+        } catch {
+            self = .damaged
+        }
+    }
+}
+
+extension Keyslot {
+    init(row: Row, of id: AccountID) throws {
+        guard let passes = UInt32(exactly: try row.decode(Int64.self, forColumn: "argon2_passes")),
+            let memory = UInt32(exactly: try row.decode(Int64.self, forColumn: "argon2_memory_kib")),
+            let lanes = UInt32(exactly: try row.decode(Int64.self, forColumn: "argon2_lanes"))
+        else { throw StoreError(.corrupt, "A stored keyslot of \(id) is damaged.") }
+        let lastUsedAt: Double? = try row.decode(forColumn: "last_used_at")
+        let protection: Data? = try row.decode(forColumn: "protection")
+        try self.init(
+            id: row.decode(forColumn: "id"), kind: Kind(rawValue: row.decode(forColumn: "kind")),
+            salt: row.bytes("salt"), argon2: Argon2Parameters(passes: passes, memoryKiB: memory, lanes: lanes),
+            keyID: row.decode(forColumn: "key_id"), wrapped: row.bytes("wrapped"), createdAt: row.date("created_at"),
+            label: row.decode(forColumn: "label"), lastUsedAt: lastUsedAt.map { Date(timeIntervalSince1970: $0) },
+            protection: Array(protection ?? Data()))
+        guard try row.bytes("checksum") == checksum(of: id) else {
+            throw StoreError(.corrupt, "A stored keyslot of \(id) is damaged, or belongs to another account.")
+        }
+    }
+
+    func checksum(of id: AccountID) -> [UInt8] {
+        let parts = [
+            Array(id.issuer.utf8), Array(id.subject.utf8), Array(self.id.utf8), Array(kind.rawValue.utf8), salt,
+            Array("\(argon2.passes) \(argon2.memoryKiB) \(argon2.lanes)".utf8), Array(keyID.utf8), wrapped,
+        ]
+        // Not an empty part for those that have none: their checksums are older than this.
+        return Checksum.of(protection.isEmpty ? parts : parts + [protection])
+    }
+}
+
+extension Row {
+    fileprivate func bytes(_ column: String) throws -> [UInt8] {
+        Array(try decode(Data.self, forColumn: column))
+    }
+
+    fileprivate func date(_ column: String) throws -> Date {
+        Date(timeIntervalSince1970: try decode(Double.self, forColumn: column))
+    }
+}

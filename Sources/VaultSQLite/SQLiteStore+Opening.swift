@@ -1,0 +1,197 @@
+internal import CLinux
+internal import CSQLite
+internal import Foundation
+internal import GRDB
+internal import VaultCrypto
+internal import VaultStorage
+
+extension SQLiteStore {
+    /// Makes the database under another name and puts it in its place only when it is complete, so that an empty or
+    /// half-made `vault.sqlite` is always a damaged one and never a new one.
+    static func create(in folder: StoreFolder) throws {
+        // SQLite would replay the log of another database into the new one.
+        guard !folder.hasLogWithoutDatabase else {
+            throw StoreError(
+                .corrupt,
+                "\(folder.database)-wal is there without its database. Put vault.sqlite back, or move vault.sqlite-wal and vault.sqlite-shm away as well."
+            )
+        }
+        let draft = folder.path + "/.new-\(UUID().uuidString).sqlite"
+        defer { unlink(draft) }
+        let descriptor = Foundation.open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw StoreError(.unreadable, "The folder \(folder.path) cannot be written: \(StoreFolder.message(errno)).")
+        }
+        defer { close(descriptor) }
+        let database = try DatabaseQueue(path: draft)
+        try Schema.migrator.migrate(database)
+        // Kept in the file's header, so that opening it later need not write.
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        try database.close()
+        guard fsync(descriptor) == 0 else {
+            throw StoreError(.unreadable, "The new store cannot be written: \(StoreFolder.message(errno)).")
+        }
+        // Where another process was faster, its database is the one.
+        guard link(draft, folder.database) == 0 || errno == EEXIST else {
+            throw StoreError(.unreadable, "The new store cannot be put in place: \(StoreFolder.message(errno)).")
+        }
+        folder.synchronize()
+    }
+
+    static func open(_ folder: StoreFolder) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        // GRDB's own journalMode = .wal would write to the file at once, whoever's it is, and lower synchronous to NORMAL.
+        configuration.busyMode = .timeout(10)
+        configuration.foreignKeysEnabled = true
+        configuration.label = "credential-vault.store"
+        configuration.prepareDatabase { db in
+            // When something turns out to be wrong with the file, closing it must not write to it, nor remove its log.
+            try keepLog(db, true)
+            try db.execute(
+                sql: """
+                    PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;
+                    PRAGMA wal_autocheckpoint = 100
+                    """)
+        }
+        guard try folder.databaseSize() > 0 else {
+            throw StoreError(
+                .corrupt,
+                "\(folder.database) is empty: it was cut off. Restore it from a backup together with its -wal file (or without, and move that away), or move all three files away."
+            )
+        }
+        let database = try DatabaseQueue(path: folder.database, configuration: configuration)
+        let (isOurs, isNewer, isComplete) = try database.read { db in
+            try (
+                Int.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID,
+                Schema.migrator.hasBeenSuperseded(db), Schema.migrator.hasCompletedMigrations(db)
+            )
+        }
+        guard isOurs else { throw StoreError(.corrupt, "\(folder.database) is not a store of Credential Vault.") }
+        guard !isNewer else {
+            throw StoreError(
+                .newerVersion,
+                "\(folder.database) was made by a newer version of this program, which is needed to use it.")
+        }
+        if !isComplete { try migrate(database) }
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA journal_mode = WAL")
+            try keepLog(db, false)
+        }
+        return database
+    }
+
+    /// Brings the tables to this version. When another program does so at the same moment, its work is as good.
+    private static func migrate(_ database: DatabaseQueue) throws {
+        do {
+            try Schema.migrator.migrate(database)
+        } catch {
+            guard try database.read(Schema.migrator.hasCompletedMigrations) else { throw error }
+        }
+    }
+
+    private static func keepLog(_ db: Database, _ keep: Bool) throws {
+        guard let connection = db.sqliteConnection,
+            sqlite_keep_log_on_close(UnsafeMutableRawPointer(connection), keep ? 1 : 0) == SQLITE_OK
+        else { throw StoreError(.unreadable, "The store cannot be opened.") }
+    }
+}
+
+/// Turns what SQLite and the file system say into what a caller can act on.
+extension StoreFolder {
+    func translatingBlockingErrors<R>(_ body: () throws -> R) throws -> R {
+        do { return try body() } catch { throw translated(error) }
+    }
+
+    func translatingErrors<R>(_ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch { throw translated(error) }
+    }
+
+    private func translated(_ error: any Error) -> any Error {
+        if error is RowDecodingError {
+            // It is not kept as the underlying error: it prints the row, device secret and all.
+            return StoreError(.corrupt, "The store is damaged: a value in it is not of its kind.")
+        }
+        guard let error = error as? DatabaseError else { return error }
+        switch error.resultCode {
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH:
+            return StoreError(
+                .corrupt, "The store is damaged. Restore vault.sqlite and its -wal file from one backup.",
+                underlying: error)
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            return StoreError(.busy, "Another program is writing to the store. Try again.", underlying: error)
+        case .SQLITE_FULL:
+            return StoreError(.unreadable, "The disk is full. Nothing was changed.", underlying: error)
+        case .SQLITE_READONLY:
+            return StoreError(
+                .unreadable, "The store cannot be written: the disk or the file is read-only.", underlying: error)
+        case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
+            // SQLite needs a file for the memory that its users share, also to read.
+            return StoreError(.unreadable, obstacle ?? "The store cannot be opened.", underlying: error)
+        case .SQLITE_ERROR:
+            // The statements are fixed and were tried: what does not fit is the database.
+            return StoreError(
+                .corrupt,
+                "The store is damaged: it lacks a part. Restore vault.sqlite and its -wal file from one backup.",
+                underlying: error)
+        default:
+            // A full disk comes as one of several I/O errors, too.
+            return StoreError(
+                .unreadable,
+                obstacle
+                    ?? "The store cannot be read or written right now (SQLite code \(error.resultCode.rawValue)).",
+                underlying: error)
+        }
+    }
+}
+
+extension StoreFolder {
+    /// The lock file of an account: a name that tells nothing, and that any subject fits into.
+    func lockFile(of id: AccountID) -> String {
+        let digest = Checksum.of([Array(id.issuer.utf8), Array(id.subject.utf8)]).prefix(16)
+        return path + "/." + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + ".lock"
+    }
+
+    /// What keeps everybody from writing here, when that can be told.
+    private var obstacle: String? {
+        if access(path, W_OK) != 0 {
+            return errno == EROFS
+                ? "The store cannot be used: the disk is read-only."
+                : "The store cannot be used: \(Self.message(errno))."
+        }
+        var info = statvfs()
+        guard statvfs(path, &info) == 0, info.f_bavail == 0 else { return nil }
+        return "The disk is full. Nothing was changed."
+    }
+
+    func databaseSize() throws -> Int {
+        var info = stat()
+        guard lstat(database, &info) == 0 else {
+            throw StoreError(.unreadable, "\(database) cannot be read: \(Self.message(errno)).")
+        }
+        return Int(info.st_size)
+    }
+
+    /// Makes the folder's entries durable. A file system that cannot do it is not worth failing for.
+    func synchronize() {
+        let descriptor = Foundation.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    /// Sets blocks aside at the end of SQLite's log, so that the commit of a token that the provider has already
+    /// rotated does not meet a full disk. The file's size stays as it is, so SQLite does not notice.
+    func reserveSpaceForCommit() throws {
+        let log = database + "-wal"
+        let descriptor = Foundation.open(log, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return }  // no log: SQLite reports what is wrong at the commit
+        defer { close(descriptor) }
+        var info = stat()
+        guard fstat(descriptor, &info) == 0 else { return }
+        // Enough for every page that a refresh touches, also with the largest answer that a provider may send.
+        guard linux_fallocate_keep_size(descriptor, info.st_size, 4 << 20) != 0, errno == ENOSPC || errno == EDQUOT
+        else { return }
+        throw StoreError(
+            .unreadable, "The disk is full. Nothing was sent to the identity provider, and nothing was changed.")
+    }
+}

@@ -1,0 +1,196 @@
+internal import Foundation
+internal import GRDB
+public import VaultStorage
+
+/// The store on disk: one SQLite database for all accounts of a user of this machine.
+public final class SQLiteStore: SecureStore {
+    let folder: StoreFolder
+    let database: DatabaseQueue
+    private let clock: any Clock<Duration>
+
+    /// Opens the store, and makes it when it is not there. It blocks for a moment on the disk.
+    ///
+    /// - Parameters:
+    ///   - path: the folder. It is made with mode 0700, and refused when others own it or may enter it.
+    ///   - clock: counts the wait for another process's lock.
+    ///   - allowsFUSE: whether the folder may be on a FUSE file system. Not every one of them keeps locks, and shares
+    ///     memory between programs, as SQLite needs it.
+    /// - Throws: ``StoreError`` with code `unsafePermissions`, `unsafeFileSystem`, `unreadable`, `corrupt`, `busy` or
+    ///   `newerVersion`.
+    public convenience init(
+        folder path: String, clock: any Clock<Duration> = ContinuousClock(), allowsFUSE: Bool = false
+    ) throws {
+        try self.init(folder: path, clock: clock, allowsFUSE: allowsFUSE, kind: FileSystemKind.init(of:))
+    }
+
+    /// - Parameter kind: tells what kind of file system a path is on.
+    package init(
+        folder path: String, clock: any Clock<Duration> = ContinuousClock(), allowsFUSE: Bool,
+        kind: (String) -> FileSystemKind
+    ) throws {
+        self.clock = clock
+        try kind(path).requireSafe(for: path, allowsFUSE: allowsFUSE)
+        folder = try StoreFolder(preparing: path)
+        database = try folder.translatingBlockingErrors { [folder] in
+            if !folder.hasDatabase { try Self.create(in: folder) }
+            try folder.requirePrivateFiles()
+            return try Self.open(folder)
+        }
+    }
+
+    // MARK: - Reading
+
+    public func accounts() async throws -> [Account] {
+        try await read { db in
+            let slots = try Dictionary(
+                grouping: Row.fetchAll(db, sql: "SELECT * FROM keyslot WHERE staged = 0 ORDER BY created_at"),
+                by: { try $0.decode(Int64.self, forColumn: "account_id") })
+            return try Row.fetchAll(db, sql: "SELECT \(Account.columns) FROM account ORDER BY created_at, id").map {
+                try Account(row: $0, slots: slots[$0.decode(forColumn: "id")] ?? [])
+            }
+        }
+    }
+
+    public func accounts(named name: String) async throws -> [Account] {
+        try await read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT \(Account.columns) FROM account WHERE id IN (\(Account.idsNamed))
+                    ORDER BY created_at, id
+                    """, arguments: ["name": name])
+            return try rows.map { try Self.account(db, row: $0) }
+        }
+    }
+
+    public func account(_ id: AccountID) async throws -> Account? {
+        try await read { db in
+            try Row.fetchOne(
+                db, sql: "SELECT \(Account.columns) FROM account WHERE subject = ? AND issuer = ?",
+                arguments: [id.subject, id.issuer]
+            ).map { try Self.account(db, row: $0) }
+        }
+    }
+
+    public func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? {
+        try await read { db in
+            try Data.fetchOne(
+                db,
+                sql: """
+                    SELECT sealed FROM item JOIN account ON account.id = item.account_id
+                    WHERE account.subject = ? AND account.issuer = ? AND item.name = ?
+                    """, arguments: [id.subject, id.issuer, name.rawValue]
+            ).map { Array($0) }
+        }
+    }
+
+    public func itemNames(of id: AccountID) async throws -> [ItemName] {
+        try await read { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT item.name FROM item JOIN account ON account.id = item.account_id
+                    WHERE account.subject = ? AND account.issuer = ? ORDER BY item.name
+                    """, arguments: [id.subject, id.issuer]
+            ).map { ItemName(rawValue: $0) }
+        }
+    }
+
+    public func stagedKeyslot(of id: AccountID) async throws -> Keyslot? {
+        try await read { db in
+            try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT keyslot.* FROM keyslot JOIN account ON account.id = keyslot.account_id
+                    WHERE account.subject = ? AND account.issuer = ? AND keyslot.staged = 1
+                    """, arguments: [id.subject, id.issuer]
+            ).map { try Keyslot(row: $0, of: id) }
+        }
+    }
+
+    public func usesKey(_ keyID: String) async throws -> Bool {
+        // Few keys are ever asked for: no index is worth its writes.
+        try await read { db in
+            try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM keyslot WHERE key_id = ?)", arguments: [keyID]) ?? false
+        }
+    }
+
+    private static func account(_ db: Database, row: Row) throws -> Account {
+        let slots = try Row.fetchAll(
+            db, sql: "SELECT * FROM keyslot WHERE account_id = ? AND staged = 0 ORDER BY created_at",
+            arguments: [row.decode(Int64.self, forColumn: "id")])
+        return try Account(row: row, slots: slots)
+    }
+
+    private func read<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
+        try await folder.translatingErrors { try await database.read(body) }
+    }
+
+    // MARK: - Writing
+
+    public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
+        for change in changes { try change.requireWritable() }
+        for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
+        // The next change makes a note of use durable, too. Waiting for the disk would only keep a person waiting.
+        try await write(isDurable: !changes.allSatisfy(\.mayBeLost)) { db in
+            for change in changes { try change.apply(db, to: id) }
+        }
+        guard changes.contains(where: \.removes) else { return }
+        // Until then the write-ahead log has the old pages, with keyslots that an old password still opens. A
+        // program that reads for longer than the busy timeout prevents it: then the next removal does it.
+        try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    }
+
+    public func withRecord<R: Sendable>(
+        _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
+    ) async throws -> R {
+        try await write(isDurable: true) { db in
+            try db.changeRecord(name, change)
+        }
+    }
+
+    /// Runs `body` in a transaction.
+    private func write<R: Sendable>(
+        isDurable: Bool, _ body: @escaping @Sendable (Database) throws -> R
+    ) async throws -> R {
+        try await folder.translatingErrors {
+            try await database.writeWithoutTransaction { db in
+                // Each time: it stays as the last transaction set it, and a cancelled one cannot set it back.
+                try db.execute(sql: "PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
+                var result: R?
+                try db.inTransaction(.immediate) {
+                    result = try body(db)
+                    return .commit
+                }
+                guard let result else { throw StoreError(.unreadable, "The store did not make the change.") }
+                return result
+            }
+        }
+    }
+
+    public func withLock<R: Sendable>(
+        on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R
+    ) async throws -> R {
+        let file = try await LockFile.acquire(path: folder.lockFile(of: id), patience: .seconds(60), clock: clock)
+        let lock = AccountLock { file.release() }
+        defer { withExtendedLifetime(lock) {} }
+        let result = try await body(lock)
+        // What `body` did is done: not finding out whether the account is still there is no reason to fail.
+        let isGone = (try? await account(id) == nil) ?? false
+        if isGone { file.setObsolete() }
+        return result
+    }
+
+    public func checkWritable() async throws {
+        try await folder.translatingErrors {
+            try await database.writeWithoutTransaction { db in
+                // Takes the write lock and a page of the log, then takes both back.
+                try db.inTransaction(.immediate) {
+                    try db.execute(sql: "PRAGMA user_version = \(Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0)")
+                    return .rollback
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+internal import Foundation
+internal import GRDB
+internal import VaultCrypto
+internal import VaultStorage
+
+extension StoreChange {
+    /// Makes this change inside the caller's transaction.
+    func apply(_ db: Database, to id: AccountID) throws {
+        if case .putAccount(let account) = self { return try Self.put(account, db) }
+        if case .changeRecord(let name, let change) = self { return try db.changeRecord(name, change) }
+        guard
+            let row = try Int64.fetchOne(
+                db, sql: "SELECT id FROM account WHERE subject = ? AND issuer = ?", arguments: [id.subject, id.issuer])
+        else { throw StoreError(.noSuchAccount, "There is no account \(id) any more.") }
+        switch self {
+        case .putAccount, .changeRecord: break  // done above
+        case .removeAccount:
+            try db.execute(sql: "DELETE FROM account WHERE id = ?", arguments: [row])
+            // Between the prefix and the same with the character after its slash: that goes by the index.
+            try db.execute(
+                sql: "DELETE FROM record WHERE name >= ? AND name < ?",
+                arguments: [id.recordPrefix, id.recordPrefix.dropLast() + "0"])
+        case .putKeyslot(let slot):
+            try Self.put(slot, staged: false, db, of: id, row: row)
+        case .stageKeyslot(let slot):
+            try db.execute(sql: "DELETE FROM keyslot WHERE account_id = ? AND staged = 1", arguments: [row])
+            try Self.put(slot, staged: true, db, of: id, row: row)
+        case .activateKeyslot(let slot):
+            try db.execute(
+                sql: "UPDATE keyslot SET staged = 0 WHERE account_id = ? AND id = ?", arguments: [row, slot])
+            guard db.changesCount == 1 else {
+                throw StoreError(.noSuchAccount, "The new password of \(id) was replaced by another program meanwhile.")
+            }
+        case .removeKeyslot(let slot):
+            try db.execute(sql: "DELETE FROM keyslot WHERE account_id = ? AND id = ?", arguments: [row, slot])
+        case .renameKeyslot(let slot, let label):
+            try db.execute(
+                sql: "UPDATE keyslot SET label = ? WHERE account_id = ? AND id = ?", arguments: [label, row, slot])
+        case .noteUse(let slot, let date):
+            try db.execute(
+                sql: "UPDATE keyslot SET last_used_at = ? WHERE account_id = ? AND id = ?",
+                arguments: [date.timeIntervalSince1970, row, slot])
+        case .noteOnline(let date):
+            try db.execute(
+                sql: "UPDATE account SET last_online_at = ? WHERE id = ?",
+                arguments: [date.timeIntervalSince1970, row])
+        case .putItem(let name, let sealed):
+            try db.execute(
+                sql: """
+                    INSERT INTO item (account_id, name, sealed) VALUES (?, ?, ?)
+                    ON CONFLICT (account_id, name) DO UPDATE SET sealed = excluded.sealed
+                    """, arguments: [row, name.rawValue, Data(sealed)])
+        case .removeItem(let name):
+            try db.execute(
+                sql: "DELETE FROM item WHERE account_id = ? AND name = ?", arguments: [row, name.rawValue])
+        case .beginRefresh(let date):
+            try db.execute(
+                sql: "UPDATE account SET refresh_started_at = ? WHERE id = ?",
+                arguments: [date.timeIntervalSince1970, row])
+        case .endRefresh:
+            try db.execute(sql: "UPDATE account SET refresh_started_at = NULL WHERE id = ?", arguments: [row])
+        }
+    }
+
+    private static func put(_ account: Account, _ db: Database) throws {
+        try requireFreeAlias(of: account, db)
+        do {
+            try db.execute(
+                sql: """
+                    INSERT INTO account (issuer, subject, alias, email, preferred_username, method, client_id,
+                        key_service_url, device_secret, created_at, checksum)
+                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    ON CONFLICT (subject, issuer) DO UPDATE SET alias = excluded.alias, email = excluded.email,
+                        preferred_username = excluded.preferred_username, method = excluded.method,
+                        client_id = excluded.client_id,
+                        key_service_url = excluded.key_service_url, device_secret = excluded.device_secret,
+                        created_at = excluded.created_at, checksum = excluded.checksum
+                    """,
+                arguments: [
+                    account.id.issuer, account.id.subject, account.alias, account.email, account.preferredUsername,
+                    account.method.rawValue, account.clientID, account.keyServiceURL, Data(account.deviceSecret),
+                    account.createdAt.timeIntervalSince1970, Data(account.checksum),
+                ])
+            try putLayout(of: account, db)
+        } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
+            throw StoreError(
+                .aliasTaken, "Another account has the alias \(account.alias ?? "") already. Choose another alias.")
+        }
+    }
+
+    /// A new alias must be a name of nobody else: both would be ambiguous. One that the account has already stays.
+    private static func requireFreeAlias(of account: Account, _ db: Database) throws {
+        let id = account.id
+        guard let alias = account.alias else { return }
+        let present = try String.fetchOne(
+            db, sql: "SELECT alias FROM account WHERE subject = ? AND issuer = ?", arguments: [id.subject, id.issuer])
+        guard present != alias else { return }
+        let owners = try Row.fetchAll(
+            db, sql: "SELECT issuer, subject FROM account WHERE id IN (\(Account.idsNamed))",
+            arguments: ["name": alias]
+        ).map { try AccountID(row: $0) }
+        guard let owner = owners.first(where: { $0 != id }) else { return }
+        throw StoreError(.aliasTaken, "The alias \(alias) is a name of \(owner) already. Choose another alias.")
+    }
+
+    /// A damaged layout is left as it is: it must not look like one that was never stored.
+    private static func putLayout(of account: Account, _ db: Database) throws {
+        guard account.layout != .damaged else { return }
+        let layout = account.layout?.bytes
+        try db.execute(
+            sql: "UPDATE account SET layout = ?, layout_checksum = ? WHERE subject = ? AND issuer = ?",
+            arguments: [
+                layout.map { Data($0) }, layout.map { Data(StoredLayout.checksum(of: $0, account.id)) },
+                account.id.subject, account.id.issuer,
+            ])
+    }
+
+    private static func put(_ slot: Keyslot, staged: Bool, _ db: Database, of id: AccountID, row: Int64) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO keyslot (id, account_id, kind, salt, argon2_passes, argon2_memory_kib, argon2_lanes, key_id,
+                    wrapped, created_at, staged, checksum, label, last_used_at, protection)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                slot.id, row, slot.kind.rawValue, Data(slot.salt), Int64(slot.argon2.passes),
+                Int64(slot.argon2.memoryKiB), Int64(slot.argon2.lanes), slot.keyID, Data(slot.wrapped),
+                slot.createdAt.timeIntervalSince1970, staged, Data(slot.checksum(of: id)),
+                slot.label, slot.lastUsedAt?.timeIntervalSince1970,
+                slot.protection.isEmpty ? nil : Data(slot.protection),
+            ])
+    }
+}
+
+extension Database {
+    /// Reads and changes a record inside the caller's transaction.
+    func changeRecord<R>(_ name: String, _ change: (inout [UInt8]?) throws -> R) throws -> R {
+        let old = try Data.fetchOne(self, sql: "SELECT value FROM record WHERE name = ?", arguments: [name])
+            .map { Array($0) }
+        var value = old
+        let result = try change(&value)
+        if let value, value != old {
+            try execute(
+                sql: "INSERT OR REPLACE INTO record (name, value) VALUES (?, ?)", arguments: [name, Data(value)])
+        } else if value == nil, old != nil {
+            try execute(sql: "DELETE FROM record WHERE name = ?", arguments: [name])
+        }
+        return result
+    }
+}

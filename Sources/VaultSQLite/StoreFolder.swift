@@ -1,0 +1,93 @@
+internal import Foundation
+internal import VaultStorage
+
+/// The folder that holds the store: it must belong to whoever runs the program, and to nobody else.
+struct StoreFolder: Sendable {
+    let path: String
+
+    var database: String { path + "/vault.sqlite" }
+
+    /// Makes the folder if it is not there (mode 0700), and refuses one that others own or may enter.
+    init(preparing path: String) throws {
+        self.path = path
+        // In one step: FileManager makes it open to others first, and another process could find it so.
+        let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path(percentEncoded: false)
+        try? FileManager.default.createDirectory(
+            atPath: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        mkdir(path, 0o700)
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw StoreError(
+                .unreadable, "The folder \(path) cannot be made: \(Self.reason(error)).", underlying: error)
+        }
+        try Self.requirePrivate(path, kind: S_IFDIR, mode: "700")
+    }
+
+    /// Refuses the database, or a file that SQLite keeps beside it, when others own it or may read it.
+    func requirePrivateFiles() throws {
+        for suffix in ["", "-wal", "-shm"] {
+            do {
+                try Self.requirePrivate(database + suffix, kind: S_IFREG, mode: "600")
+            } catch let error as StoreError where error.isMissingFile {
+                continue
+            }
+        }
+    }
+
+    /// Whether there is a database, be it an empty file.
+    var hasDatabase: Bool {
+        var info = stat()
+        return lstat(database, &info) == 0
+    }
+
+    /// Whether SQLite's log was left behind alone. Another process may be making the database at this moment.
+    var hasLogWithoutDatabase: Bool {
+        var info = stat()
+        return lstat(database + "-wal", &info) == 0 && !hasDatabase
+    }
+
+    private static func requirePrivate(_ path: String, kind: mode_t, mode: String) throws {
+        var info = stat()
+        guard lstat(path, &info) == 0 else {
+            let code = errno
+            throw StoreError(
+                .unreadable, "\(path) cannot be read: \(Self.message(code)).",
+                underlying: POSIXError(.init(rawValue: code) ?? .EIO))
+        }
+        guard info.st_mode & S_IFMT == kind else {
+            throw StoreError(
+                .unsafePermissions, "\(path) is not a \(kind == S_IFDIR ? "folder" : "regular file") of its own.")
+        }
+        guard info.st_uid == geteuid() else {
+            throw StoreError(
+                .unsafePermissions,
+                "\(path) belongs to another user (id \(info.st_uid)). Choose another folder, or run: chown \(geteuid()) '\(path)'"
+            )
+        }
+        guard info.st_mode & 0o077 == 0 else {
+            throw StoreError(.unsafePermissions, "\(path) is open to other users. Run: chmod \(mode) '\(path)'")
+        }
+    }
+
+    static func message(_ code: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: 128)
+        guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch (error as? CocoaError)?.code {
+        case .fileWriteVolumeReadOnly: "the disk is read-only"
+        case .fileWriteNoPermission: "permission denied"
+        case .fileWriteOutOfSpace: "the disk is full"
+        case .fileWriteFileExists: "a file is in its place"
+        default: "it cannot be written"
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate var isMissingFile: Bool { (underlying as? POSIXError)?.code == .ENOENT }
+}

@@ -1,0 +1,63 @@
+import Testing
+import VaultBackground
+
+@Suite(.timeLimit(.minutes(1))) struct AppBackgroundMonitorTests {
+    @Test func `every listener hears what the app says, once and in order`() async {
+        let monitor = AppBackgroundMonitor()
+        let (first, second) = (monitor.changes(), monitor.changes())
+        monitor.leaveBackground()
+        monitor.enterBackground()
+        monitor.enterBackground()
+        monitor.leaveBackground()
+        monitor.enterBackground()
+        for stream in [first, second] {
+            #expect(await stream.prefix(3).reduce(into: []) { $0.append($1) } == [.entered, .left, .entered])
+        }
+    }
+
+    @Test func `who listens while the app is in the background is told so`() async {
+        let monitor = AppBackgroundMonitor()
+        monitor.enterBackground()
+        let changes = monitor.changes()
+        monitor.leaveBackground()
+        #expect(await changes.prefix(2).reduce(into: []) { $0.append($1) } == [.entered, .left])
+    }
+
+    @Test func `a listener that goes away does not disturb the others`() async {
+        let monitor = AppBackgroundMonitor()
+        let changes = monitor.changes()
+        let other = Task { [changes = monitor.changes()] in
+            for await _ in changes {}
+        }
+        other.cancel()
+        await other.value
+        _ = monitor.changes()
+        monitor.enterBackground()
+        #expect(await changes.first { _ in true } == .entered)
+    }
+
+    @Test func `a change counts as taken when the listener asks for the next, or goes away`() async {
+        let (stream, listener) = BackgroundListener.make()
+        let (taken, note) = AsyncStream.makeStream(of: String.self)
+        listener.whenTaken { note.yield("nothing") }
+        listener.tell(.entered)
+        listener.whenTaken { note.yield("first") }
+        listener.tell(.left)
+        listener.whenTaken { note.yield("both") }
+        var iterator: AsyncStream<BackgroundChange>.Iterator? = stream.makeAsyncIterator()
+        #expect(await iterator?.next() == .entered)
+        note.yield("busy with the first")
+        #expect(await iterator?.next() == .left)
+        note.yield("busy with the second")
+        listener.whenTaken { note.yield("both, too") }
+        iterator = nil
+        listener.end()
+        listener.tell(.entered)
+        listener.whenTaken { note.yield("gone") }
+        note.finish()
+        #expect(
+            await taken.reduce(into: []) { $0.append($1) } == [
+                "nothing", "busy with the first", "first", "busy with the second", "both", "both, too", "gone",
+            ])
+    }
+}

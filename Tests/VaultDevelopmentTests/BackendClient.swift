@@ -1,0 +1,88 @@
+import Foundation
+import NIOHTTP1
+import Testing
+import VaultDevelopment
+
+/// An app that knows only HTTP.
+struct BackendClient {
+    let http: ProviderClient
+    let paths: DevelopmentBackend.Paths
+
+    init(_ backend: DevelopmentBackend) {
+        http = ProviderClient(issuer: backend.url)
+        paths = backend.paths
+    }
+
+    func get(_ path: String, bearer: String? = nil) async throws -> ProviderClient.Answer {
+        try await http.get(http.issuer + path, bearer: bearer)
+    }
+
+    func post(
+        _ path: String, _ fields: [String: String], bearer: String? = nil
+    ) async throws -> ProviderClient.Answer {
+        let json = String(decoding: try JSONEncoder().encode(fields), as: UTF8.self)
+        let headers = bearer.map { ["Authorization": "Bearer \($0)"] } ?? [:]
+        return try await http.post(path, raw: json, type: "application/json", headers: headers)
+    }
+
+    /// A login with the browser in front of an identity provider: what the redirect has.
+    func browserLogin(as username: String = "alice") async throws -> [String: String] {
+        let query = encoded(["redirect_uri": ProviderClient.redirectURI])
+        let redirect = try await ScriptedBrowser(username: username, password: "\(username)-password")
+            .redirect(from: "\(http.issuer)\(paths.login)?\(query)")
+        #expect(redirect.hasPrefix("\(ProviderClient.redirectURI)?"))
+        return queryItems(redirect)
+    }
+
+    func redeem(
+        _ redirect: [String: String], _ changes: [String: String] = [:]
+    ) async throws -> ProviderClient.Answer {
+        let fields = [
+            "code": redirect["code"] ?? "", "state": redirect["state"] ?? "",
+            "redirect_uri": ProviderClient.redirectURI,
+        ]
+        return try await post(paths.token, fields.merging(changes) { $1 })
+    }
+
+    func login(email: String = "alice@example.com", password: String) async throws -> ProviderClient.Answer {
+        try await post(paths.login, ["email": email, "password": password])
+    }
+
+    func refresh(_ token: String?) async throws -> ProviderClient.Answer {
+        try await post(paths.refresh, ["refresh_token": token ?? ""])
+    }
+
+    /// Registers an OAuth client; its identifier.
+    func register() async throws -> String {
+        let body = #"{"client_name":"Notes","redirect_uris":["http://127.0.0.1/callback"]}"#
+        let answer = try await http.post(paths.oauthClient, raw: body, type: "application/json")
+        #expect(answer.status == 201)
+        return try #require(answer["client_id"])
+    }
+
+    func authorizeURL(_ client: String, _ changes: [String: String?] = [:]) -> String {
+        var fields: [String: String?] = [
+            "response_type": "code", "client_id": client, "redirect_uri": ProviderClient.redirectURI, "state": "s-1",
+            "scope": "items:read admin", "code_challenge": ProviderClient.challenge, "code_challenge_method": "S256",
+        ]
+        fields.merge(changes) { $1 }
+        return "\(http.issuer)\(paths.authorize)?\(encoded(fields.compactMapValues { $0 }))"
+    }
+
+    /// A whole OAuth login; the token endpoint's answer.
+    func oauthLogin(_ client: String, _ changes: [String: String] = [:]) async throws -> ProviderClient.Answer {
+        let redirect = try await ScriptedBrowser(username: "alice", password: "alice-password")
+            .redirect(from: authorizeURL(client))
+        #expect(queryItems(redirect)["state"] == "s-1")
+        let fields = [
+            "grant_type": "authorization_code", "client_id": client, "code": queryItems(redirect)["code"] ?? "",
+            "redirect_uri": ProviderClient.redirectURI, "code_verifier": ProviderClient.verifier,
+        ]
+        return try await http.post(paths.oauthToken, fields.merging(changes) { $1 })
+    }
+
+    func oauthRefresh(_ token: String?, client: String) async throws -> ProviderClient.Answer {
+        try await http.post(
+            paths.oauthToken, ["grant_type": "refresh_token", "client_id": client, "refresh_token": token ?? ""])
+    }
+}

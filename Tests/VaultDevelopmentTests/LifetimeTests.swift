@@ -1,0 +1,133 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOPosix
+import Testing
+import VaultDevelopment
+
+@Suite struct LifetimeTests {
+    @Test func `after stopping, the port is free and connections are closed`() async throws {
+        let provider = try await DevelopmentIdentityProvider.start()
+        // One connection that is idle, one in the middle of a request.
+        let idle = try await connect(to: provider.port)
+        let busy = try await connect(to: provider.port)
+        try await busy.writeAndFlush(
+            ByteBuffer(string: "POST /token HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf"))
+        await provider.stop()
+        try await idle.closeFuture.get()
+        try await busy.closeFuture.get()
+        var options = DevelopmentIdentityProvider.Options()
+        options.port = provider.port
+        let next = try await DevelopmentIdentityProvider.start(options)
+        #expect(next.issuer == provider.issuer)
+        await next.stop()
+        await next.stop()
+    }
+
+    @Test func `a delayed request does not keep the provider from stopping`() async throws {
+        let provider = try await DevelopmentIdentityProvider.start()
+        await provider.setFault(.delay)
+        let client = ProviderClient(provider)
+        async let answer = client.refresh("x")
+        await provider.waitUntilDelayed()
+        await provider.stop()
+        _ = try? await answer
+        await #expect(throws: (any Error).self) { try await client.refresh("x") }
+    }
+
+    @Test func `a port in use and a foreign address are refused`() async throws {
+        try await withDevelopmentIdentityProvider { provider in
+            var options = DevelopmentIdentityProvider.Options()
+            options.port = provider.port
+            let inUse = await #expect(throws: VaultDevelopmentError.self) {
+                try await DevelopmentIdentityProvider.start(options)
+            }
+            #expect(inUse?.code == .addressInUse)
+            #expect(inUse?.description.contains("\(provider.port)") == true)
+            options.host = "0.0.0.0"
+            let foreign = await #expect(throws: VaultDevelopmentError.self) {
+                try await DevelopmentIdentityProvider.start(options)
+            }
+            #expect(foreign?.code == .invalidOption)
+        }
+    }
+
+    @Test func `a state file keeps refresh tokens and keys across a restart`() async throws {
+        try await withTemporaryFolder { folder in
+            var options = DevelopmentIdentityProvider.Options()
+            options.stateFile = "\(folder)/provider.json"
+            let before = try await DevelopmentIdentityProvider.start(options)
+            let client = ProviderClient(before)
+            let first = try await client.login()
+            let second = try await client.refresh(first["refresh_token"])
+            let keys = try await client.get("\(before.issuer)/jwks").body
+            await before.stop()
+
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/provider.json")
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["provider.json"])
+
+            options.port = before.port
+            try await withDevelopmentIdentityProvider(options) { provider in
+                #expect(provider.issuer == before.issuer)
+                #expect(try await client.get("\(provider.issuer)/jwks").body == keys)
+                let third = try await client.refresh(second["refresh_token"])
+                #expect(third.status == 200)
+                #expect(try await client.refresh(first["refresh_token"])["error"] == "invalid_grant")
+                #expect(try await client.refresh(third["refresh_token"])["error"] == "invalid_grant")
+            }
+        }
+    }
+
+    @Test func `a state file of an earlier version is taken over`() async throws {
+        try await withTemporaryFolder { folder in
+            var options = DevelopmentIdentityProvider.Options()
+            options.stateFile = "\(folder)/provider.json"
+            let before = try await DevelopmentIdentityProvider.start(options)
+            let tokens = try await ProviderClient(before).login()
+            await before.stop()
+            let file = URL(filePath: "\(folder)/provider.json")
+            var state = try #require(
+                try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
+            #expect(state.removeValue(forKey: "clients") != nil)
+            #expect(state.removeValue(forKey: "accessEpoch") != nil)
+            try JSONSerialization.data(withJSONObject: state).write(to: file)
+            options.port = before.port
+            try await withDevelopmentIdentityProvider(options) { provider in
+                let renewed = try await ProviderClient(provider).refresh(tokens["refresh_token"])
+                #expect(renewed.status == 200)
+            }
+        }
+    }
+
+    @Test func `a damaged state file is refused and left alone`() async throws {
+        try await withTemporaryFolder { folder in
+            var options = DevelopmentIdentityProvider.Options()
+            options.stateFile = "\(folder)/provider.json"
+            try Data("{\"version\":1".utf8).write(to: URL(filePath: "\(folder)/provider.json"))
+            let error = await #expect(throws: VaultDevelopmentError.self) {
+                try await DevelopmentIdentityProvider.start(options)
+            }
+            #expect(error?.code == .stateFileUnusable)
+            #expect(try String(contentsOfFile: "\(folder)/provider.json", encoding: .utf8) == "{\"version\":1")
+            options.stateFile = "\(folder)/missing/provider.json"
+            let missing = await #expect(throws: VaultDevelopmentError.self) {
+                try await DevelopmentIdentityProvider.start(options)
+            }
+            #expect(missing?.code == .stateFileUnusable)
+        }
+    }
+
+    private func connect(to port: Int) async throws -> any Channel {
+        try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(host: "127.0.0.1", port: port)
+            .get()
+    }
+}
+
+/// A folder that is removed afterwards.
+func withTemporaryFolder(_ body: (String) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "vault-testing-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder.path())
+}

@@ -1,0 +1,191 @@
+import Foundation
+import Testing
+import VaultDevelopment
+import VaultLocks
+
+@Suite struct TokenTests {
+    @Test func `a refresh rotates the refresh token`() async throws {
+        try await withDevelopmentIdentityProvider { provider in
+            let client = ProviderClient(provider)
+            let first = try await client.login()
+            let second = try await client.refresh(first["refresh_token"])
+            let third = try await client.refresh(second["refresh_token"])
+            #expect(third.status == 200)
+            #expect(Set([first, second, third].map { $0["refresh_token"] }).count == 3)
+            #expect(Set([first, second, third].map { $0["access_token"] }).count == 3)
+            let log = await provider.requests.filter { $0.endpoint == .token }
+            #expect(log.map(\.grantType) == ["authorization_code", "refresh_token", "refresh_token"])
+            #expect(log.map(\.presentedGeneration) == [nil, 1, 2])
+            #expect(log.map(\.issuedGeneration) == [1, 2, 3])
+            #expect(log.allSatisfy { $0.username == "alice" && $0.outcome == .ok })
+        }
+    }
+
+    @Test func `reuse of an old refresh token revokes the newest one`() async throws {
+        try await withDevelopmentIdentityProvider { provider in
+            let client = ProviderClient(provider)
+            let first = try await client.login()
+            let other = try await client.login()
+            let second = try await client.refresh(first["refresh_token"])
+            let reused = try await client.refresh(first["refresh_token"])
+            #expect(reused.status == 400)
+            #expect(reused["error"] == "invalid_grant")
+            #expect(reused.headers["cache-control"] == "no-store")
+            #expect(try await client.refresh(second["refresh_token"])["error"] == "invalid_grant")
+            #expect(try await client.get("\(provider.issuer)/userinfo", bearer: second["access_token"]).status == 401)
+            #expect(await provider.requests.map(\.outcome).contains(.reusedRefreshToken))
+            // Another login of the same person is another family.
+            #expect(try await client.refresh(other["refresh_token"]).status == 200)
+        }
+    }
+
+    @Test func `of parallel refreshes with one token only one succeeds`() async throws {
+        var options = DevelopmentIdentityProvider.Options()
+        options.reuseDetection = false
+        try await withDevelopmentIdentityProvider(options) { provider in
+            let client = ProviderClient(provider)
+            let token = try await client.login()["refresh_token"]
+            let answers = try await withThrowingTaskGroup(of: (Int, String?).self) { group in
+                for _ in 0..<16 {
+                    group.addTask {
+                        let answer = try await client.refresh(token)
+                        return (answer.status, answer["refresh_token"])
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let winners = answers.filter { $0.0 == 200 }
+            #expect(winners.count == 1)
+            // Without reuse detection the newest one lives on.
+            #expect(try await client.refresh(winners.first?.1).status == 200)
+        }
+    }
+
+    @Test func `without rotation the same refresh token goes on working`() async throws {
+        var options = DevelopmentIdentityProvider.Options()
+        options.rotatesRefreshTokens = false
+        try await withDevelopmentIdentityProvider(options) { provider in
+            let client = ProviderClient(provider)
+            let token = try await client.login()["refresh_token"]
+            for _ in 0..<3 {
+                let answer = try await client.refresh(token)
+                #expect(answer.status == 200)
+                #expect(answer["refresh_token"] == nil)
+            }
+        }
+    }
+
+    @Test func `a code works once, and its replay revokes what it gave`() async throws {
+        try await withDevelopmentIdentityProvider { provider in
+            let client = ProviderClient(provider)
+            let code = try await client.code()
+            let tokens = try await client.redeem(code: code)
+            #expect(tokens.status == 200)
+            #expect(try await client.redeem(code: code)["error"] == "invalid_grant")
+            #expect(try await client.refresh(tokens["refresh_token"])["error"] == "invalid_grant")
+            #expect(await provider.requests.map(\.outcome).contains(.replayedCode))
+        }
+    }
+
+    @Test func `a code is bound to verifier, redirect URI, client and time`() async throws {
+        var options = DevelopmentIdentityProvider.Options()
+        let clock = Clock(start: Date())
+        options.now = { clock.now }
+        try await withDevelopmentIdentityProvider(options) { provider in
+            let client = ProviderClient(provider)
+            let wrongVerifier = try await client.redeem(
+                code: client.code(), ["code_verifier": String(repeating: "a", count: 43)])
+            #expect(wrongVerifier["error"] == "invalid_grant")
+            let wrongRedirect = try await client.redeem(
+                code: client.code(), ["redirect_uri": "http://127.0.0.1:49153/callback"])
+            #expect(wrongRedirect["error"] == "invalid_grant")
+            let wrongClient = try await client.redeem(code: client.code(), ["client_id": "other"])
+            #expect(wrongClient.status == 401)
+            #expect(wrongClient["error"] == "invalid_client")
+            let code = try await client.code()
+            clock.advance(by: 61)
+            #expect(try await client.redeem(code: code)["error"] == "invalid_grant")
+            #expect(try await client.redeem(code: "never-given")["error"] == "invalid_grant")
+        }
+    }
+
+    @Test func `an access token expires`() async throws {
+        var options = DevelopmentIdentityProvider.Options()
+        let clock = Clock(start: Date())
+        options.now = { clock.now }
+        options.accessTokenLifetime = 10
+        try await withDevelopmentIdentityProvider(options) { provider in
+            let client = ProviderClient(provider)
+            let tokens = try await client.login()
+            #expect(tokens.json["expires_in"] as? Int == 10)
+            let userInfo = "\(provider.issuer)/userinfo"
+            #expect(try await client.get(userInfo, bearer: tokens["access_token"]).status == 200)
+            clock.advance(by: 11)
+            #expect(try await client.get(userInfo, bearer: tokens["access_token"]).status == 401)
+            #expect(try await client.get(userInfo, bearer: tokens["refresh_token"]).status == 401)
+            #expect(try await client.refresh(tokens["access_token"])["error"] == "invalid_grant")
+        }
+    }
+
+    @Test func `malformed requests get the protocol's errors`() async throws {
+        try await withDevelopmentIdentityProvider { provider in
+            let client = ProviderClient(provider)
+            let bad = ["grant_type=refresh_token&client_id=%zz", "grant_type=a&grant_type=b&client_id=vault-cli", ""]
+            for body in bad {
+                let answer = try await client.post("/token", raw: body)
+                #expect((400...401).contains(answer.status))
+                #expect(answer["error"] != nil)
+            }
+            let json = try await client.post("/token", raw: "{}", type: "application/json")
+            #expect(json["error"] == "invalid_request")
+            let grant = try await client.post("/token", ["grant_type": "password", "client_id": "vault-cli"])
+            #expect(grant["error"] == "unsupported_grant_type")
+            let large = try await client.post("/token", raw: String(repeating: "a", count: 1 << 17))
+            #expect(large.status == 413)
+            let scope = try await client.refresh(client.login()["refresh_token"], ["scope": "openid admin"])
+            #expect(scope["error"] == "invalid_scope")
+        }
+    }
+
+    @Test func `revoking a refresh token revokes its login`() async throws {
+        try await withDevelopmentIdentityProvider { provider in
+            let client = ProviderClient(provider)
+            let tokens = try await client.login()
+            let userInfo = "\(provider.issuer)/userinfo"
+            let byAccess = try await client.post(
+                "/revoke", ["client_id": "vault-cli", "token": tokens["access_token"] ?? ""])
+            #expect(byAccess.status == 200)
+            #expect(try await client.get(userInfo, bearer: tokens["access_token"]).status == 401)
+            let newer = try await client.refresh(tokens["refresh_token"])
+            #expect(newer.status == 200)
+            let byRefresh = try await client.post(
+                "/revoke", ["client_id": "vault-cli", "token": newer["refresh_token"] ?? ""])
+            #expect(byRefresh.status == 200)
+            #expect(try await client.refresh(newer["refresh_token"])["error"] == "invalid_grant")
+            #expect(try await client.get(userInfo, bearer: newer["access_token"]).status == 401)
+            #expect(try await client.post("/revoke", ["client_id": "vault-cli", "token": "unknown"]).status == 200)
+            #expect(try await client.post("/revoke", ["token": "unknown"]).status == 401)
+        }
+    }
+
+    @Test func `a smaller grant is what the provider allows`() async throws {
+        var options = DevelopmentIdentityProvider.Options()
+        options.scopes = ["openid", "email"]
+        try await withDevelopmentIdentityProvider(options) { provider in
+            let tokens = try await ProviderClient(provider).login()
+            #expect(tokens["scope"] == "openid email")
+            #expect(tokens["refresh_token"] == nil)
+        }
+    }
+}
+
+/// A clock that a test moves.
+final class Clock: Sendable {
+    private let time: Lock<Date>
+
+    init(start: Date) { time = Lock(start) }
+
+    var now: Date { time.withLock { $0 } }
+
+    func advance(by seconds: Double) { time.withLock { $0 += seconds } }
+}

@@ -1,0 +1,200 @@
+import HTTPTypes
+import NIOPosix
+import Testing
+import VaultHTTP
+
+@testable import VaultNetworking
+
+@Suite("HTTP transport")
+struct HTTPTransportTests {
+    let transport = AsyncHTTPTransport()
+
+    private func request(_ port: Int, method: HTTPRequest.Method = .get, path: String = "/x?y=1") -> HTTPRequest {
+        HTTPRequest(method: method, scheme: "http", authority: "127.0.0.1:\(port)", path: path)
+    }
+
+    private func code(
+        _ request: HTTPRequest, limits: HTTPLimits = HTTPLimits(), with transport: AsyncHTTPTransport? = nil
+    ) async -> HTTPError.Code? {
+        do {
+            _ = try await (transport ?? self.transport).send(request, body: [], limits: limits)
+            return nil
+        } catch {
+            return (error as? HTTPError)?.code
+        }
+    }
+
+    @Test("an exchange carries method, path, fields and body, and brings status, fields and body back")
+    func exchange() async throws {
+        let server = try await RawServer(.answer("HTTP/1.1 201 Created\r\nContent-Length: 2\r\nX-A: b\r\n\r\nhi"))
+        var post = request(server.port, method: .post)
+        post.headerFields[.contentType] = "text/plain"
+        let answer = try await transport.send(post, body: Array("hello".utf8), limits: HTTPLimits())
+        #expect(answer.status.code == 201)
+        #expect(answer.headerFields[HTTPField.Name("X-A")!] == "b")
+        #expect(answer.body == Array("hi".utf8))
+        let sent = server.received.joined()
+        #expect(sent.hasPrefix("POST /x?y=1 HTTP/1.1\r\n"))
+        #expect(sent.lowercased().contains("content-type: text/plain\r\n"))
+        #expect(sent.lowercased().contains("content-length: 5\r\n"))
+        #expect(sent.hasSuffix("hello"))
+        await server.stop()
+    }
+
+    @Test("redirects are not followed")
+    func redirect() async throws {
+        let server = try await RawServer(
+            .answer("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"))
+        let answer = try await transport.send(request(server.port), body: [], limits: HTTPLimits())
+        #expect(answer.status.code == 302)
+        #expect(server.received.count == 1)
+        await server.stop()
+    }
+
+    @Test("a body of exactly the limit passes, one byte more does not")
+    func bodyLimit() async throws {
+        let server = try await RawServer(.answer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"))
+        var limits = HTTPLimits()
+        limits.bodyBytes = 5
+        #expect(await code(request(server.port), limits: limits) == nil)
+        limits.bodyBytes = 4
+        #expect(await code(request(server.port), limits: limits) == .answerTooLarge)
+        await server.stop()
+    }
+
+    @Test("an endless body is cut off")
+    func flood() async throws {
+        let server = try await RawServer(.flood)
+        #expect(await code(request(server.port)) == .answerTooLarge)
+        await server.stop()
+    }
+
+    @Test(
+        "no answer, half an answer and a closed connection may all have been carried out, and are not tried again",
+        arguments: [RawServer.Reaction.hang, .stall, .close])
+    func interrupted(reaction: RawServer.Reaction) async throws {
+        let server = try await RawServer(reaction)
+        var limits = HTTPLimits()
+        limits.exchange = .seconds(2)  // Enough for the request to arrive on a busy machine.
+        let expected: HTTPError.Code = reaction == .close ? .interrupted : .timedOut
+        #expect(await code(request(server.port, method: .post), limits: limits) == expected)
+        #expect(server.received.count == 1)
+        await server.stop()
+    }
+
+    @Test("a refused connection was certainly not carried out")
+    func refused() async throws {
+        let server = try await RawServer(.hang)
+        await server.stop()
+        #expect(await code(request(server.port)) == .notConnected)
+    }
+
+    @Test("a name that does not exist, and TLS with somebody who speaks none, are no connection")
+    func noConnection() async throws {
+        let missing = HTTPRequest(method: .get, scheme: "https", authority: "no-such-host.invalid", path: "/")
+        #expect(await code(missing) == .notConnected)
+        let server = try await RawServer(.answer("HTTP/1.1 400 Bad Request\r\n\r\n"))
+        let tls = HTTPRequest(method: .get, scheme: "https", authority: "127.0.0.1:\(server.port)", path: "/")
+        #expect(await code(tls) == .notConnected)
+        await server.stop()
+    }
+
+    @Test("a TLS handshake that nobody answers ends with the connect limit, not with that of the exchange")
+    func connectLimit() async throws {
+        let server = try await RawServer(.hang)
+        var limits = HTTPLimits()
+        limits.connect = .milliseconds(200)
+        limits.exchange = .seconds(5)
+        let tls = HTTPRequest(method: .get, scheme: "https", authority: "127.0.0.1:\(server.port)", path: "/")
+        do {
+            _ = try await transport.send(tls, body: [], limits: limits)
+            Issue.record("was answered")
+        } catch let error as HTTPError {
+            #expect(error.code == .notConnected)
+            #expect("\(error.underlying as Any)".contains("connectTimeout"))
+        }
+        await server.stop()
+    }
+
+    @Test(
+        "plain http only to this machine, and no password in the address",
+        arguments: [
+            ("http", "example.com"), ("http", "192.168.0.1"), ("http", "127.0.0.1.example.com"),
+            ("http", "localhost.example"),
+            ("http", "[::2]"), ("http", "127.1"), ("http", "127.0.0.01"), ("http", "0x7f.0.0.1"),
+            ("http", "2130706433"),
+            ("http", "0.0.0.0"), ("http", "127.0.0.1:80@example.com"), ("https", "user:pw@example.com"), ("https", ""),
+            ("ftp", "127.0.0.1"), ("http", "127.0.0.1\\@example.com"), ("http", "example.com#@127.0.0.1"),
+        ])
+    func forbidden(scheme: String, authority: String) async {
+        let request = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: "/")
+        do {
+            _ = try await transport.send(request, body: [], limits: HTTPLimits())
+            Issue.record("was sent")
+        } catch {
+            #expect((error as? HTTPError)?.code == .forbiddenURL)
+            #expect(!"\(error)".contains("pw"))
+        }
+    }
+
+    @Test(
+        "a path cannot name another host or port",
+        arguments: ["@127.0.0.1:PORT/x", ":PORT/x", "x", "", "?@127.0.0.1:PORT/", "\\@127.0.0.1:PORT/"])
+    func forbiddenPath(path: String) async throws {
+        let server = try await RawServer(.answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+        let request = HTTPRequest(
+            method: .get, scheme: "http", authority: "127.0.0.1",
+            path: path.replacing("PORT", with: "\(server.port)"))
+        #expect(await code(request) == .forbiddenURL)
+        #expect(server.received.isEmpty)
+        await server.stop()
+    }
+
+    @Test(
+        "an authority ends where it should",
+        arguments: ["/", "?", "#", "\\", " ", "\t", "\r\n", "\0", "\u{85}", "\u{2028}"])
+    func forbiddenAuthority(end: String) async {
+        // In the middle: white space around it is cut off by HTTPRequest.
+        let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1\(end)x", path: "/")
+        #expect(await code(request) == .forbiddenURL)
+    }
+
+    @Test(
+        "this machine has many names",
+        arguments: ["127.0.0.1", "127.255.0.3", "localhost", "LOCALHOST", "::1", "[::1]"])
+    func loopback(host: String) {
+        #expect(LoopbackAddress.isLoopback(host: host))
+    }
+
+    @Test("cancelling ends the exchange at once")
+    func cancellation() async throws {
+        let server = try await RawServer(.hang)
+        let task = Task { await code(request(server.port)) }
+        while server.received.isEmpty { await Task.yield() }
+        task.cancel()
+        #expect(await task.value == .cancelled)
+        await server.stop()
+    }
+
+    @Test("after shutting down nothing is sent, and going away without it is fine")
+    func shutdown() async throws {
+        let server = try await RawServer(.answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+        let transport = AsyncHTTPTransport()
+        #expect(await code(request(server.port), with: transport) == nil)
+        await transport.shutdown()
+        await transport.shutdown()
+        #expect(await code(request(server.port), with: transport) == .notConnected)
+        #expect(await code(request(server.port), with: AsyncHTTPTransport()) == nil)
+        #expect(server.received.count == 2)
+        await server.stop()
+    }
+
+    @Test("an answer does not print its body")
+    func redaction() {
+        let answer = HTTPAnswer(status: .ok, body: Array("SECRET".utf8))
+        var printed = "\(answer)\(String(reflecting: answer))"
+        dump(answer, to: &printed)
+        #expect(!printed.contains("SECRET"))
+        #expect(!printed.contains("83"))
+    }
+}

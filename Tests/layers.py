@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Checks who imports whom: Tests/layers.py
+
+Every target of Sources stands in the table below, lowest first, with all that its files may import beside Swift's own
+libraries. A target imports only targets above it in the table. A target that apps need for a seam reaches none of the
+mechanisms behind it, not even through another target.
+"""
+
+import pathlib
+import re
+import sys
+
+SWIFT = {"Foundation", "FoundationEssentials", "Dispatch", "Glibc", "Musl", "Synchronization"}
+# Packages that are the mechanism behind a seam.
+MECHANISMS = {
+    "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "GRDB", "CSQLite", "Hummingbird", "HummingbirdCore",
+    "CSystemd", "CTPM2", "CFIDO2", "CPKCS11",
+}  # fmt: skip
+MAY_IMPORT = {
+    "VaultLocks": "",
+    "VaultJSON": "",
+    "VaultCrypto": "CSodium CArgon2 VaultLocks Crypto",
+    "KeyServiceAPI": "",
+    "VaultHTTP": "HTTPTypes",
+    "VaultBackground": "CLinux VaultLocks",
+    "VaultNetworking": "VaultHTTP VaultLocks HTTPTypes AsyncHTTPClient NIOCore NIOHTTP1 NIOPosix NIOSSL",
+    "OpenIDConnect": "VaultHTTP VaultJSON VaultLocks HTTPTypes JWTKit Crypto",
+    "KeyService": "KeyServiceAPI VaultHTTP VaultCrypto HTTPTypes",
+    "VaultBiometric": "VaultCrypto VaultLocks",
+    "VaultTPM2": "VaultBiometric VaultCrypto CTPM2 Crypto",
+    "VaultFIDO2": "VaultBiometric VaultCrypto VaultLocks CFIDO2",
+    "VaultPKCS11": "VaultBiometric VaultCrypto CPKCS11 Crypto CryptoExtras",
+    "VaultLogind": "VaultBackground VaultLocks CSystemd",
+    "VaultStorage": "VaultBiometric VaultCrypto KeyService",
+    "VaultSQLite": "VaultStorage VaultCrypto VaultLocks CLinux CSQLite GRDB",
+    "VaultAuth": "OpenIDConnect VaultStorage VaultBiometric VaultBackground KeyService VaultCrypto VaultHTTP VaultJSON "
+    "VaultLocks HTTPTypes",
+    "VaultBackends": "VaultAuth OpenIDConnect VaultStorage VaultCrypto VaultHTTP VaultJSON HTTPTypes",
+    "CredentialVault": "VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
+    "KeyService VaultCrypto VaultHTTP VaultNetworking",
+    "VaultTesting": "KeyService OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultLocks VaultStorage",
+    "VaultDevelopment": "VaultAuth VaultLocks Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
+    "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
+    "KeyServiceServer": "KeyServiceAPI VaultCrypto VaultJSON VaultLocks Crypto Hummingbird HummingbirdCore GRDB GRDBSQLite "
+    "HTTPTypes Logging NIOCore NIOHTTP1 ServiceLifecycle",
+    "VaultCommands": "CredentialVault VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks CLinux CQRCode ArgumentParser "
+    "Configuration SystemPackage",
+    "vault": "VaultCommands",
+    "vault-key-service": "KeyServiceServer VaultLocks CLinux ArgumentParser Configuration Hummingbird Logging "
+    "ServiceLifecycle UnixSignals",
+    "vault-dev": "VaultDevelopment KeyServiceServer ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
+}  # fmt: skip
+# What apps need for a seam.
+SEAMS = (
+    "VaultCrypto VaultHTTP VaultBackground KeyService VaultBiometric VaultStorage OpenIDConnect VaultAuth VaultBackends "
+    "VaultTesting"
+).split()
+
+
+def imports(target: pathlib.Path) -> dict[str, str]:
+    """The modules that a target's files import, each with a file that does."""
+    found = {}
+    for file in sorted(target.rglob("*.swift")):
+        pattern = (
+            r"^[ \t]*(?:@\w+[ \t]+)*(?:(?:public|package|internal|private|fileprivate)[ \t]+)?import[ \t]+"
+            r"(?:(?:struct|class|enum|protocol|func|typealias|let|var)[ \t]+)?(\w+)"
+        )
+        for name in re.findall(pattern, file.read_text(), re.MULTILINE):
+            found.setdefault(name, str(file))
+    return found
+
+
+def closure(target: str) -> set[str]:
+    direct = set(MAY_IMPORT.get(target, "").split())
+    return direct | {below for name in direct for below in closure(name)}
+
+
+def main() -> int:
+    sources = pathlib.Path(__file__).resolve().parent.parent / "Sources"
+    errors = []
+    order = list(MAY_IMPORT)
+    for target in order:
+        for name in MAY_IMPORT[target].split():
+            if name in order and order.index(name) >= order.index(target):
+                errors.append(f"The table lets {target} import {name}, which does not stand above it.")
+    for seam in SEAMS:
+        if reached := closure(seam) & MECHANISMS:
+            errors.append(f"{seam} is for seams, and reaches {', '.join(sorted(reached))}.")
+    for folder in sorted(path for path in sources.iterdir() if any(path.rglob("*.swift"))):
+        if folder.name not in MAY_IMPORT:
+            errors.append(f"{folder.name} does not stand in the table.")
+            continue
+        allowed = set(MAY_IMPORT[folder.name].split()) | SWIFT
+        for name, file in imports(folder).items():
+            if name not in allowed:
+                errors.append(f"{file} imports {name}, which the table does not allow to {folder.name}.")
+    for error in errors:
+        print(error, file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
