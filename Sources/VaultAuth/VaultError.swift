@@ -173,7 +173,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         let code: Code =
             switch error.code {
             case .corrupt: .storeCorrupt
-            case .busy: .busy
+            case .busy, .alreadyLocked: .busy
             case .unsafePermissions, .reservedName: .configurationInvalid
             case .unsafeFileSystem: .unsafeFileSystem
             case .noSuchAccount: .accountNotFound

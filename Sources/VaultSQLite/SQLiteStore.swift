@@ -7,6 +7,7 @@ public final class SQLiteStore: SecureStore {
     let folder: StoreFolder
     let database: DatabaseQueue
     private let clock: any Clock<Duration>
+    private let holders = LockHolders()
 
     /// Opens the store, and makes it when it is not there. It blocks for a moment on the disk.
     ///
@@ -172,10 +173,11 @@ public final class SQLiteStore: SecureStore {
     public func withLock<R: Sendable>(
         on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R
     ) async throws -> R {
+        try holders.requireFree(id)
         let file = try await LockFile.acquire(path: folder.lockFile(of: id), patience: .seconds(60), clock: clock)
         let lock = AccountLock { file.release() }
         defer { withExtendedLifetime(lock) {} }
-        let result = try await body(lock)
+        let result = try await holders.hold(id) { try await body(lock) }
         // What `body` did is done: not finding out whether the account is still there is no reason to fail.
         let isGone = (try? await account(id) == nil) ?? false
         if isGone { file.setObsolete() }

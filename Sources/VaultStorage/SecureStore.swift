@@ -42,7 +42,10 @@ public protocol SecureStore: Sendable {
     /// A conformer must not assume that the lock ends when `body` returns or throws: it ends with the ``AccountLock``,
     /// which `body` may have kept. Until then nobody gets this account's lock, also not by asking the same store again.
     ///
-    /// - Throws: ``StoreError`` with code `busy` when the lock is not free within a minute: try again.
+    /// `body` must not ask for the same account's lock: it would wait for itself.
+    ///
+    /// - Throws: ``StoreError`` with code `busy` when the lock is not free within a minute: try again; `alreadyLocked` at
+    ///   once when the task that runs `body` asks for the same account's lock in it.
     func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R) async throws -> R
 
     /// Whether a keyslot of any account has the key of this id at its key service; staged and damaged ones count, too.
@@ -133,6 +136,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let corrupt = Code(name: "corrupt")
         /// Somebody else has been holding the store or the account's lock for too long: try again.
         public static let busy = Code(name: "busy")
+        /// The task asked for an account's lock while it had that lock: a mistake in the program.
+        public static let alreadyLocked = Code(name: "alreadyLocked")
         /// Folder or file belong to another user, or others may read them. The message says how to mend it.
         public static let unsafePermissions = Code(name: "unsafePermissions")
         /// The folder is on a file system that a store is not safe on. The message says what to do.

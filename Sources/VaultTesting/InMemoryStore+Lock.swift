@@ -42,9 +42,10 @@ extension InMemoryStore {
     private func run<R: Sendable>(
         _ body: @Sendable (AccountLock) async throws -> R, on id: AccountID
     ) async throws -> (number: Int, result: Result<R, any Error>) {
+        try holders.requireFree(id)
         let taken = try await take(id)
         do {
-            return (taken.number, .success(try await body(taken.lock)))
+            return (taken.number, .success(try await holders.hold(id) { try await body(taken.lock) }))
         } catch {
             return (taken.number, .failure(error))
         }

@@ -18,6 +18,7 @@ public final class InMemoryStore: SecureStore {
 
     private let state = Lock(State())
     let locks = Lock(Locks())
+    let holders = LockHolders()
 
     public init() {}
 

@@ -9,7 +9,7 @@ import Testing
         let expected: [(StoreError.Code, VaultError.Code)] = [
             (.unreadable, .storeUnreadable), (.corrupt, .storeCorrupt), (.busy, .busy),
             (.unsafePermissions, .configurationInvalid), (.newerVersion, .storeUnreadable),
-            (.noSuchAccount, .accountNotFound), (.aliasTaken, .aliasTaken),
+            (.noSuchAccount, .accountNotFound), (.aliasTaken, .aliasTaken), (.alreadyLocked, .busy),
         ]
         for (part, whole) in expected { #expect(code(StoreError(part, "text")) == whole) }
     }

@@ -334,6 +334,41 @@ import VaultTesting
         }
     }
 
+    /// Asks for locks, each while it has those before.
+    private func take(_ ids: ArraySlice<AccountID>, of store: any SecureStore) async throws {
+        guard let first = ids.first else { return }
+        try await store.withLock(on: first) { _ in try await take(ids.dropFirst(), of: store) }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: StoreKind.allCases)
+    func `a task that would wait for itself hears of it at once`(kind: StoreKind) async throws {
+        let bob = AccountID(issuer: issuer, subject: "bob")
+        try await kind.withStore { store in
+            let began = ContinuousClock.now
+            #expect(await storeCode { try await take([alice, alice], of: store) } == .alreadyLocked)
+            #expect(await storeCode { try await take([alice, bob, alice], of: store) } == .alreadyLocked)
+            #expect(ContinuousClock.now - began < .seconds(5))
+            // Both are free afterwards.
+            try await take([bob, alice], of: store)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: StoreKind.allCases)
+    func `a task that is started in the closure waits like any other`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            try await store.apply([.putAccount(.example("alice")), .putItem(.accessToken, [0])], to: alice)
+            let waiter = try await store.withLock(on: alice) { _ in
+                let waiter = Task {
+                    try await store.withLock(on: alice) { _ in try await store.item(.accessToken, of: alice) }
+                }
+                try await Task.sleep(for: .milliseconds(20))
+                try await store.apply([.putItem(.accessToken, [1])], to: alice)
+                return waiter
+            }
+            #expect(try await waiter.value == [1])
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `a lock that is kept keeps everybody out until it is let go`(kind: StoreKind) async throws {
         struct Failure: Error {}
