@@ -7,20 +7,23 @@ public enum Password {
     ///
     /// Printable ASCII never leaves guarded memory; anything else passes through a `String`, which cannot be wiped.
     ///
+    /// - Parameter name: what the person calls it, for the text of the error.
     /// - Throws: ``VaultCryptoError`` with code `invalidPassword`: ask for another one.
-    public static func opaqueString(_ password: borrowing SecretBytes) throws -> SecretBytes {
-        guard password.count > 0 else { throw VaultCryptoError(.invalidPassword, "The password is empty.") }
+    public static func opaqueString(
+        _ password: borrowing SecretBytes, name: String = "password"
+    ) throws -> SecretBytes {
+        guard password.count > 0 else { throw VaultCryptoError(.invalidPassword, "The \(name) is empty.") }
         let isPlain = password.withUnsafeBytes { $0.allSatisfy { (0x20...0x7E).contains($0) } }
         if isPlain { return try password.copy() }
         guard let text = password.utf8String() else {
-            throw VaultCryptoError(.invalidPassword, "The password is not valid UTF-8.")
+            throw VaultCryptoError(.invalidPassword, "The \(name) is not valid UTF-8.")
         }
         let mapped = String(
             String.UnicodeScalarView(
                 text.unicodeScalars.map { $0.properties.generalCategory == .spaceSeparator ? " " : $0 }))
         let normalized = mapped.precomposedStringWithCanonicalMapping
         guard normalized.unicodeScalars.allSatisfy(isAllowed) else {
-            throw VaultCryptoError(.invalidPassword, "The password has a control character or one that cannot be used.")
+            throw VaultCryptoError(.invalidPassword, "The \(name) has a control character or one that cannot be used.")
         }
         return try SecretBytes(utf8: normalized)
     }

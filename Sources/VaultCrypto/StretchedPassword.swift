@@ -12,12 +12,13 @@ public struct StretchedPassword: ~Copyable, Sendable {
     ///   - salt: the keyslot's salt, 16 bytes.
     ///   - deviceSecret: the account's device secret, 32 bytes; never at the key service.
     ///   - parameters: the keyslot's cost.
+    ///   - name: what the person calls the password, for the text of an error.
     /// - Throws: ``VaultCryptoError`` with code `invalidPassword`, `invalidInput` or `outOfMemory`.
     public init(
         password: borrowing SecretBytes, salt: [UInt8], deviceSecret: borrowing SecretBytes,
-        parameters: Argon2Parameters
+        parameters: Argon2Parameters, name: String = "password"
     ) async throws {
-        let prepared = try Password.opaqueString(password)
+        let prepared = try Password.opaqueString(password, name: name)
         stretched = try await Argon2id.derive(
             password: prepared, salt: salt, secret: deviceSecret, parameters: parameters)
     }

@@ -1,5 +1,10 @@
 internal import VaultCrypto
 
+extension Keyslot.Kind {
+    /// What a person types for it, for the text of an error.
+    var secretName: String { self == .pin ? "PIN" : "password" }
+}
+
 // What opening has in common, whatever kind of keyslot it is.
 extension Keyslot {
     /// Stretches what a person typed, as the slot says.
@@ -20,7 +25,7 @@ extension Keyslot {
         do {
             return try await StretchedPassword(
                 password: secret, salt: salt, deviceSecret: SecretBytes(copying: account.deviceSecret),
-                parameters: argon2)
+                parameters: argon2, name: kind.secretName)
         } catch let error as VaultCryptoError where error.code == .invalidInput {
             throw StoreError(.corrupt, "The stored keyslot has impossible parameters.", underlying: error)
         }

@@ -30,7 +30,8 @@ public enum SecretKeyslot {
         let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
         let deviceSecret = try SecretBytes(copying: account.deviceSecret)
         let stretched = try await StretchedPassword(
-            password: prepared(secret, kind), salt: salt, deviceSecret: deviceSecret, parameters: parameters)
+            password: prepared(secret, kind), salt: salt, deviceSecret: deviceSecret, parameters: parameters,
+            name: kind.secretName)
         let released = try await keyService.createKey(secret: stretched.authSecret())
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: id)
         let wrapped = try SealedEnvelope.seal(
