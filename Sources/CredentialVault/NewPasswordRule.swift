@@ -7,8 +7,8 @@ internal import VaultBiometric
 /// or the keyboard; not a very common password, also with digits or marks around it; not made of the user's own names.
 /// The key service allows only a few guesses, so this is about the first few guesses, and no estimate of entropy.
 public enum NewPasswordRule {
-    /// The least number of characters.
-    public static let minimumLength = 8
+    /// The least number of characters. A `VaultPolicy` may ask for more.
+    public static let minimumLength = VaultPolicy.standard.minimumPasswordLength
 
     /// Judges a password.
     ///

@@ -13,12 +13,15 @@ extension Storage {
     ///   - opensOffline: whether it is to do so without the key service: only for hardware that counts wrong PINs itself.
     ///   - label: what the person calls it; nil for its own label.
     /// - Throws: `VaultError`: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable` of the password;
-    ///   `hardwareMissing`, `hardwareLocked`, `hardwareFailed`, `cancelled`, `configurationInvalid` of the hardware.
+    ///   `hardwareMissing`, `hardwareLocked`, `hardwareFailed`, `cancelled`, `configurationInvalid` of the hardware;
+    ///   `forbiddenByPolicy`.
     ///   Nothing was changed then. What its PIN is worth, the hardware tells: see `BiometricProvider.guessLimit()`.
     public func enableBiometricAccess(
         userID: String, password: borrowing SecretBytes, using provider: any BiometricProvider,
         prompt: any BiometricPrompt, opensOffline: Bool = false, label: String? = nil
     ) async throws {
+        try accounts.requireAllowed(Keyslot.Kind(rawValue: provider.kind))
+        if opensOffline { try accounts.requireAllowed(.offline) }
         let account = try await account(userID: userID)
         let vaultKey = try await accounts.open(account, with: .password(password))
         try await accounts.addHardware(
@@ -57,13 +60,37 @@ extension Storage {
     /// - Parameters:
     ///   - pin: UTF-8. Judge it with `PINRule` first.
     ///   - password: the account's password; it is checked first.
-    /// - Throws: `VaultError`: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`, `busy`,
-    ///   `storeUnreadable`. Nothing was changed then.
+    /// - Throws: `VaultError`: `passwordUnusable` and `forbiddenByPolicy` (the PIN; nothing was sent); `wrongSecret`,
+    ///   `keyLocked`, `keyMissing`, `keyServiceUnavailable`, `busy`, `storeUnreadable`. Nothing was changed then.
     public func setPIN(
         _ pin: borrowing SecretBytes, userID: String, password: borrowing SecretBytes
     ) async throws {
+        try accounts.requireNewPIN(pin)
         let account = try await account(userID: userID)
         let vaultKey = try await accounts.open(account, with: .password(password))
         try await accounts.addPIN(pin, to: account, vaultKey: vaultKey)
+    }
+
+    /// Whether the account has a PIN. Needs no network. Whether the PIN may be used, `Accounts.policy` tells.
+    ///
+    /// - Throws: `VaultError`: `accountNotFound`, `storeUnreadable`, `storeCorrupt`, `busy`.
+    public func hasPIN(_ account: AccountID) async throws -> Bool {
+        do {
+            guard let stored = try await accounts.store.account(account) else {
+                throw VaultError(.accountNotFound, "There is no account \(account) here. Register it first.")
+            }
+            return stored.keyslot(.pin) != nil
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// Takes the account's PIN away, and ends its key at the key service. An account without a PIN stays as it is. What
+    /// could not be ended is told (see `Accounts.onNotice(_:)`) and tried again later.
+    ///
+    /// - Throws: `VaultError`: `lastWayIn` when nothing else opens the account, `accountNotFound`, `storeUnreadable`,
+    ///   `busy`. Nothing was changed then.
+    public func removePIN(_ account: AccountID) async throws {
+        try await accounts.removePIN(of: account)
     }
 }

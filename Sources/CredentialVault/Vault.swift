@@ -37,11 +37,25 @@ public struct Vault: Sendable {
     ///   - transport: nil for async-http-client.
     ///   - clock: tells the time.
     ///   - issuers: kinds of servers of the app's own, besides OpenID providers and ``Backends``.
-    /// - Throws: `VaultError`: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid`, `unsafeFileSystem`.
+    /// - Throws: `VaultError`: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid` (also of a policy file of
+    ///   the machine's that cannot be used), `unsafeFileSystem`.
     public init(
         _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
         transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
         issuers: [any IssuerKind] = []
+    ) async throws {
+        try await self.init(
+            configuration, machinePolicy: VaultPolicy.ofMachine(), store: store, keyService: keyService,
+            transport: transport, clock: clock, issuers: issuers)
+    }
+
+    /// As ``init(_:store:keyService:transport:clock:issuers:)``.
+    ///
+    /// - Parameter machinePolicy: the machine's policy; nil when it has none.
+    package init(
+        _ configuration: VaultConfiguration, machinePolicy: VaultPolicy?, store: (any SecureStore)? = nil,
+        keyService: (any KeyService)? = nil, transport: (any HTTPTransport)? = nil,
+        clock: any WallClock = SystemWallClock(), issuers: [any IssuerKind] = []
     ) async throws {
         let transport = transport ?? AsyncHTTPTransport(certificateFile: configuration.certificateFile)
         let opened: any SecureStore
@@ -54,6 +68,7 @@ public struct Vault: Sendable {
         let accounts = Accounts(
             store: opened, clock: clock, argon2: configuration.argon2,
             offlineCost: configuration.offlineArgon2, offlineMaximumAge: configuration.offlineMaximumAge,
+            policy: .stricter(of: configuration.policy, machinePolicy ?? configuration.policy),
             keyServiceURL: configuration.keyServiceURL ?? "",
             keyService: { try keyService ?? HTTPKeyService(baseURL: $0, transport: transport) })
         var settings = Auth.Settings(

@@ -2,7 +2,7 @@ package import VaultAuth
 public import VaultBackends
 public import VaultCrypto
 public import VaultNetworking
-internal import VaultStorage
+public import VaultStorage
 
 /// What a ``Vault`` needs to know.
 public struct VaultConfiguration: Sendable {
@@ -45,6 +45,10 @@ public struct VaultConfiguration: Sendable {
     /// For how long after it was online last an account that opens without the network does so. 14 days. It is advice:
     /// whoever has the disk does not use this program.
     public var offlineMaximumAge = Duration.seconds(14 * 86_400)
+
+    /// What the app allows. The machine's policy (`VaultPolicy.machineFile`) counts, too: of the two, the stricter one in
+    /// each point. What is in force, `Storage.accounts.policy` tells.
+    public var policy = VaultPolicy.standard
 
     /// What is asked for unless something else is said.
     public static let standardScopes = ["openid", "profile", "email", "offline_access"]

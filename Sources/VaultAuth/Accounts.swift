@@ -14,8 +14,10 @@ public struct Accounts: Sendable {
     let argon2: Argon2Parameters
     /// The cost of a guess at a keyslot that needs no key service.
     let offlineCost: Argon2Parameters
-    /// For how long after it was online last an account opens without the network, in seconds.
+    /// For how long after it was online last an account opens without the network, in seconds, at most.
     let offlineMaximumAge: Double
+    /// What is allowed: of the app and the machine, the stricter one in each point.
+    public let policy: VaultPolicy
     /// The key service of new accounts.
     let keyServiceURL: String
     /// Gives the key service at a URL: an account keeps to the one that it was registered with.
@@ -33,7 +35,7 @@ public struct Accounts: Sendable {
         store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters,
         offlineCost: Argon2Parameters = OfflineKeyslot.standardCost,
         offlineMaximumAge: Duration = .seconds(14 * 86_400),
-        keyServiceURL: String, timer: any Clock<Duration> = ContinuousClock(),
+        policy: VaultPolicy = .standard, keyServiceURL: String, timer: any Clock<Duration> = ContinuousClock(),
         keyService: @escaping @Sendable (_ url: String) throws -> any KeyService
     ) {
         self.store = store
@@ -42,7 +44,9 @@ public struct Accounts: Sendable {
         self.clock = clock
         self.argon2 = argon2
         self.offlineCost = offlineCost
-        self.offlineMaximumAge = Double(offlineMaximumAge.components.seconds)
+        let maximumAge = Double(offlineMaximumAge.components.seconds)
+        self.offlineMaximumAge = min(maximumAge, policy.maximumOfflineDays.map { Double($0) * 86_400 } ?? maximumAge)
+        self.policy = policy
         self.keyServiceURL = keyServiceURL
         self.keyService = keyService
     }
@@ -65,11 +69,12 @@ public struct Accounts: Sendable {
     /// was sealed under the old one is lost.
     ///
     /// - Parameter replacingItems: whether an app's own items of an existing account may be lost.
-    /// - Throws: ``VaultError`` with code `accountExists` when they may not; errors of the key service and the store.
-    ///   Then nothing was changed.
+    /// - Throws: ``VaultError`` with code `accountExists` when they may not; `forbiddenByPolicy` and `passwordUnusable`;
+    ///   errors of the key service and the store. Then nothing was changed.
     public func register(
         _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool
     ) async throws -> VaultKey {
+        try requireNewPassword(newPassword)
         let alias = try await freeAlias(alias, for: token.account)
         let existing = try await store.account(token.account)
         let losses = try await losses(with: existing)

@@ -6,11 +6,13 @@ extension Accounts {
     /// Gives an account a new password. The new keyslot is staged, opened once to prove that it works, and only then
     /// takes the old one's place, in one transaction: after a crash at any point exactly one of the two passwords works.
     ///
-    /// - Throws: ``VaultError`` with code `busy` when another program changed the password meanwhile; errors of the key
-    ///   service (`wrongSecret`, …) and the store. Then the old password is still the one.
+    /// - Throws: ``VaultError`` with code `busy` when another program changed the password meanwhile; `forbiddenByPolicy`
+    ///   and `passwordUnusable`; errors of the key service (`wrongSecret`, …) and the store. Then the old password is
+    ///   still the one.
     public func changePassword(
         of account: Account, from old: borrowing SecretBytes, to new: borrowing SecretBytes
     ) async throws {
+        try requireNewPassword(new)
         try await setPassword(new, of: account, vaultKey: open(account, with: .password(old)))
     }
 
@@ -24,6 +26,16 @@ extension Accounts {
     public func setPassword(
         _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false
     ) async throws -> [Keyslot] {
+        try requireNewPassword(new)
+        return try await putPassword(new, of: account, vaultKey: vaultKey, dropsOtherWays: dropsOtherWays)
+    }
+
+    /// As ``setPassword(_:of:vaultKey:dropsOtherWays:)``, for a password that need not be new: its length is not judged.
+    @discardableResult
+    package func putPassword(
+        _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false
+    ) async throws -> [Keyslot] {
+        try requireAllowed(.password)
         let slot = try await typedSlot(.password, new, account, vaultKey)
         FaultPoint.passwordKeyCreated.reach()
         let keepsOffline = !dropsOtherWays && account.keyslot(.offline) != nil

@@ -67,6 +67,8 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         public static let lastWayIn = Code(name: "lastWayIn")
         /// It was online too long ago to be opened without the network: log in with the network.
         public static let offlineTooLong = Code(name: "offlineTooLong")
+        /// The policy of the app or the machine does not allow it: the text says the rule.
+        public static let forbiddenByPolicy = Code(name: "forbiddenByPolicy")
         /// The token, TPM or security key did not do it: the text says why. Try again, or use another way in.
         public static let hardwareFailed = Code(name: "hardwareFailed")
         /// It takes no PIN now: wait for ``VaultError/retryAfter``, unlock it with its own tools, or use another way in.

@@ -47,11 +47,13 @@ struct Bench {
     /// Another vault on the same store: the program started again, or runs twice.
     func anotherVault(
         store other: (any SecureStore)? = nil, keyService otherService: (any KeyService)? = nil,
-        transport: (any HTTPTransport)? = nil
+        transport: (any HTTPTransport)? = nil, policy: VaultPolicy = .standard, machinePolicy: VaultPolicy? = nil
     ) async throws -> Vault {
-        try await Vault(
-            configuration, store: other ?? store, keyService: otherService ?? keyService, transport: transport,
-            clock: clock)
+        var configuration = self.configuration
+        configuration.policy = policy
+        return try await Vault(
+            configuration, machinePolicy: machinePolicy, store: other ?? store, keyService: otherService ?? keyService,
+            transport: transport, clock: clock)
     }
 
     /// Logs in at the provider, without storing anything.

@@ -12,9 +12,11 @@ extension Accounts {
     /// - Parameters:
     ///   - pin: as typed, UTF-8. Judge it with `PINRule` first.
     ///   - vaultKey: the account's, opened by another way in.
-    /// - Throws: ``VaultError``: errors of the key service and the store, `passwordUnusable`, `busy`. Nothing was changed.
+    /// - Throws: ``VaultError``: errors of the key service and the store, `passwordUnusable`, `forbiddenByPolicy`, `busy`.
+    ///   Nothing was changed.
     @discardableResult
     public func addPIN(_ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey) async throws -> Keyslot {
+        try requireNewPIN(pin)
         let slot = try await typedSlot(.pin, pin, account, vaultKey)
         FaultPoint.keyslotMade.reach()
         try await putOrDiscard(slot, in: account, vaultKey)
@@ -26,6 +28,7 @@ extension Accounts {
     public func makeRecoveryKeyslot(
         for account: Account, vaultKey: VaultKey
     ) async throws -> (code: SharedSecret, slot: Keyslot) {
+        try requireAllowed(.recovery)
         let code = SharedSecret(try RecoveryCode.random())
         let slot = try await typedSlot(.recovery, code.bytes, account, vaultKey)
         FaultPoint.keyslotMade.reach()
@@ -40,6 +43,7 @@ extension Accounts {
     public func addOffline(
         password: SharedSecret, to account: Account, vaultKey: VaultKey
     ) async throws -> Keyslot {
+        try requireAllowed(.offline)
         guard try await open(account, with: .password(password)).isEqual(to: vaultKey) else {
             throw VaultError(.storeCorrupt, "The password opens another vault key than the one that is open.")
         }
@@ -60,6 +64,10 @@ extension Accounts {
         _ provider: any BiometricProvider, prompt: any BiometricPrompt, to account: Account, vaultKey: VaultKey,
         opensOffline: Bool = false, label: String? = nil
     ) async throws -> Keyslot {
+        let kind = Keyslot.Kind(rawValue: provider.kind)
+        try requireAllowed(kind)
+        if opensOffline { try requireAllowed(.offline) }
+        let prompt = kind == .tpm2 ? NewPINPrompt(base: prompt, policy: policy) : prompt
         do {
             var slot = try await HardwareKeyslot.make(
                 for: account, vaultKey: vaultKey, provider: provider, prompt: prompt,
@@ -78,6 +86,7 @@ extension Accounts {
     ///
     /// - Throws: ``VaultError``, with nothing changed: try again, or ``discard(_:of:)`` it.
     public func add(_ slot: Keyslot, to account: Account, vaultKey: VaultKey) async throws {
+        try requireAllowed(slot.kind)
         try await put(slot, in: account, vaultKey)
     }
 
@@ -100,6 +109,14 @@ extension Accounts {
     ///   Nothing was changed then.
     public func removeHardware(of account: AccountID) async throws {
         try await remove(from: account) { $0.keyslotIDs(where: \.isHardware) }
+    }
+
+    /// Removes the PIN, if there is one. As ``removeKeyslot(_:of:)``.
+    ///
+    /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
+    ///   Nothing was changed then.
+    public func removePIN(of account: AccountID) async throws {
+        try await remove(from: account) { $0.keyslotIDs { $0 == .pin } }
     }
 
     /// Gives a way in another label.
@@ -199,7 +216,11 @@ extension Accounts {
                 gone.formUnion(current.keyslotIDs { $0 == .offline })
             }
             // One that needs no key service opens only for a while after the account was online last.
-            let stays = current.keyslots.contains { $0.needsKeyService && !gone.contains($0.id) }
+            let online = current.keyslots.filter(\.needsKeyService)
+            let usable = online.filter(policy.allows)
+            // What the policy forbids opens nothing: it counts where nothing else was there to begin with.
+            let counted = usable.contains { gone.contains($0.id) } ? usable : online
+            let stays = counted.contains { !gone.contains($0.id) }
             guard stays || gone.isDisjoint(with: current.keyslots.map(\.id)) else {
                 throw VaultError(
                     .lastWayIn,

@@ -11,7 +11,8 @@ extension Accounts {
     ///
     /// - Throws: ``VaultError``: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`; `notEnrolled` when the
     ///   account has no such way in; with hardware `hardwareMissing`, `hardwareReplaced`, `hardwareLocked`,
-    ///   `hardwareFailed` and `cancelled`; without the network `tooManyAttempts` and `offlineTooLong`.
+    ///   `hardwareFailed` and `cancelled`; without the network `tooManyAttempts` and `offlineTooLong`;
+    ///   `forbiddenByPolicy`.
     public func open(_ account: Account, with method: UnlockMethod) async throws -> VaultKey {
         try await opened(account, with: method).vaultKey
     }
@@ -24,6 +25,7 @@ extension Accounts {
     ///
     /// - Throws: as ``open(_:with:)``, `accountNotFound` and `busy`.
     public func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
+        try requireAllowed(method.kind)
         do {
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
             // Only for the person to look at: it must not keep anybody out.
@@ -164,7 +166,9 @@ extension Accounts {
     /// Of several keyslots of one kind, the one whose hardware is there.
     private func hardwareSlot(of account: Account, _ provider: any BiometricProvider) async throws -> Keyslot {
         let kind = Keyslot.Kind(rawValue: provider.kind)
-        let slots = account.keyslots.filter { $0.kind == kind }
+        let all = account.keyslots.filter { $0.kind == kind }
+        let slots = all.filter(policy.allows)
+        if slots.isEmpty && !all.isEmpty { try requireAllowed(.offline) }
         for slot in slots {
             guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { continue }
             if await provider.availability(of: protected) == .available { return slot }
@@ -187,18 +191,24 @@ extension Accounts {
         return vaultKey
     }
 
-    /// Until when the account opens without the network; nil when it has no such way in. It may be over already.
+    /// Until when the account opens without the network; nil when it has no such way in, or the policy forbids it. It may
+    /// be over already.
     public func endOfOpeningOffline(_ account: Account) -> Date? {
-        account.opensOffline ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
+        opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
     }
 
     private func requireRecentlyOnline(_ account: Account) throws {
         let (now, last) = (clock.now, account.lastOnlineAt ?? account.createdAt)
         // A clock that was put back makes it no younger than it was made.
         guard now <= last + offlineMaximumAge, now >= account.createdAt - 86_400 else {
+            let days = policy.maximumOfflineDays
+            let advice =
+                days.map { Double($0) * 86_400 } == offlineMaximumAge
+                ? "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days"). Log in with the network and another way in."
+                : "Log in with the network and another way in, or allow a longer time: --offline-max-age DAYS."
             throw VaultError(
                 .offlineTooLong,
-                "\(account.displayName) was online last on \(last.formatted(.iso8601)), which is too long ago to be opened without the network. Log in with the network and another way in, or allow a longer time: --offline-max-age DAYS."
+                "\(account.displayName) was online last on \(last.formatted(.iso8601)), which is too long ago to be opened without the network. \(advice)"
             )
         }
     }

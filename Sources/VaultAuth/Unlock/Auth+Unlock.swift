@@ -16,7 +16,7 @@ extension Auth {
         let session = try await unlock(account, with: method)
         do {
             _ = try await session.accessToken(forceRefresh: true)
-        } catch let error as VaultError where error.isOutage && account.opensOffline {
+        } catch let error as VaultError where error.isOutage && accounts.opensOffline(account) {
             session.setOffline()
         }
         return session
@@ -41,7 +41,9 @@ extension Auth {
             let isOffline = if case .offline = method { true } else { false }
             return (try await accounts.opened(account, with: method), isOffline)
         } catch let error as VaultError where error.code == .keyServiceUnavailable {
-            guard case .password(let password) = method, account.keyslot(.offline) != nil else { throw error }
+            guard case .password(let password) = method, account.keyslot(.offline) != nil,
+                accounts.policy.allows(.offline)
+            else { throw error }
             return (try await accounts.opened(account, with: .offline(password)), true)
         }
     }

@@ -1,0 +1,139 @@
+import CredentialVault
+import Testing
+import VaultAuth
+import VaultDevelopment
+import VaultTesting
+
+extension Bench {
+    /// The same with a policy of the app's.
+    func under(_ policy: VaultPolicy) async throws -> Bench { Bench(self, try await anotherVault(policy: policy)) }
+}
+
+/// What a policy says of new secrets.
+@Suite(.timeLimit(.minutes(1))) struct NewSecretPolicyTests {
+    private static let strict = VaultPolicy(minimumPINLength: 6, minimumPasswordLength: 12)
+
+    @Test(arguments: [(VaultPolicy.standard, "1", 4), (strict, "28461", 6)])
+    func `a PIN that is too short is refused before anything is sent`(
+        policy: VaultPolicy, pin: String, least: Int
+    ) async throws {
+        try await withBench { first in
+            try await first.register()
+            let key = try await first.vaultKey()
+            let bench = try await first.under(policy)
+            let (account, calls) = (try await bench.account(), bench.keyService.calls)
+            let refusals = [
+                await failure { try await bench.addPIN(pin) },
+                await failure {
+                    try await bench.vault.storage.accounts.addPIN(
+                        SecretBytes(utf8: pin), to: account, vaultKey: key)
+                },
+            ]
+            for error in refusals {
+                #expect(error?.code == .forbiddenByPolicy)
+                #expect(
+                    error?.description
+                        == "The PIN needs at least \(least) digits or characters. Choose a longer one.")
+            }
+            #expect(bench.keyService.calls == calls)
+            #expect(try await bench.kinds() == ["password"])
+            try await bench.addPIN("284617")
+            #expect(try await bench.login(with: .pin("284617")).isOpen)
+        }
+    }
+
+    @Test func `a password that is too short is refused before anything is sent`() async throws {
+        try await withBench { first in
+            try await first.register()
+            let key = try await first.vaultKey()
+            let bench = try await first.under(Self.strict)
+            let storage = bench.vault.storage
+            let (account, calls) = (try await bench.account(), bench.keyService.calls)
+            let bob = try await bench.signIn("bob")
+            let refusals = [
+                await failure {
+                    try await storage.changePassword(
+                        userID: "alice", from: SecretBytes(utf8: "not the password"),
+                        to: SecretBytes(utf8: "eleven char"))
+                },
+                await failure {
+                    try await storage.accounts.setPassword(
+                        SecretBytes(utf8: "eleven char"), of: account, vaultKey: key)
+                },
+                await failure {
+                    try await storage.storeRefreshToken(bob, withNewPassword: SecretBytes(utf8: "eleven char"))
+                },
+            ]
+            for error in refusals {
+                #expect(error?.code == .forbiddenByPolicy)
+                #expect(error?.description == "The password needs at least 12 characters. Choose a longer one.")
+            }
+            #expect(bench.keyService.calls == calls)
+            #expect(try await bench.store.accounts() == [account])
+            // The sign-in is not lost by that.
+            try await storage.storeRefreshToken(bob, withNewPassword: SecretBytes(utf8: "twelve chars"))
+        }
+    }
+
+    @Test func `secrets that are there already are not judged`() async throws {
+        try await withBench { bench in
+            try await bench.register(password: "tea at four")
+            let account = try await bench.account()
+            let open = { try await bench.vault.storage.accounts.open(account, with: $0) }
+            let key = try await open(.password(SecretBytes(utf8: "tea at four")))
+            try await bench.vault.storage.accounts.addPIN(SecretBytes(utf8: "2846"), to: account, vaultKey: key)
+            let strict = try await bench.under(Self.strict)
+            #expect(try await strict.login(password: "tea at four").isOpen)
+            #expect(try await strict.login(with: .pin("2846")).isOpen)
+            // After wrong guesses the keyslot gets a new key, with the same secret.
+            let old = try await strict.account().keyslot(.pin)?.keyID
+            #expect(await failure { _ = try await strict.login(with: .pin("2847")) }?.code == .wrongSecret)
+            #expect(try await strict.login(with: .pin("2846")).isOpen)
+            #expect(try await strict.account().keyslot(.pin)?.keyID != old)
+        }
+    }
+
+    @Test func `an empty secret is called what it is`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addPIN()
+            let calls = bench.keyService.calls
+            let errors: [(VaultError?, String)] = [
+                (await failure { try await bench.addPIN("") }, "The PIN is empty."),
+                (await failure { _ = try await bench.login(with: .pin("")) }, "The PIN is empty."),
+                (
+                    await failure { _ = try await bench.login(with: .pin("28\t46")) },
+                    "The PIN has a control character or one that cannot be used."
+                ),
+                (await failure { try await bench.login(password: "") }, "The password is empty."),
+                (
+                    await failure {
+                        try await bench.vault.storage.changePassword(
+                            userID: "alice", from: SecretBytes(utf8: Bench.password), to: SecretBytes(utf8: ""))
+                    }, "The password is empty."
+                ),
+            ]
+            for (error, text) in errors {
+                #expect(error?.code == .passwordUnusable && error?.description == text)
+            }
+            #expect(bench.keyService.calls == calls)
+        }
+    }
+
+    @Test func `the PIN that a TPM gets is judged, and that of a token is not`() async throws {
+        try await withBench { first in
+            try await first.register()
+            let bench = try await first.under(Self.strict)
+            func add(_ kind: String, _ pin: String) async throws {
+                try await bench.vault.storage.enableBiometricAccess(
+                    userID: "alice", password: SecretBytes(utf8: Bench.password),
+                    using: ScriptedToken(kind: kind, pin: pin), prompt: ScriptedPrompt(pin))
+            }
+            #expect(await failure { try await add("tpm2", "28461") }?.code == .forbiddenByPolicy)
+            #expect(await failure { try await add("tpm2", "") }?.description == "The PIN is empty.")
+            try await add("tpm2", "284617")
+            try await add("pkcs11", "2846")
+            #expect(try await bench.kinds() == ["password", "pkcs11", "tpm2"])
+        }
+    }
+}

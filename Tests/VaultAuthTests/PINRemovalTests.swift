@@ -1,0 +1,48 @@
+import CredentialVault
+import Testing
+import VaultAuth
+import VaultDevelopment
+import VaultTesting
+
+/// Whether there is a PIN, and taking it away.
+@Suite(.timeLimit(.minutes(1))) struct PINRemovalTests {
+    @Test func `a PIN is there, opens the account, and is taken away with its key`() async throws {
+        try await withBench { bench in
+            let id = try await bench.register().id
+            let storage = bench.vault.storage
+            #expect(try await !storage.hasPIN(id))
+            // There is nothing to remove, which is nothing to complain about.
+            try await storage.removePIN(id)
+            let key = try #require(try await bench.addPIN().keyslot(.pin)).keyID
+            #expect(try await storage.hasPIN(id))
+            #expect(bench.keyService.liveKeys.contains(key))
+            try await storage.removePIN(id)
+            #expect(try await !storage.hasPIN(id))
+            #expect(!bench.keyService.liveKeys.contains(key), "its key was ended")
+            #expect(await failure { _ = try await bench.login(with: .pin(Bench.pin)) }?.code == .notEnrolled)
+            #expect(try await bench.login().isOpen)
+        }
+    }
+
+    @Test func `the last way in stays`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let account = try await bench.addPIN()
+            let password = try #require(account.passwordKeyslot)
+            let storage = bench.vault.storage
+            try await storage.accounts.removeKeyslot(password.id, of: account.id)
+            #expect(await failure { try await storage.removePIN(account.id) }?.code == .lastWayIn)
+            #expect(try await storage.hasPIN(account.id))
+            #expect(try await bench.login(with: .pin(Bench.pin)).isOpen)
+        }
+    }
+
+    @Test func `an account that is not there is told`() async throws {
+        try await withBench { bench in
+            let nobody = AccountID(issuer: bench.provider.issuer, subject: "nobody")
+            let storage = bench.vault.storage
+            #expect(await failure { _ = try await storage.hasPIN(nobody) }?.code == .accountNotFound)
+            #expect(await failure { try await storage.removePIN(nobody) }?.code == .accountNotFound)
+        }
+    }
+}
