@@ -94,7 +94,8 @@ struct ServiceChecks {
     func all() async -> [Check] {
         let transport = AsyncHTTPTransport(certificateFile: settings.certificateFile)
         return [
-            fileSystem(), await store(), await issuer(transport), await keyService(transport), await oldKeys(),
+            fileSystem(), policy(), await store(), await issuer(transport), await keyService(transport),
+            await oldKeys(),
         ]
     }
 
@@ -190,7 +191,7 @@ struct ServiceChecks {
         }
     }
 
-    private func failure(_ name: String, _ error: any Error, advice: String) -> Check {
+    func failure(_ name: String, _ error: any Error, advice: String) -> Check {
         let finding =
             (VaultError.converting(error) as? VaultError)?.description ?? "It failed for a reason that is not known."
         return Check(name: name, outcome: .fail, finding: finding, advice: advice)

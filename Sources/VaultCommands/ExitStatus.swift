@@ -21,6 +21,7 @@ enum ExitStatus {
         case .refreshTokenExpired, .refreshInterrupted: 81
         case .cancelled, .deviceCodeExpired: cancelled
         case .notLoggedIn, .offlineTooLong: 83
+        case .forbiddenByPolicy: 85
         case .hardwareMissing, .hardwareReplaced, .hardwareFailed, .hardwareLocked: 84
         default: other
         }

@@ -13,8 +13,10 @@ extension Registration {
     func openAgain(_ existing: Account) async throws -> UnlockMethod {
         let name = Printable.text(existing.displayName)
         Output.note("\(name) is registered here already. What opens it keeps everything that is stored.")
-        let typed = [Keyslot.Kind.password, .pin, .recovery].filter { existing.keyslot($0) != nil }
-        let hasHardware = existing.keyslots.contains { $0.kind.isHardware }
+        let typed = [Keyslot.Kind.password, .pin, .recovery].filter {
+            existing.keyslot($0) != nil && policy.allows($0)
+        }
+        let hasHardware = existing.keyslots.contains { $0.kind.isHardware && policy.allows($0) }
         for kind in typed {
             let isLast = kind == typed.last && !hasHardware
             let otherwise = isLast ? "empty to choose a new password" : "empty for another way"
@@ -61,7 +63,7 @@ extension Registration {
 
     /// - Returns: nil when none is there, or wanted, or when the one that is there is of no use.
     private func askForHardware(_ existing: Account) async throws -> UnlockMethod? {
-        let slots = existing.keyslots.filter(\.kind.isHardware)
+        let slots = existing.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
         guard !slots.isEmpty else { return nil }
         let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
             await hardware.availability(of: slots, within: Hardware.glance)
@@ -84,14 +86,16 @@ extension Registration {
     func openWithoutKeyService(
         _ existing: Account, _ password: SharedSecret, after error: VaultError
     ) async throws -> UnlockMethod? {
-        guard [.keyLocked, .keyMissing].contains(error.code), existing.keyslot(.offline) != nil else { return nil }
+        guard [.keyLocked, .keyMissing].contains(error.code), existing.keyslot(.offline) != nil,
+            policy.allows(.offline)
+        else { return nil }
         do {
             _ = try await open(existing, with: .offline(password))
         } catch let error as VaultError where [.wrongSecret, .offlineTooLong, .tooManyAttempts].contains(error.code) {
             return nil
         }
         guard let vaultKey = try await vault.auth.session?.openVaultKey() else { return .offline(password) }
-        try await vault.storage.accounts.setPassword(password.bytes, of: existing, vaultKey: vaultKey)
+        try await vault.storage.accounts.putPassword(password.bytes, of: existing, vaultKey: vaultKey)
         Output.note("It was opened without the key service, where the password has a new key now.")
         return .password(password)
     }

@@ -93,8 +93,8 @@ struct Registration {
                     "\(error.description) The account is registered here already, and with a new password these are lost: \(losses). --yes confirms that; at a terminal each way in is asked for.",
                     guessesRemaining: error.guessesRemaining, underlying: error)
             }
-            if let objection = NewPasswordRule.objection(to: password.bytes, names: names) {
-                throw VaultError(.passwordUnusable, "\(error.description) As a new one: \(objection)")
+            if let failure = policy.failure(ofNewPassword: password.bytes, names: names) {
+                throw VaultError(failure.code, "\(error.description) As a new one: \(failure.description)")
             }
             return try await store(newPassword: password, mayLoseItems: mayLoseItems)
         }
@@ -111,7 +111,7 @@ struct Registration {
     }
 
     func newPassword() async throws -> SharedSecret {
-        SharedSecret(try await source.newPassword(prompt, names: names, terminal))
+        SharedSecret(try await source.newPassword(prompt, names: names, policy: policy, terminal))
     }
 
     func store(newPassword: SharedSecret, mayLoseItems: Bool) async throws -> UnlockMethod {
@@ -129,6 +129,8 @@ struct Registration {
         }
         return .password(newPassword)
     }
+
+    var policy: VaultPolicy { vault.storage.accounts.policy }
 
     private var names: [String] {
         [token.identity.email, token.identity.preferredUsername, token.identity.name, alias].compactMap(\.self)

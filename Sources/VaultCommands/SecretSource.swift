@@ -43,20 +43,18 @@ enum SecretSource {
 
     /// A new password that is good enough. A person is asked twice, and again when it is not.
     func newPassword(
-        _ prompt: String, names: [String], _ terminal: any Terminal
+        _ prompt: String, names: [String], policy: VaultPolicy, _ terminal: any Terminal
     ) async throws -> SecretBytes {
         guard case .terminal = self else {
             let password = try await password(prompt, terminal)
-            if let objection = NewPasswordRule.objection(to: password, names: names) {
-                throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
-            }
+            if let failure = policy.failure(ofNewPassword: password, names: names) { throw failure }
             return password
         }
         for _ in 1...5 {
             let password = try await terminal.askSecret(
-                "\(prompt) (at least \(NewPasswordRule.minimumLength) characters): ")
-            if let objection = NewPasswordRule.objection(to: password, names: names) {
-                Output.note("\(objection) Choose another one.")
+                "\(prompt) (at least \(policy.passwordLength) characters): ")
+            if let failure = policy.failure(ofNewPassword: password, names: names) {
+                Output.note(failure.description)
                 continue
             }
             if try await terminal.askSecret("The same again: ").isEqual(to: password) { return password }

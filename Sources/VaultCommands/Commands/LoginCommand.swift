@@ -25,7 +25,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let session = try await unlock.session(of: account, in: vault, isQuiet: global.json)
         let token = try await Spinner.during("Signing in", isQuiet: global.json) {
-            try await currentToken(of: session, account)
+            try await currentToken(of: session, mayFail: vault.storage.accounts.opensOffline(account))
         }
         var code: Result<NewRecoveryCode, VaultError>?
         if unlock.recoveryCode {
@@ -55,10 +55,10 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
     }
 
     /// A new token, or without the network the one that is stored, as long as it is valid.
-    private func currentToken(of session: Session, _ account: Account) async throws -> AccessToken? {
+    private func currentToken(of session: Session, mayFail: Bool) async throws -> AccessToken? {
         do {
             return try await session.patientAccessToken(forceRefresh: true)
-        } catch let error as VaultError where error.isOutage && account.opensOffline {
+        } catch let error as VaultError where error.isOutage && mayFail {
             do {
                 return try await session.accessToken()
             } catch let error as VaultError where error.isOutage {

@@ -36,6 +36,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let terminal = ControllingTerminal()
         let vault = try await unlock.openVault(global)
+        try vault.storage.accounts.requireAllowed(.password)
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
         let newSource = newFile.map(SecretSource.file) ?? .terminal
@@ -51,7 +52,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         }
         let new = try await newSource.newPassword(
             "New password", names: [account.alias, account.email, account.preferredUsername].compactMap(\.self),
-            terminal)
+            policy: vault.storage.accounts.policy, terminal)
         let dropped = try await Spinner.during("Changing the password", isQuiet: global.json) {
             do {
                 return try await vault.storage.accounts.setPassword(

@@ -56,6 +56,9 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         try signIn.check(way)
         let configuration = try configuration(settings, way)
         let vault = try await global.openVault { $0 = configuration }
+        let accounts = vault.storage.accounts
+        if allowOffline { try accounts.requireAllowed(.offline) }
+        if recoveryCode { try accounts.requireAllowed(.recovery) }
         guard password.isGiven || terminal.isInteractive else {
             throw VaultError(
                 .configurationInvalid,
@@ -72,13 +75,14 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if allowOffline && !yes && !password.isGiven { try await OfflineConsent.ask(terminal) }
         // Everything that can be found out before the person goes to the browser is found out before.
         let source = try await password.source.readAhead()
-        if case .held(let secret) = source, try await vault.storage.all().isEmpty,
-            let objection = NewPasswordRule.objection(to: secret.bytes)
-        {
-            throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
+        if try await vault.storage.all().isEmpty {
+            try accounts.requireAllowed(.password)
+            if case .held(let secret) = source, let failure = accounts.policy.failure(ofNewPassword: secret.bytes) {
+                throw failure
+            }
         }
         SchemeHandler.removeAbandoned()
-        if let alias { try await vault.storage.accounts.checkAlias(alias, issuer: configuration.issuer ?? "") }
+        if let alias { try await accounts.checkAlias(alias, issuer: configuration.issuer ?? "") }
         try await vault.checkReady()
         way = try await available(way, isChosen: chosen != nil, vault)
         let token = try await SigningIn(

@@ -82,6 +82,9 @@ extension UnlockCommand {
         func run() async throws {
             let terminal = ControllingTerminal()
             let vault = try await unlock.openVault(global)
+            let policy = vault.storage.accounts.policy
+            try vault.storage.accounts.requireAllowed(Keyslot.Kind(rawValue: kind.rawValue))
+            if opensOffline { try vault.storage.accounts.requireAllowed(.offline) }
             let account = try await user.account(in: vault)
             let name = Printable.text(account.displayName)
             let hardware = Hardware(try await Settings(global))
@@ -101,7 +104,7 @@ extension UnlockCommand {
             var addedHardware: Keyslot?
             switch kind {
             case .pin:
-                let pin = try await newPIN(account, terminal)
+                let pin = try await newPIN(account, policy, terminal)
                 try await Spinner.during("Adding the PIN", isQuiet: global.json) {
                     _ = try await accounts.addPIN(pin.bytes, to: account, vaultKey: vaultKey)
                 }
@@ -119,7 +122,7 @@ extension UnlockCommand {
                 guard let provider else { return }
                 // A TPM gets a PIN of the vault's own. The others have theirs already.
                 let prompt = TerminalPrompt(
-                    terminal: terminal, source: newPINFile.map(SecretSource.file), isNew: kind == .tpm2)
+                    terminal: terminal, source: newPINFile.map(SecretSource.file), isNew: kind == .tpm2, policy: policy)
                 let slot = try await accounts.addHardware(
                     provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline, label: label)
                 result = "\(Printable.text(slot.label ?? kind.rawValue)) opens \(name) from now on."
@@ -190,16 +193,16 @@ extension UnlockCommand {
             return SharedSecret(try await terminal.askSecret("Password of \(name): "))
         }
 
-        private func newPIN(_ account: Account, _ terminal: any Terminal) async throws -> SharedSecret {
+        private func newPIN(
+            _ account: Account, _ policy: VaultPolicy, _ terminal: any Terminal
+        ) async throws -> SharedSecret {
             let names = [account.alias, account.email, account.preferredUsername].compactMap(\.self)
             if let newPINFile {
                 let pin = try await SecretSource.file(newPINFile).password("", terminal)
-                if let objection = PINRule.objection(to: pin, names: names) {
-                    throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
-                }
+                if let failure = policy.failure(ofNewPIN: pin, names: names) { throw failure }
                 return SharedSecret(pin)
             }
-            return SharedSecret(try await terminal.newPIN("New PIN", names: names))
+            return SharedSecret(try await terminal.newPIN("New PIN", names: names, policy: policy))
         }
     }
 }

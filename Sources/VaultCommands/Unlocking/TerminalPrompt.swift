@@ -7,6 +7,8 @@ struct TerminalPrompt: BiometricPrompt {
     let source: SecretSource?
     /// Whether the hardware has no PIN for this yet, and gets the one that is chosen.
     var isNew = false
+    /// What such a new PIN has to be.
+    var policy = VaultPolicy.standard
     /// Whether another way in is tried when the person types nothing.
     var canBeSkipped = false
 
@@ -34,7 +36,7 @@ struct TerminalPrompt: BiometricPrompt {
             if canBeSkipped && pin.count == 0 { throw SkippedWay() }
             return pin
         }
-        return try await terminal.newPIN("New PIN for \(label)", names: [])
+        return try await terminal.newPIN("New PIN for \(label)", names: [], policy: policy)
     }
 
     func act(_ instruction: String) async {
@@ -44,20 +46,18 @@ struct TerminalPrompt: BiometricPrompt {
 
     /// A new PIN that is good enough.
     private func judged(_ pin: consuming SecretBytes) throws -> SecretBytes {
-        if isNew, let objection = PINRule.objection(to: pin) {
-            throw VaultError(.passwordUnusable, "\(objection) Choose another one.")
-        }
+        if isNew, let failure = policy.failure(ofNewPIN: pin) { throw failure }
         return pin
     }
 }
 
 extension Terminal {
     /// A new PIN that is good enough. A person is asked twice, and again when it is not.
-    func newPIN(_ prompt: String, names: [String]) async throws -> SecretBytes {
+    func newPIN(_ prompt: String, names: [String], policy: VaultPolicy) async throws -> SecretBytes {
         for _ in 1...5 {
-            let pin = try await askSecret("\(prompt) (at least \(PINRule.length.lowerBound) digits): ")
-            if let objection = PINRule.objection(to: pin, names: names) {
-                Output.note("\(objection) Choose another one.")
+            let pin = try await askSecret("\(prompt) (at least \(policy.pinLength) digits): ")
+            if let failure = policy.failure(ofNewPIN: pin, names: names) {
+                Output.note(failure.description)
                 continue
             }
             if try await askSecret("The same again: ").isEqual(to: pin) { return pin }

@@ -40,12 +40,24 @@ struct UnlockOptions: ParsableArguments {
         }
     }
 
+    /// The way in that is named.
+    private var named: Keyslot.Kind? {
+        if usesPassword { return .password }
+        if pin { return .pin }
+        if recoveryCode { return .recovery }
+        if offline { return .offline }
+        return hardware.kind.map { Keyslot.Kind(rawValue: $0) }
+    }
+
     /// Opens the vault with the limit for opening without the network.
     func openVault(_ global: GlobalOptions) async throws -> Vault {
-        try await global.openVault {
+        let vault = try await global.openVault {
             $0.issuer = global.issuer
             if let offlineMaximumAge { $0.offlineMaximumAge = offlineMaximumAge }
         }
+        // Nobody should have to type a secret that opens nothing.
+        if let named { try vault.storage.accounts.requireAllowed(named) }
+        return vault
     }
 
     /// The way in that is named, or else the password, with its secret read or asked for.

@@ -43,14 +43,18 @@ extension UnlockOptions {
     private func convenientKinds(
         of account: Account, _ accounts: Accounts, _ hardware: Hardware, isQuiet: Bool
     ) async throws -> [Keyslot.Kind] {
-        let slots = account.keyslots.filter(\.kind.isHardware)
-        var typed = [Keyslot.Kind.pin, .password].filter { account.keyslot($0) != nil }
+        let policy = accounts.policy
+        let slots = account.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
+        var typed = [Keyslot.Kind.pin, .password].filter { account.keyslot($0) != nil && policy.allows($0) }
         // A key stays locked unless somebody does something about it: nobody should have to type that PIN each time.
         let locked = await accounts.lockedKeyslots(of: account)
         let isPINLocked = typed == [.pin, .password] && account.keyslot(.pin).map { locked.contains($0.id) } == true
         if isPINLocked { typed = [.password] }
         guard !slots.isEmpty else {
-            guard let first = typed.first else { throw account.withoutPassword }
+            guard let first = typed.first else {
+                for slot in account.keyslots { try accounts.requireAllowed(slot.kind) }
+                throw account.withoutPassword
+            }
             if isPINLocked { Self.tell(Self.lockedPIN, next: first) }
             return typed
         }

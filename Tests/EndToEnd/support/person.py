@@ -21,7 +21,7 @@ class Person:
         self.config_home = folder / "config"
         self.settings = dict(settings)
         self.children = children
-        self.disk = None  # a SmallDisk that the home is on
+        self.disk = None  # a SmallDisk that the home is on, or a Machine with a policy
 
     @property
     def database(self):

@@ -1,0 +1,31 @@
+internal import CredentialVault
+
+// What a new password or PIN has to be: as long as the policy says, and not easily guessed.
+extension VaultPolicy {
+    /// The least number of characters of a new password.
+    var passwordLength: Int { max(minimumPasswordLength, NewPasswordRule.minimumLength) }
+
+    /// The least number of characters of a new PIN.
+    var pinLength: Int { max(minimumPINLength, PINRule.length.lowerBound) }
+
+    /// - Returns: nil when the password is good enough, or an error that says why not.
+    func failure(ofNewPassword password: borrowing SecretBytes, names: [String] = []) -> VaultError? {
+        // What holds without a policy keeps its own exit status.
+        if passwordLength > NewPasswordRule.minimumLength, let objection = objection(toPassword: password) {
+            return VaultError(.forbiddenByPolicy, "\(objection) Choose another one.")
+        }
+        return NewPasswordRule.objection(to: password, names: names).map {
+            VaultError(.passwordUnusable, "\($0) Choose another one.")
+        }
+    }
+
+    /// - Returns: nil when the PIN is good enough, or an error that says why not.
+    func failure(ofNewPIN pin: borrowing SecretBytes, names: [String] = []) -> VaultError? {
+        if pinLength > PINRule.length.lowerBound, let objection = objection(toPIN: pin) {
+            return VaultError(.forbiddenByPolicy, "\(objection) Choose another one.")
+        }
+        return PINRule.objection(to: pin, names: names).map {
+            VaultError(.passwordUnusable, "\($0) Choose another one.")
+        }
+    }
+}

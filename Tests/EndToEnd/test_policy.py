@@ -1,0 +1,164 @@
+"""The machine's policy, /etc/credential-vault/policy.json, as the command keeps it."""
+
+import pytest
+from support.machine import POLICY, Machine
+from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import VAULT
+from support.terminal import Terminal
+
+pytestmark = pytest.mark.skipif(not Machine.is_possible(), reason="a private /etc needs a mount namespace")
+
+PIN = "284617"
+PASSPHRASE = "tangerine-42-umbrella-at-noon"
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def person(person, machine):
+    person.disk = machine
+    return person
+
+
+def add_pin(person, pin, *arguments):
+    return person.vault(
+        "unlock", "add", "pin", "--new-pin-file", person.password_file(pin, "pin"), *arguments, password=PASSWORD)
+
+
+def policy_check(person):
+    (check,) = [check for check in person.vault("doctor", "--json").json if check["name"] == "policy"]
+    return check["outcome"], check["finding"], check.get("advice")
+
+
+def test_85_new_secrets_have_to_be_as_long_as_the_policy_says(alice, machine):
+    machine.set_policy(minimum_pin_length=6, minimum_password_length=24)
+    for pin, status, text in [
+        ("28461", 85, "The PIN needs at least 6 digits or characters. Choose another one."),
+        ("123456", 77, "The PIN is a run of neighbouring digits or characters. Choose another one."),
+    ]:
+        result = add_pin(alice, pin)
+        assert (result.status, result.out) == (status, "") and text in result.err
+    assert add_pin(alice, "28461", "--json").error["code"] == "forbiddenByPolicy"
+    new = alice.password_file(OTHER_PASSWORD, "new")
+    result = alice.vault("passwd", "--new-password-file", new, password=PASSWORD)
+    assert result.status == 85
+    assert "The password needs at least 24 characters. Choose another one." in result.err
+    assert [slot["kind"] for slot in alice.vault("unlock", "list", "--json").json] == ["password"]
+    # What is there already still opens the account, and what is long enough is taken.
+    assert alice.vault("login", password=PASSWORD).status == 0
+    assert add_pin(alice, PIN).status == 0
+    new = alice.password_file(PASSPHRASE, "new")
+    assert alice.vault("passwd", "--new-password-file", new, password=PASSWORD).status == 0
+    assert alice.vault("login", password=PASSPHRASE).status == 0
+
+
+def test_nobody_goes_to_the_browser_for_a_password_that_is_too_short(person, machine):
+    machine.set_policy(minimum_password_length=24)
+    result = person.register()
+    assert result.status == 85 and "at least 24 characters" in result.err
+    assert "http" not in result.err
+    person.registered(password=PASSPHRASE)
+
+
+def test_at_a_terminal_the_person_hears_the_length_and_chooses_again(alice, machine):
+    machine.set_policy(minimum_pin_length=6)
+    terminal = alice.keep(Terminal(machine.enter(VAULT, "unlock", "add", "pin"), alice.environment(TERM="xterm")))
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    terminal.expect("New PIN (at least 6 digits): ")
+    terminal.type("28461")
+    terminal.expect("The PIN needs at least 6 digits or characters. Choose another one.")
+    terminal.expect("New PIN (at least 6 digits): ")
+    terminal.type(PIN)
+    terminal.expect("The same again: ")
+    terminal.type(PIN)
+    assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("allowed, arguments, kind", [
+    (["password"], ["unlock", "add", "pin"], "pin"),
+    (["password"], ["unlock", "add", "recovery"], "recovery"),
+    (["password"], ["unlock", "add", "offline", "--yes"], "offline"),
+    (["password"], ["unlock", "add", "tpm2"], "tpm2"),
+    (["password", "tpm2"], ["unlock", "add", "tpm2", "--opens-offline", "--yes"], "offline"),
+    (["password"], ["login", "--pin"], "pin"), (["password"], ["login", "--offline"], "offline"),
+    (["password"], ["token", "--recovery-code"], "recovery"), (["pin"], ["login"], "password"),
+    (["pin"], ["passwd", "--pin"], "password"),
+])
+def test_85_what_the_policy_forbids_is_neither_added_nor_used(alice, machine, allowed, arguments, kind):
+    before = alice.stored()
+    machine.set_policy(allowed_ways_in=allowed)
+    result = alice.vault(*arguments, password=PASSWORD)
+    assert (result.status, result.out) == (85, "")
+    assert f"does not allow this way in: {kind}. Allowed: {', '.join(allowed)}." in result.err
+    assert alice.stored() == before
+    machine.remove_policy()
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+@pytest.mark.parametrize("allowed, arguments", [
+    (["pin"], []), (["password"], ["--allow-offline"]), (["password"], ["--recovery-code"]),
+])
+def test_85_a_registration_that_the_policy_forbids_opens_no_browser(person, machine, allowed, arguments):
+    machine.set_policy(allowed_ways_in=allowed)
+    result = person.register(*arguments)
+    assert result.status == 85 and "http" not in result.err
+    machine.remove_policy()
+    assert person.vault("users", "--json").json == []
+
+
+def test_the_policy_is_stricter_than_the_option_for_days_without_the_network(person, machine):
+    person.registered("--allow-offline")
+    person.sql("UPDATE account SET last_online_at = last_online_at - 2 * 86400")
+    assert person.vault("login", "--offline", password=PASSWORD).status == 0  # it is online by that again
+    person.sql("UPDATE account SET last_online_at = last_online_at - 2 * 86400")
+    machine.set_policy(maximum_offline_days=1)
+    result = person.vault("login", "--offline", "--offline-max-age", "30", password=PASSWORD)
+    assert result.status == 83 and "The policy allows 1 day. Log in with the network" in result.err
+    assert person.vault("login", password=PASSWORD).status == 0
+
+
+@pytest.mark.parametrize("text, mode, says", [
+    ("{", 0o644, "It has to be one JSON object"), ('{"minimum-pin-size": 6}', 0o644, 'not known: "minimum-pin-size"'),
+    ('{"minimum-pin-length": "6"}', 0o644, "minimum-pin-length has to be a whole number from 1 to 64"),
+    ("{}", 0o666, f"chown root {POLICY} && chmod 644 {POLICY}"),
+])
+def test_78_a_policy_that_cannot_be_used_is_not_passed_over(alice, machine, text, mode, says):
+    machine.set_policy(text, mode)
+    for arguments in (["users"], ["login"]):
+        result = alice.vault(*arguments, password=PASSWORD if arguments == ["login"] else None)
+        assert (result.status, result.out) == (78, "")
+        assert f"The policy file {POLICY} cannot be used" in result.err and says in result.err
+    outcome, finding, _ = policy_check(alice)
+    assert outcome == "fail" and says in finding
+    machine.remove_policy()
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_no_variable_leads_past_the_policy(alice, machine):
+    machine.set_policy(allowed_ways_in=["pin"])
+    for name in ("CREDENTIAL_VAULT_POLICY", "CREDENTIAL_VAULT_POLICY_FILE", "VAULT_POLICY"):
+        assert alice.vault("login", password=PASSWORD, env={name: "/dev/null"}).status == 85
+
+
+def test_doctor_shows_the_policy(alice, machine):
+    standard = "New PINs: at least 4 characters. New passwords: at least 8. "
+    assert policy_check(alice) == (
+        "ok", f"{POLICY} is not there. {standard}Longest time without the network: no limit. Ways in: all.", None)
+    machine.set_policy(minimum_pin_length=6, maximum_offline_days=3, allowed_ways_in=["pin", "password"])
+    outcome, finding, _ = policy_check(alice)
+    assert (outcome, finding) == (
+        "ok", f"{POLICY} holds. New PINs: at least 6 characters. New passwords: at least 8. "
+        "Longest time without the network: 3 days. Ways in: password, pin.")
+    # A policy is no way to make anything less strict.
+    machine.set_policy(minimum_pin_length=1, minimum_password_length=1)
+    assert standard in policy_check(alice)[1]
+    machine.set_policy(allowed_ways_in=["password", "passwrod"])
+    assert policy_check(alice)[::2] == (
+        "warn", "This program does not know: passwrod. Check the spelling in allowed-ways-in.")
+    machine.set_policy(allowed_ways_in=["pin"])
+    assert policy_check(alice)[::2] == (
+        "warn", "No account can be registered. To allow that, add password to allowed-ways-in.")
