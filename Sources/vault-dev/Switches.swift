@@ -23,6 +23,11 @@ struct ProviderSwitches: ParsableArguments {
     @Flag(help: "Give every client that registers a secret.")
     var registrationSecret = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Give the client vault-cli a secret, which is public as the passwords are.", valueName: "text"))
+    var clientSecret: String?
+
     @Flag(inversion: .prefixedNo, help: "Have the metadata document of RFC 8414 besides that of OpenID Connect.")
     var oauthMetadata = true
 
@@ -62,6 +67,7 @@ struct ProviderSwitches: ParsableArguments {
         options.devicePollingInterval = deviceInterval
         options.offersRegistration = registration
         options.insistsOnClientSecret = registrationSecret
+        options.clientSecret = clientSecret
         options.metadataDocuments = oauthMetadata ? [.openID, .oauth] : [.openID]
         options.offersEndSession = endSession
         options.allowsPasswordGrant = passwordGrant

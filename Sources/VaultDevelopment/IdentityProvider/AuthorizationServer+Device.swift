@@ -46,6 +46,7 @@ extension AuthorizationServer {
         var entry = ProviderRequest(.deviceAuthorization, .ok)
         do {
             let client = try authenticate(request, entry: &entry)
+            entry.parameters = request.form?.askedFor ?? [:]
             guard client.grantTypes.contains(Self.deviceGrant) else { throw OAuthError.unauthorizedClient }
             forgetExpired()
             let asked = (request.form?["scope"] ?? "").split(separator: " ").map(String.init)

@@ -36,9 +36,11 @@ extension AuthorizationServer {
                 throw .invalidRequest("Authorization requests have to be pushed here.")
             }
             let authorization = try pendingAuthorization(parameters, client: client, redirectURI: redirectURI)
-            return show(authorization, isPushed: false)
+            return show(authorization, askedFor: parameters.askedFor)
         } catch {
-            log(.init(.authorization, error.outcome, clientID: client.identifier))
+            var entry = ProviderRequest(.authorization, error.outcome, clientID: client.identifier)
+            entry.parameters = parameters.askedFor
+            log(entry)
             let answer = [("error", error.code), ("error_description", error.detail)]
             return .redirect(callback(redirectURI, state: parameters["state"], answer))
         }
@@ -52,15 +54,17 @@ extension AuthorizationServer {
             log(entry)
             return .refuse("This request was used already, or has expired. Start again from the app.")
         }
-        return show(authorization, isPushed: true)
+        return show(authorization)
     }
 
-    private func show(_ authorization: PendingAuthorization, isPushed: Bool) -> LoginStep {
+    /// - Parameter askedFor: What the address asks for; nil for a request that had been pushed.
+    private func show(_ authorization: PendingAuthorization, askedFor: [String: String]? = nil) -> LoginStep {
         forgetExpired()
         let identifier = randomIdentifier()
         pending[identifier] = authorization
         var entry = ProviderRequest(.authorization, .ok, clientID: authorization.client.identifier)
-        entry.isPushed = isPushed
+        entry.isPushed = askedFor == nil
+        entry.parameters = askedFor ?? [:]
         log(entry)
         return .form(request: identifier, authorization, problem: nil)
     }

@@ -22,6 +22,7 @@ extension AuthorizationServer {
         var entry = ProviderRequest(.pushedAuthorization, .ok)
         do {
             let client = try authenticate(request, entry: &entry)
+            entry.parameters = request.form?.askedFor ?? [:]
             guard options.pushedAuthorization != .refused else {
                 throw OAuthError("unauthorized_client", "Pushed authorization requests are refused here.")
             }

@@ -70,6 +70,9 @@ public struct ProviderRequest: Sendable, Hashable {
     public var clientAuthentication: String?
     /// The thumbprint of the key of a valid DPoP proof (RFC 9449 section 6); nil when there was none.
     public var dpopThumbprint: String?
+    /// What an authorization request, a pushed one, or a device asked for besides the protocol's own: `prompt`,
+    /// `login_hint`, `audience`… Of a request that had been pushed, see the pushed one.
+    public var parameters: [String: String] = [:]
     /// Whether the browser came with a request that had been pushed (RFC 9126).
     public var isPushed = false
     /// Whom it was about, where that is known.

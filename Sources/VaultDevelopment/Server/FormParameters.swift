@@ -22,6 +22,15 @@ struct FormParameters {
         values[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// What an authorization request asks for besides the protocol's own: nothing in it is a secret.
+    var askedFor: [String: String] {
+        let own: Set = [
+            "response_type", "client_id", "redirect_uri", "scope", "state", "nonce", "code_challenge",
+            "code_challenge_method", "dpop_jkt", "request_uri", "client_secret",
+        ]
+        return values.filter { !own.contains($0.key) && !$0.value.isEmpty }
+    }
+
     /// One name or value without its escapes; nil when one is malformed or is not UTF-8.
     static func decoded(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
