@@ -74,6 +74,8 @@ public struct Vault: Sendable {
         var settings = Auth.Settings(
             issuer: configuration.issuer ?? "", clientID: configuration.clientID, scopes: configuration.scopes,
             redirectURI: configuration.redirectURI, clientName: configuration.clientName)
+        settings.clientSecret = configuration.clientSecret
+        settings.parameters = configuration.signInParameters
         settings.registersAnew = configuration.registersClientAnew
         settings.usesDPoP = configuration.usesDPoP
         let backends = Backends(

@@ -1,3 +1,4 @@
+public import OpenIDConnect
 package import VaultAuth
 public import VaultBackends
 public import VaultCrypto
@@ -9,9 +10,15 @@ public struct VaultConfiguration: Sendable {
     /// The identity provider's issuer URL, exactly as the provider writes it; for a backend or server its base URL.
     /// Needed to register; where it is set, only this issuer's accounts are found.
     public var issuer: String?
-    /// The id of the app at the provider: a public client with PKCE. Without one, registering an account also registers a
+    /// The id of the app at the provider: a client with PKCE, public unless ``clientSecret`` is set. Without one, registering an account also registers a
     /// client (RFC 7591), or uses the one that was registered before.
     public var clientID: String?
+    /// The secret of the client ``clientID``, where the provider gave it one, as Google does: printable ASCII. It is
+    /// sealed with each account's token, so only signing in needs it. A secret without a client id is
+    /// `configurationInvalid` at a sign-in that needs a client. A secret in an app that others can read protects nothing.
+    public var clientSecret: SharedSecret?
+    /// What a sign-in at an OpenID provider asks for, unless the sign-in itself says something else.
+    public var signInParameters = SignInParameters()
     /// What a client that is registered calls itself in front of the person.
     public var clientName = "Credential Vault"
     /// Whether to register a new client although one was registered before.

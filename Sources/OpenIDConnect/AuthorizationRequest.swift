@@ -30,8 +30,9 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
     }
 
     init(
-        metadata: ProviderMetadata, clientID: String, redirectURI: String, scopes: [String], prompt: String?,
-        dpopKey: DPoPKey? = nil, state: String = RandomText.make(), nonce: String = RandomText.make(),
+        metadata: ProviderMetadata, clientID: String, redirectURI: String, scopes: [String],
+        additional: ProviderConnection.Form = [], dpopKey: DPoPKey? = nil, state: String = RandomText.make(),
+        nonce: String = RandomText.make(),
         verifier: String = RandomText.make()
     ) {
         self.metadata = metadata
@@ -46,7 +47,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
             ("scope", scopes.joined(separator: " ")), ("state", state), ("nonce", nonce),
             ("code_challenge", Self.challenge(for: verifier)), ("code_challenge_method", "S256"),
         ]
-        if let prompt { parameters.append(("prompt", prompt)) }
+        parameters += additional
         // Binds the code to the key, so that nobody else can redeem it (RFC 9449 section 10).
         if let dpopKey { parameters.append(("dpop_jkt", dpopKey.thumbprint)) }
         self.parameters = parameters
@@ -70,6 +71,9 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
             return !isAnswered
         }
     }
+
+    /// Whether the provider is asked to show the person nothing.
+    var showsNothing: Bool { parameters.contains { $0 == ("prompt", "none") } }
 
     /// The S256 code challenge (RFC 7636 section 4.2).
     package static func challenge(for verifier: String) -> String {

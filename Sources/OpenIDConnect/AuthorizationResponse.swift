@@ -32,7 +32,8 @@ enum AuthorizationResponse {
         }
         if let error {
             guard code == nil else { throw OpenIDConnectError(.callbackInvalid, "it has both a code and an error") }
-            throw refusal(error, description: try value("error_description"))
+            throw refusal(
+                error, description: try value("error_description"), showsNothing: request.showsNothing)
         }
         guard let code, !code.isEmpty, code.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             throw OpenIDConnectError(.callbackInvalid, "it has no authorization code")
@@ -40,7 +41,13 @@ enum AuthorizationResponse {
         return code
     }
 
-    private static func refusal(_ error: String, description: String?) -> OpenIDConnectError {
+    /// - Parameter showsNothing: whether the provider was asked with `prompt=none`.
+    private static func refusal(_ error: String, description: String?, showsNothing: Bool) -> OpenIDConnectError {
+        if showsNothing, let need = needs[error] {
+            return OpenIDConnectError(
+                .interactionRequired, "\(need). Leave prompt=none out to let it ask", providerError: error,
+                providerDescription: description)
+        }
         let code: OpenIDConnectError.Code =
             switch error {
             case "access_denied": .denied
@@ -49,4 +56,12 @@ enum AuthorizationResponse {
             }
         return OpenIDConnectError(code, "", providerError: error, providerDescription: description)
     }
+
+    /// What the person would have to do (OpenID Connect Core section 3.1.2.6).
+    private static let needs = [
+        "login_required": "nobody is logged in there in this browser",
+        "interaction_required": "the person has to do something there first",
+        "consent_required": "the person has to allow this program something there first",
+        "account_selection_required": "the person has to choose an account there first",
+    ]
 }

@@ -18,6 +18,8 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
         public static let wrongCredentials = Code(name: "wrongCredentials")
         /// The person said no in the browser.
         public static let denied = Code(name: "denied")
+        /// The provider was asked with `prompt=none`, and cannot answer without asking the person: sign in again without it.
+        public static let interactionRequired = Code(name: "interactionRequired")
         /// The provider refuses this client or request: `providerError` and `status` say how. Check the client's settings.
         public static let refused = Code(name: "refused")
         /// The answer is not what the protocol says: probably not an OpenID provider, or another issuer.
@@ -84,6 +86,7 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
             case .deviceCodeExpired: "The code for the sign-in on another device does not work any more"
             case .wrongCredentials: "The user name or the password is wrong"
             case .denied: "The sign-in was denied"
+            case .interactionRequired: "The identity provider has to ask the person first"
             case .refused: "The identity provider refused the request"
             case .invalidAnswer: "The identity provider's answer is not valid"
             case .tokenInvalid: "The ID token is not valid"

@@ -6,16 +6,24 @@ internal import VaultJSON
 extension OpenIDProvider {
     /// Starts a sign-in that the person ends on another device (RFC 8628 section 3.1).
     ///
-    /// - Parameter scopes: `openid` must be among them.
+    /// - Parameters:
+    ///   - scopes: `openid` must be among them.
+    ///   - parameters: what else to ask for. A provider ignores what it does not know (section 3.1). A `prompt` of `none`
+    ///     is left out: the person could not sign in on the other device.
     /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `unsupported` when the provider does not offer this,
-    ///   `refused` when it does not offer it to this client.
-    public func authorizeDevice(scopes: [String]) async throws -> DeviceAuthorization {
+    ///   `refused` when it does not offer it to this client, `configurationInvalid` for a parameter that cannot be set.
+    public func authorizeDevice(
+        scopes: [String], parameters: SignInParameters = SignInParameters()
+    ) async throws -> DeviceAuthorization {
         try Self.requireOpenID(scopes)
+        try parameters.validate()
         let metadata = try await completeMetadata()
         guard let url = metadata.deviceAuthorizationEndpoint else {
             throw OpenIDConnectError(.unsupported, "signing in on another device")
         }
-        let (form, fields) = try client.applied(to: [("scope", scopes.joined(separator: " "))], metadata: metadata)
+        let (form, fields) = try client.applied(
+            to: [("scope", scopes.joined(separator: " "))] + parameters.form.filter { $0 != ("prompt", "none") },
+            metadata: metadata)
         let answer: HTTPAnswer
         do {
             answer = try await connection.post(url, form: form, fields: fields)

@@ -9,26 +9,28 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - redirectURI: where the browser is sent back to, exactly as registered at the provider.
     ///   - scopes: `openid` must be among them.
-    ///   - prompt: `consent`, `login` or another value of OpenID Connect Core section 3.1.2.1; nil to leave it out.
+    ///   - parameters: what else to ask for: `prompt`, `login_hint` and others.
     ///   - mayPush: whether the request may be handed in beforehand. Its address then works for a short time only (see
     ///     ``AuthorizationRequest/expiresAt``): say no when somebody carries the address to another machine.
-    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `unsupported` when the provider announces PKCE methods
-    ///   without S256, and `refused` or `denied` when it insists on taking the request beforehand, and does not.
+    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `configurationInvalid` for a parameter that cannot be set,
+    ///   `unsupported` when the provider announces PKCE methods without S256, and `refused` or `denied` when it insists on taking the request beforehand, and does not.
     public func authorizationRequest(
-        redirectURI: String, scopes: [String], prompt: String? = nil, mayPush: Bool = true
+        redirectURI: String, scopes: [String], parameters: SignInParameters = SignInParameters(),
+        mayPush: Bool = true
     ) async throws -> AuthorizationRequest {
         guard Self.isUsable(redirectURI: redirectURI) else {
             throw OpenIDConnectError(.configurationInvalid, "the redirect URI is not usable")
         }
         guard !clientID.isEmpty else { throw OpenIDConnectError(.configurationInvalid, "the client ID is empty") }
         try Self.requireOpenID(scopes)
+        try parameters.validate()
         let metadata = try await completeMetadata()
         if let methods = metadata.codeChallengeMethodsSupported, !methods.contains("S256") {
             throw OpenIDConnectError(.unsupported, "PKCE with S256")
         }
         let request = AuthorizationRequest(
-            metadata: metadata, clientID: clientID, redirectURI: redirectURI, scopes: scopes, prompt: prompt,
-            dpopKey: newDPoPKey(metadata))
+            metadata: metadata, clientID: clientID, redirectURI: redirectURI, scopes: scopes,
+            additional: parameters.form, dpopKey: newDPoPKey(metadata))
         guard mayPush || metadata.requirePushedAuthorizationRequests else { return request }
         return try await pushed(request)
     }

@@ -1,5 +1,5 @@
 public import Foundation
-internal import OpenIDConnect
+public import OpenIDConnect
 internal import VaultBackground
 public import VaultCrypto
 public import VaultHTTP
@@ -13,12 +13,17 @@ public actor Auth {
         /// The provider's issuer URL; for a backend or server its base URL. Empty for an app that only opens accounts that
         /// exist, of every issuer.
         public var issuer: String
-        /// The client's id there, a public client; nil or empty to register one (RFC 7591).
+        /// The client's id there; nil or empty to register a client (RFC 7591).
         public var clientID: String?
+        /// The secret of the client ``clientID``, in printable ASCII; nil for a public client. It is sent to ``issuer``
+        /// alone, and it is sealed with the account's token, so a renewal does not need this setting.
+        public var clientSecret: SharedSecret?
         /// The scopes asked for.
         public var scopes: [String]
         /// Where the browser is sent back to; nil for a free port on 127.0.0.1.
         public var redirectURI: String?
+        /// What a sign-in at an OpenID provider asks for, unless the sign-in itself says something else.
+        public var parameters = SignInParameters()
         /// What a client that is registered calls itself in front of the person.
         public var clientName: String
         /// Whether to register a new client although one was registered before.
@@ -107,6 +112,8 @@ public actor Auth {
                 .configurationInvalid,
                 "The issuer is needed to sign in: the URL of the identity provider, backend or server.")
         }
+        // The secret is for the configured issuer: no other one may see it.
+        if issuer != settings.issuer { settings.clientSecret = nil }
         settings.issuer = issuer
         let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(16))
         redirects?.finish()
@@ -131,9 +138,15 @@ public actor Auth {
     }
 
     /// Signs in at the identity provider, in a browser: ``signIn(_:)`` with ``BrowserSignIn``.
+    ///
+    /// - Parameters:
+    ///   - userAgent: shows the login to the person.
+    ///   - parameters: what this sign-in asks for besides what the configuration says.
     @discardableResult
-    public func performOpenIDConnectLogin(using userAgent: any UserAgent) async throws -> RefreshToken {
-        try await signIn(BrowserSignIn(using: userAgent))
+    public func performOpenIDConnectLogin(
+        using userAgent: any UserAgent, parameters: SignInParameters = SignInParameters()
+    ) async throws -> RefreshToken {
+        try await signIn(BrowserSignIn(using: userAgent, parameters: parameters))
     }
 
     /// Hands over the URL that the provider redirected to, for an app that receives it itself (a custom scheme).

@@ -11,9 +11,9 @@ public struct Credential: Sendable, Hashable, Codable, CustomReflectable, Custom
     public var scope: String?
     /// When it ends, where that is known: for an access token that stands for itself.
     public var expiresAt: Date?
-    /// The secret of a client that was registered for this account alone (RFC 7591).
+    /// The secret of the client: of the configured one, or of one that was registered for this account alone (RFC 7591).
     public var clientSecret: String?
-    /// How that client was registered to use its secret (RFC 7591 section 2); nil when the provider did not say.
+    /// How that client was registered to use its secret (RFC 7591 section 2); nil to go by what the provider announces.
     public var clientAuthenticationMethod: String?
     /// The private key that the tokens are bound to (RFC 9449), as `DPoPKey.rawRepresentation`.
     public var proofKey: [UInt8]?

@@ -37,6 +37,8 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         /// The person or the caller called it off, or said no at the provider. A guess that was on its way to the key
         /// service may count.
         public static let cancelled = Code(name: "cancelled")
+        /// The provider was asked with `prompt=none`, and has to ask the person first: sign in again without it.
+        public static let interactionRequired = Code(name: "interactionRequired")
         /// Nobody entered the code for the sign-in on another device in time: start again.
         public static let deviceCodeExpired = Code(name: "deviceCodeExpired")
         /// No account matches: see which there are, or register.
@@ -211,6 +213,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
             case .invalidAnswer: .identityProviderAnswerInvalid
             case .denied, .cancelled: .cancelled
             case .invalidGrant: .refreshTokenExpired
+            case .interactionRequired: .interactionRequired
             case .deviceCodeExpired: .deviceCodeExpired
             case .wrongCredentials: .wrongSecret
             case .configurationInvalid, .unsupported, .refused: .configurationInvalid

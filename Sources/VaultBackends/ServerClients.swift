@@ -13,8 +13,8 @@ struct ServerClients: Sendable {
 
     /// A receiver of the redirect, and a client that may send the browser there.
     func receiverAndClient(for delivery: RedirectDelivery) async throws -> (any RedirectReceiver, LoginClient) {
-        if let id = context.settings.clientID, !id.isEmpty {
-            return (try await context.receiver(for: delivery), LoginClient(id: id))
+        if let client = try context.configuredClient() {
+            return (try await context.receiver(for: delivery), client)
         }
         // The server compares the redirect URI with the registered one, port included.
         if let known = try await take(), let receiver = try? await context.receiver(for: delivery, port: known.port) {

@@ -96,7 +96,17 @@ struct ServiceChecks {
         return [
             fileSystem(), policy(), await store(), await issuer(transport), await keyService(transport),
             await oldKeys(),
-        ]
+        ] + clientSecret()
+    }
+
+    private func clientSecret() -> [Check] {
+        guard let path = settings.clientSecretFile else { return [] }
+        do {
+            _ = try ClientSecretFile(path: path).read()
+            return [Check(name: "client secret", outcome: .ok, finding: "\(path) can be read by nobody else.")]
+        } catch {
+            return [failure("client secret", error, advice: "To use none: vault config set client-secret-file ''")]
+        }
     }
 
     private func fileSystem() -> Check {

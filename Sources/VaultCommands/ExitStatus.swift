@@ -16,7 +16,7 @@ enum ExitStatus {
             69
         case .busy, .outOfMemory, .tooManyAttempts: 75
         case .wrongSecret, .passwordUnusable: 77
-        case .configurationInvalid, .aliasTaken, .unsafeFileSystem, .lastWayIn, .notEnrolled: 78
+        case .configurationInvalid, .interactionRequired, .aliasTaken, .unsafeFileSystem, .lastWayIn, .notEnrolled: 78
         case .keyLocked, .keyMissing: 80
         case .refreshTokenExpired, .refreshInterrupted: 81
         case .cancelled, .deviceCodeExpired: cancelled

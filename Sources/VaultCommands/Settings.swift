@@ -9,10 +9,16 @@ struct Settings {
     enum Name: String, CaseIterable {
         case issuer
         case clientID = "client-id"
+        case clientSecretFile = "client-secret-file"
         case keyService = "key-service"
         case caFile = "ca-file"
         case scopes
         case redirectURI = "redirect-uri"
+        case prompt
+        case acrValues = "acr-values"
+        case audience
+        case uiLocales = "ui-locales"
+        case parameters
         case method
         case backendFile = "backend-file"
         case dpop
@@ -26,10 +32,17 @@ struct Settings {
             switch self {
             case .issuer: "the identity provider's issuer URL, or the base URL of a backend or server"
             case .clientID: "the client id at the identity provider; without one, a client is registered"
+            case .clientSecretFile:
+                "a file with the secret of that client, where it has one; only you may read the file"
             case .keyService: "the key service's base URL"
             case .caFile: "a file of certificate authorities (PEM) to trust besides the system's"
             case .scopes: "the scopes to ask for, with spaces between them"
             case .redirectURI: "where the provider sends the browser back to"
+            case .prompt: "what the provider shows at a sign-in: login, consent, select_account or none"
+            case .acrValues: "how a person should prove who they are, with spaces between the values"
+            case .audience: "the API that the access tokens are for, where the provider wants to know it"
+            case .uiLocales: "the languages of the provider's pages, with spaces between them"
+            case .parameters: "other parameters of a sign-in, such as access_type=offline&hd=example.com"
             case .method: "how register signs in: \(WayIn.allCases.map(\.rawValue).joined(separator: ", "))"
             case .backendFile: "a JSON file with a backend's paths and field names, where they are not the usual ones"
             case .dpop: "auto, or off to bind no tokens to a key"
@@ -62,6 +75,9 @@ struct Settings {
             case .backendFile: _ = try BackendLayout(file: value)
             case .issuer, .keyService: try validate(url: value)
             case .caFile: try Self.validate(certificates: value)
+            case .clientSecretFile: _ = try ClientSecretFile(path: value).read()
+            case .prompt, .acrValues, .audience, .uiLocales, .parameters:
+                _ = try Settings.parameters { $0 == self ? value : nil }.checked()
             case .pkcs11: try Self.validate(uri: value)
             default: break
             }
@@ -76,7 +92,8 @@ struct Settings {
 
         /// The value as it is stored: a file is found from any folder.
         func stored(_ value: String) -> String {
-            self == .caFile && !value.isEmpty ? URL(fileURLWithPath: value).standardizedFileURL.path : value
+            [.caFile, .clientSecretFile].contains(self) && !value.isEmpty
+                ? URL(fileURLWithPath: value).standardizedFileURL.path : value
         }
 
         private static func validate(certificates path: String) throws {
@@ -118,14 +135,17 @@ struct Settings {
     }
 
     private let reader: ConfigReader
+    /// Where `reader` looks, in this order.
+    private let providers: [any ConfigProvider]
     private let options: GlobalOptions?
 
-    init(_ options: GlobalOptions? = nil) async throws {
+    /// - Parameter more: what further options say, by the setting that they go before.
+    init(_ options: GlobalOptions? = nil, more: [Name: String?] = [:]) async throws {
         self.options = options
         let flags: [Name: String?] = [
             .issuer: options?.issuer, .clientID: options?.clientID, .keyService: options?.keyService,
             .caFile: options?.caFile,
-        ]
+        ].merging(more) { $1 }
         let given = flags.compactMap { name, value in
             value.map { (AbsoluteConfigKey([name.rawValue]), ConfigValue(stringLiteral: $0)) }
         }
@@ -144,11 +164,29 @@ struct Settings {
             }
         }
         reader = ConfigReader(providers: providers)
+        self.providers = providers
     }
 
     /// The value in force, or nil.
-    subscript(name: Name) -> String? {
+    subscript(name: Name) -> String? { Self.value(of: name, in: reader) }
+
+    private static func value(of name: Name, in reader: ConfigReader) -> String? {
         reader.string(forKey: ConfigKey([name.rawValue])).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The file with the secret of the client in force. A secret is for the issuer and the client id that stand beside
+    /// it: when an option or the environment names another issuer or client, a secret from further down is sent to nobody.
+    var clientSecretFile: String? {
+        guard let path = self[.clientSecretFile] else { return nil }
+        for start in providers.indices {
+            guard Self.value(of: .clientSecretFile, in: ConfigReader(providers: [providers[start]])) == path else {
+                continue
+            }
+            let beside = ConfigReader(providers: Array(providers[start...]))
+            let isForClient = [Name.issuer, .clientID].allSatisfy { Self.value(of: $0, in: beside) == self[$0] }
+            return isForClient ? path : nil
+        }
+        return nil
     }
 
     /// The certificate authorities to trust besides those of the system.

@@ -14,7 +14,8 @@ struct AuthorizationTests {
     @Test("the request has all parameters, and keeps the query of the endpoint")
     func parameters() async throws {
         let request = try await TestProvider().client().authorizationRequest(
-            redirectURI: TestProvider.redirectURI, scopes: ["openid", "a+b"], prompt: "consent")
+            redirectURI: TestProvider.redirectURI, scopes: ["openid", "a+b"],
+            parameters: SignInParameters(prompt: "consent"))
         let components = try #require(URLComponents(string: request.url))
         #expect(components.host == "id.example")
         #expect(components.path == "/auth")

@@ -24,7 +24,8 @@ struct PushedRequestTests {
 
     private func request(_ client: OpenIDProvider, mayPush: Bool = true) async throws -> AuthorizationRequest {
         try await client.authorizationRequest(
-            redirectURI: TestProvider.redirectURI, scopes: ["openid"], prompt: "login", mayPush: mayPush)
+            redirectURI: TestProvider.redirectURI, scopes: ["openid"], parameters: SignInParameters(prompt: "login"),
+            mayPush: mayPush)
     }
 
     @Test("the parameters go to the provider, and the browser gets only a reference to them")

@@ -1,19 +1,24 @@
-internal import OpenIDConnect
+public import OpenIDConnect
 
 /// Signs in at an OpenID provider in the browser: authorization code with PKCE (RFC 8252).
 public struct BrowserSignIn: SignIn {
     let userAgent: any UserAgent
     let delivery: RedirectDelivery
     let opensAtOnce: Bool
+    let parameters: SignInParameters
 
     /// - Parameters:
     ///   - userAgent: shows the login to the person.
     ///   - delivery: how the redirect comes back.
     ///   - opensAtOnce: whether the address is opened within a few seconds. An address that a person has to copy would
     ///     run out too early if the request were pushed (RFC 9126), so it is not then, unless the provider insists.
+    ///   - parameters: what to ask for besides what the configuration says. What is set here goes before the
+    ///     configuration; an empty text leaves out what the configuration has.
     public init(
-        using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic, opensAtOnce: Bool = true
+        using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic, opensAtOnce: Bool = true,
+        parameters: SignInParameters = SignInParameters()
     ) {
+        self.parameters = parameters
         self.userAgent = userAgent
         self.delivery = delivery
         self.opensAtOnce = opensAtOnce && !delivery.isPasted
@@ -26,7 +31,8 @@ public struct BrowserSignIn: SignIn {
         do {
             request = try await context.using(client) {
                 try await provider.authorizationRequest(
-                    redirectURI: receiver.redirectURI, scopes: context.settings.scopes, mayPush: opensAtOnce)
+                    redirectURI: receiver.redirectURI, scopes: context.settings.scopes,
+                    parameters: parameters.over(context.settings.parameters), mayPush: opensAtOnce)
             }
         } catch {
             await receiver.stop()

@@ -3,9 +3,17 @@ public import OpenIDConnect
 /// Signs in at an OpenID provider on another device: the person types a short code there (RFC 8628).
 public struct DeviceSignIn: SignIn {
     let show: @Sendable (DeviceAuthorization) async throws -> Void
+    let parameters: SignInParameters
 
-    /// - Parameter show: shows the person the code and where to type it. The wait begins when it returns.
-    public init(show: @escaping @Sendable (DeviceAuthorization) async throws -> Void) {
+    /// - Parameters:
+    ///   - parameters: what to ask for besides what the configuration says. What is set here goes before the
+    ///     configuration; an empty text leaves out what the configuration has.
+    ///   - show: shows the person the code and where to type it. The wait begins when it returns.
+    public init(
+        parameters: SignInParameters = SignInParameters(),
+        show: @escaping @Sendable (DeviceAuthorization) async throws -> Void
+    ) {
+        self.parameters = parameters
         self.show = show
     }
 
@@ -13,7 +21,8 @@ public struct DeviceSignIn: SignIn {
         let client = try await context.client()
         let provider = context.provider(client)
         return try await context.using(client) {
-            let device = try await provider.authorizeDevice(scopes: context.settings.scopes)
+            let device = try await provider.authorizeDevice(
+                scopes: context.settings.scopes, parameters: parameters.over(context.settings.parameters))
             try await show(device)
             return try RefreshToken(try await provider.redeem(device), client: client, in: context)
         }

@@ -1,12 +1,13 @@
 package import Foundation
 internal import OpenIDConnect
+internal import VaultCrypto
 internal import VaultStorage
 
 /// The client that a login at an OpenID provider uses: the configured one, or one that was registered (RFC 7591).
 /// It does not print its secret.
 package struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     package let id: String
-    /// Only of a client that was registered for this login alone.
+    /// Of the configured client, or of one that was registered for this login alone.
     package var secret: String?
     /// How the provider registered it to use the secret; nil when it did not say.
     package var authenticationMethod: String?
@@ -38,11 +39,36 @@ package struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible
 }
 
 extension SignInContext {
+    /// The client of the settings, with its secret if it has one; nil when the settings name none.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` for a secret without a client id, or one that cannot be
+    ///   the secret of a client (RFC 6749 appendix A.2).
+    package func configuredClient() throws -> LoginClient? {
+        guard let id = settings.clientID, !id.isEmpty else {
+            guard settings.clientSecret == nil else {
+                throw VaultError(
+                    .configurationInvalid, "There is a client secret, but no client id. Set the client id, too.")
+            }
+            return nil
+        }
+        guard let secret = settings.clientSecret else { return LoginClient(id: id) }
+        guard secret.bytes.count > 0 else {
+            throw VaultError(.configurationInvalid, "The client secret is empty. Leave it out for a public client.")
+        }
+        guard secret.bytes.withUnsafeBytes({ $0.allSatisfy { (0x20...0x7E).contains($0) } }),
+            let text = secret.bytes.utf8String()
+        else {
+            throw VaultError(
+                .configurationInvalid,
+                "The client secret has characters that no client secret has. Copy it again from the identity provider's pages: one line of letters, digits and signs."
+            )
+        }
+        return LoginClient(id: id, secret: text)
+    }
+
     /// A receiver of the redirect, and a client that may send the browser there.
     func receiverAndClient(for delivery: RedirectDelivery) async throws -> (any RedirectReceiver, LoginClient) {
-        if let id = settings.clientID, !id.isEmpty {
-            return (try await receiver(for: delivery), LoginClient(id: id))
-        }
+        if let client = try configuredClient() { return (try await receiver(for: delivery), client) }
         // A provider may insist on the very port that the client was registered with.
         if let known = try await registeredClient(),
             let receiver = try? await receiver(for: delivery, port: known.port)
@@ -61,7 +87,7 @@ extension SignInContext {
 
     /// A client for a login without a redirect.
     func client() async throws -> LoginClient {
-        if let id = settings.clientID, !id.isEmpty { return LoginClient(id: id) }
+        if let client = try configuredClient() { return client }
         if let known = try await registeredClient() { return LoginClient(id: known.clientID) }
         return try await register(redirectURI: settings.redirectURI ?? "http://127.0.0.1/callback")
     }

@@ -48,7 +48,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let terminal = ControllingTerminal()
-        let settings = try await Settings(global)
+        let settings = try await Settings(global, more: signIn.settings)
         let chosen = signIn.chosenMethod
         var way = try chosen ?? settings.way ?? .browser
         // Whoever says how the browser is to be used wants one, whatever the settings say.
@@ -155,6 +155,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         configuration.redirectURI = signIn.redirect.redirectURI ?? configuration.redirectURI
         configuration.registersClientAnew = signIn.newClient
         if signIn.newClient { configuration.clientID = nil }
+        configuration.clientSecret = try clientSecret(settings, way)
+        configuration.signInParameters = try signIn.parameters.over(settings).checked()
         if signIn.noDPoP { configuration.usesDPoP = false }
         // The standard ones are those of OpenID Connect. A server knows best what its own are.
         if way == .server && settings[.scopes] == nil { configuration.scopes = [] }
@@ -162,6 +164,28 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if way == .server { configuration.clientID = global.clientID }
         if let problem = configuration.backendProblem, !way.isOpenID { throw problem }
         return configuration
+    }
+
+    /// The secret of the client of the settings.
+    private func clientSecret(_ settings: Settings, _ way: WayIn) throws -> SharedSecret? {
+        // A server registers clients itself, unless an option names one.
+        let mayHaveSecret = way.isOpenID || way == .server && global.clientID != nil
+        guard mayHaveSecret, !signIn.newClient else { return nil }
+        guard let path = settings.clientSecretFile else {
+            if settings[.clientSecretFile] != nil && !global.json {
+                Output.note(
+                    "vault: the client-secret-file of the settings is not used, because the issuer or the client id comes from somewhere else. If the secret is for this client: --client-secret-file PATH"
+                )
+            }
+            return nil
+        }
+        guard settings[.clientID] != nil else {
+            throw VaultError(
+                .configurationInvalid,
+                "There is a client secret (\(Printable.text(path))), but no client id. Set it: --client-id ID, or vault config set client-id ID"
+            )
+        }
+        return try ClientSecretFile(path: path).read()
     }
 
     /// The way that is left where there is no browser.

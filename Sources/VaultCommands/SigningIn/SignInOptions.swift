@@ -57,7 +57,21 @@ struct SignInOptions: ParsableArguments {
     @Flag(name: .customLong("no-dpop"), help: "Do not bind the tokens to a key where the provider could (RFC 9449).")
     var noDPoP = false
 
+    @Option(
+        name: .customLong("client-secret-file"),
+        help: ArgumentHelp(
+            "A file with the secret of the client, where it has one. Only you may read the file (chmod 600).",
+            valueName: "path"), completion: .file())
+    var clientSecretFile: String?
+
+    @OptionGroup var parameters: ParameterOptions
+
     @OptionGroup var credentials: CredentialOptions
+
+    /// The settings that these options go before.
+    var settings: [Settings.Name: String?] {
+        [.clientSecretFile: clientSecretFile].merging(parameters.settings) { $1 }
+    }
 
     /// What the options say; nil when they leave it open.
     var chosenMethod: WayIn? { method ?? (device ? .device : nil) }
@@ -66,6 +80,9 @@ struct SignInOptions: ParsableArguments {
         if device, let method, method != .device {
             throw ValidationError("--device and --method \(method.rawValue) exclude each other.")
         }
+        if newClient && clientSecretFile != nil {
+            throw ValidationError("--new-client and --client-secret-file exclude each other.")
+        }
         if let chosenMethod { try check(chosenMethod) }
     }
 
@@ -73,6 +90,14 @@ struct SignInOptions: ParsableArguments {
     func check(_ way: WayIn) throws {
         if redirect.paste && !way.takesRedirect {
             throw ValidationError("--paste is for a sign-in in the browser, and not for \(way.rawValue).")
+        }
+        if parameters.areGiven && ![.browser, .device].contains(way) {
+            throw ValidationError(
+                "--prompt, --login-hint, --acr-values, --audience, --ui-locales and --parameter are for --method browser and device."
+            )
+        }
+        if parameters.prompt == "none" && way == .device {
+            throw ValidationError("--prompt none is for a sign-in in the browser, and not for device.")
         }
         if credentials.areGiven && !way.takesPassword {
             throw ValidationError(

@@ -113,8 +113,22 @@ struct SigningIn {
 
     // MARK: - Advice
 
-    /// Says what to do about the client, where none is set.
+    /// Nil when it is not about the client's secret.
+    private func adviceOnSecret(_ error: VaultError) -> String? {
+        guard error.code == .configurationInvalid, way.isOpenID, configuration.clientID != nil,
+            let cause = error.underlying as? OpenIDConnectError, cause.code == .refused,
+            cause.providerError == "invalid_client" || cause.providerDescription?.contains("client_secret") == true
+        else { return nil }
+        return configuration.clientSecret == nil
+            ? "Check the client id. If the client has a secret, name the file that the secret is in: --client-secret-file PATH"
+            : "Check the client id and the client secret."
+    }
+
+    /// Says what to do about the client.
     private func advised(_ error: VaultError) -> VaultError {
+        if let advice = adviceOnSecret(error) {
+            return VaultError(error.code, "\(error.description) \(advice)", underlying: error.underlying)
+        }
         guard error.code == .configurationInvalid, way.isOpenID, configuration.clientID == nil,
             let cause = error.underlying as? OpenIDConnectError, [.unsupported, .refused].contains(cause.code)
         else { return error }

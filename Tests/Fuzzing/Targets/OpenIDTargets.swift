@@ -41,8 +41,7 @@ extension FuzzTarget {
             let metadata = try? ProviderMetadata(document: document, issuer: issuer)
         else { return }
         _ = AuthorizationRequest(
-            metadata: metadata, clientID: "vault-cli", redirectURI: "http://127.0.0.1/", scopes: ["openid"], prompt: nil
-        )
+            metadata: metadata, clientID: "vault-cli", redirectURI: "http://127.0.0.1/", scopes: ["openid"])
     }
 
     static func redirect(_ bytes: [UInt8]) {
@@ -51,7 +50,6 @@ extension FuzzTarget {
         else { return }
         let request = AuthorizationRequest(
             metadata: metadata, clientID: "vault-cli", redirectURI: "http://127.0.0.1/", scopes: ["openid"],
-            prompt: nil,
             state: "s", nonce: "n", verifier: "v")
         _ = try? AuthorizationResponse.code(in: String(decoding: bytes, as: UTF8.self), for: request)
     }

@@ -1,0 +1,59 @@
+internal import CredentialVault
+internal import Foundation
+
+/// The file that has a client's secret: a regular file of this user's that nobody else may read.
+struct ClientSecretFile {
+    let path: String
+
+    /// The longest file that is read, in bytes.
+    private static let limit = 4096
+
+    /// Reads the secret. One newline at the end is not part of it.
+    ///
+    /// - Throws: `VaultError` with code `configurationInvalid`, which says how to mend it.
+    func read() throws -> SharedSecret {
+        let quoted = ShellQuoting.quoted(path)
+        // Without waiting: a pipe would hold up the program before it can be refused.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            throw errno == ENOENT
+                ? failure("is not there", "Write the secret into it: (umask 077 && cat > \(quoted))")
+                : failure("cannot be opened", "Look at it: ls -l \(quoted)")
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure("cannot be read", "Look at it: ls -l \(quoted)") }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw failure(
+                "is not a regular file",
+                "Write the secret into a file, and name that one: (umask 077 && cat > client-secret)")
+        }
+        guard status.st_uid == geteuid() else {
+            throw failure(
+                "belongs to another user", "Make a copy of your own: install -m 600 \(quoted) client-secret")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw failure("can be read or changed by other users", "Run: chmod 600 \(quoted)")
+        }
+        guard status.st_size <= Self.limit else {
+            throw failure(
+                "is larger than 4 KiB", "Write the secret alone into it: (umask 077 && cat > \(quoted))")
+        }
+        guard let secret = try SecretReader.all(from: descriptor)?.take(), secret.count > 0 else {
+            throw failure("is empty", "Write the secret into it: (umask 077 && cat > \(quoted))")
+        }
+        // What Google has for download.
+        let isJSON = secret.withUnsafeBytes { $0.first == UInt8(ascii: "{") && $0.last == UInt8(ascii: "}") }
+        guard !isJSON else {
+            throw failure(
+                "is JSON, and not the secret alone",
+                "Write only the value of client_secret into a file: (umask 077 && jq -r '.installed.client_secret' \(quoted) > client-secret)"
+            )
+        }
+        return SharedSecret(secret)
+    }
+
+    private func failure(_ what: String, _ next: String) -> VaultError {
+        VaultError(.configurationInvalid, "The client secret file \(Printable.text(path)) \(what). \(next)")
+    }
+}
