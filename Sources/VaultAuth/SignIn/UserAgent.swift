@@ -1,4 +1,3 @@
-internal import Foundation
 public import VaultHTTP
 
 /// Shows the identity provider's login to the person. On a desktop that is the system's browser.
@@ -27,40 +26,9 @@ public struct SystemBrowser: UserAgent {
 
     /// - Throws: ``VaultError`` with code `configurationInvalid` when no browser could be started.
     public func open(_ url: String) async throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["xdg-open", url]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        // xdg-open may stay for as long as the browser that it started: only an early failure is one.
-        let status: Int32? = await withCheckedContinuation { continuation in
-            let answer = OneAnswer(continuation)
-            process.terminationHandler = { answer.give($0.terminationStatus) }
-            do { try process.run() } catch { answer.give(127) }
-            DispatchQueue.global().asyncAfter(deadline: .now() + 3) { answer.give(nil) }
-        }
-        guard let status, status != 0 else { return }
-        throw VaultError(
-            .configurationInvalid,
-            "No browser could be opened.")
-    }
-
-    /// Resumes a continuation with the first answer and drops the rest.
-    private final class OneAnswer: @unchecked Sendable {
-        // Sound: `lock` guards the only variable.
-        private let lock = NSLock()
-        private var continuation: CheckedContinuation<Int32?, Never>?
-
-        init(_ continuation: CheckedContinuation<Int32?, Never>) {
-            self.continuation = continuation
-        }
-
-        func give(_ status: Int32?) {
-            lock.withLock {
-                continuation?.resume(returning: status)
-                continuation = nil
-            }
-        }
+        // It may stay for as long as the browser that it started: only an early failure is one.
+        guard let opener = BrowserProcess.path(of: "xdg-open"),
+            [nil, 0].contains(await BrowserProcess([opener, url]).start(within: .seconds(3)))
+        else { throw VaultError(.configurationInvalid, "No browser could be opened.") }
     }
 }

@@ -2,7 +2,7 @@ internal import CredentialVault
 internal import Foundation
 
 /// A sign-in in the browser, with whatever brings the answer back.
-struct BrowserLogin {
+struct BrowserLogin: Sendable {
     let options: RedirectOptions
     let redirectURI: String?
     let status: StatusChannel
@@ -13,14 +13,24 @@ struct BrowserLogin {
     func run<R: Sendable>(
         _ vault: Vault, _ signIn: @escaping @Sendable (any UserAgent, RedirectDelivery) async throws -> R
     ) async throws -> R {
+        // A temporary profile goes, whatever ends the sign-in.
+        guard options.privateBrowser else { return try await receive(vault, signIn) }
+        return try await Interruption.cancelling(within: .seconds(4)) { try await receive(vault, signIn) }
+    }
+
+    private func receive<R: Sendable>(
+        _ vault: Vault, _ signIn: @escaping @Sendable (any UserAgent, RedirectDelivery) async throws -> R
+    ) async throws -> R {
         if options.paste {
             let pasted = PastedRedirect(terminal: terminal, isQuiet: isQuiet, status: status)
             return try await signIn(pasted, .pasted { try await pasted.address($0) })
         }
-        var browser = LoginBrowser(opens: options.opensBrowser, isQuiet: isQuiet, status: status)
+        var browser = LoginBrowser(
+            opens: options.opensBrowser, isPrivate: options.privateBrowser, isQuiet: isQuiet, status: status)
         if !options.noBrowser && !browser.opens {
+            let one = options.privateBrowser ? "a private window of one" : "one"
             browser.remark =
-                "There is no browser here. Open this address in one on this machine, or use --paste for another machine's:"
+                "There is no browser here. Open this address in \(one) on this machine, or use --paste for another machine's:"
         }
         guard let redirectURI, URLComponents(string: redirectURI)?.scheme?.lowercased() != "http" else {
             return try await signIn(browser, .automatic)

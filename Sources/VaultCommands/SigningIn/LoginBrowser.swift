@@ -3,6 +3,8 @@ internal import CredentialVault
 /// Shows the login in the browser, or prints its address.
 struct LoginBrowser: UserAgent {
     let opens: Bool
+    /// Whether it is to be a private window.
+    let isPrivate: Bool
     let isQuiet: Bool
     let status: StatusChannel
     /// What to print before an address that is not opened.
@@ -23,10 +25,15 @@ struct LoginBrowser: UserAgent {
             return
         }
         if !isQuiet {
-            Output.note("Continue in the browser. (It did not open? Stop with Ctrl-C and use --no-browser.)")
+            let place = isPrivate ? "the private window, and close it afterwards" : "the browser"
+            Output.note("Continue in \(place). (It did not open? Stop with Ctrl-C and use --no-browser.)")
         }
         do {
-            try await SystemBrowser().open(url)
+            try await (isPrivate ? PrivateBrowser() : SystemBrowser() as any UserAgent).open(url)
+        } catch let error as VaultError where isPrivate && error.code == .configurationInvalid {
+            throw VaultError(
+                error.code,
+                "\(error.description) Use --no-browser, and open the printed address in a private window yourself.")
         } catch let error as VaultError {
             throw VaultError(
                 error.code,

@@ -12,6 +12,11 @@ struct RedirectOptions: ParsableArguments {
             """)
     var paste = false
 
+    @Flag(
+        name: .customLong("private-browser"),
+        help: "Open a private window of the browser, so that no login stays there for the next person.")
+    var privateBrowser = false
+
     @Option(
         name: .customLong("redirect-uri"),
         help: ArgumentHelp(
@@ -25,7 +30,13 @@ struct RedirectOptions: ParsableArguments {
     var opensBrowser: Bool { !noBrowser && !paste && Desktop.hasBrowser }
 
     /// Whether nothing is said about the browser.
-    var isStandard: Bool { !noBrowser && !paste && redirectURI == nil }
+    var isStandard: Bool { !noBrowser && !paste && !privateBrowser && redirectURI == nil }
+
+    func validate() throws {
+        if privateBrowser && (noBrowser || paste) {
+            throw ValidationError("--private-browser excludes --no-browser and --paste.")
+        }
+    }
 
     @Option(
         name: .customLong("status-fd"),
@@ -90,6 +101,9 @@ struct SignInOptions: ParsableArguments {
     func check(_ way: WayIn) throws {
         if redirect.paste && !way.takesRedirect {
             throw ValidationError("--paste is for a sign-in in the browser, and not for \(way.rawValue).")
+        }
+        if redirect.privateBrowser && !way.takesRedirect {
+            throw ValidationError("--private-browser is for a sign-in in the browser, and not for \(way.rawValue).")
         }
         if parameters.areGiven && ![.browser, .device].contains(way) {
             throw ValidationError(

@@ -1,0 +1,60 @@
+internal import Foundation
+
+/// A folder for the profile that a browser has during one sign-in. Nobody else may read it.
+///
+/// Whoever made it keeps it locked, so that the next one can remove what a killed program left.
+struct TemporaryProfile: Sendable {
+    let path: String
+    private let lock: Int32
+
+    private static let prefix = "credential-vault-browser-"
+
+    init() throws {
+        let parent = FileManager.default.temporaryDirectory.path
+        Self.removeAbandoned(in: parent)
+        var template = Array("\(parent)/\(Self.prefix)XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw VaultError(
+                .configurationInvalid,
+                "A temporary folder for the browser cannot be made in \(parent). Make room there, or set TMPDIR.")
+        }
+        path = template.withUnsafeBufferPointer {
+            String(decoding: $0.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        }
+        lock = Self.locked(path) ?? -1
+    }
+
+    /// Removes it. A browser that was just ended may still write for a moment.
+    func remove() async {
+        // Whoever cleans up may be cancelled already, and could not wait any more.
+        await Task {
+            for _ in 1...20 {
+                try? FileManager.default.removeItem(atPath: path)
+                guard access(path, F_OK) == 0 else { break }
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+        }.value
+        if lock >= 0 { close(lock) }
+    }
+
+    private static func removeAbandoned(in parent: String) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(prefix) {
+            let path = "\(parent)/\(name)"
+            var status = stat()
+            guard lstat(path, &status) == 0, status.st_uid == geteuid(), let lock = locked(path) else { continue }
+            try? FileManager.default.removeItem(atPath: path)
+            close(lock)
+        }
+    }
+
+    /// - Returns: the descriptor that holds the lock; nil when somebody else has it.
+    private static func locked(_ path: String) -> Int32? {
+        let descriptor = Foundation.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+}
