@@ -150,8 +150,8 @@ let package = Package(
         .target(
             name: "VaultTesting",
             dependencies: [
-                "KeyService", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto", "VaultLocks",
-                "VaultStorage",
+                "KeyService", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto", "VaultHTTP", "VaultLocks",
+                "VaultStorage", httpTypes,
             ]),
         .target(
             name: "VaultDevelopment",

@@ -10,7 +10,12 @@ let package = Package(
             dependencies: [
                 .product(name: "CredentialVault", package: "credential-vault"),
                 .product(name: "VaultDevelopment", package: "credential-vault"),
-            ])
+            ]),
+        .executableTarget(
+            name: "SharedDesk", dependencies: [.product(name: "CredentialVault", package: "credential-vault")]),
+        .testTarget(
+            name: "SharedDeskTests",
+            dependencies: ["SharedDesk", .product(name: "VaultTesting", package: "credential-vault")]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -38,7 +38,8 @@ MAY_IMPORT = {
     "VaultBackends": "VaultAuth OpenIDConnect VaultStorage VaultCrypto VaultHTTP VaultJSON HTTPTypes",
     "CredentialVault": "VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
     "KeyService VaultCrypto VaultHTTP VaultNetworking",
-    "VaultTesting": "KeyService OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultLocks VaultStorage",
+    "VaultTesting": "KeyService OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultHTTP VaultLocks VaultStorage "
+    "HTTPTypes",
     "VaultDevelopment": "VaultAuth VaultLocks Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
     "KeyServiceServer": "KeyServiceAPI VaultCrypto VaultJSON VaultLocks Crypto Hummingbird HummingbirdCore GRDB GRDBSQLite "

@@ -24,9 +24,23 @@ internal import Foundation
 /// ```
 public struct Vault: Sendable {
     /// Logging in and out, and tokens.
-    public let auth: Auth
-    /// What is stored.
-    public let storage: Storage
+    public let auth: any AuthProtocol
+    /// The accounts, and the ways into them.
+    public let storage: any StorageProtocol
+    /// The operations underneath, for an app that needs more than ``storage`` has.
+    public let accounts: Accounts
+
+    /// A vault of an app's own parts: fakes in its tests, mostly.
+    ///
+    /// - Parameters:
+    ///   - auth: logs in and out.
+    ///   - storage: has the accounts.
+    ///   - accounts: the operations underneath. `TestVault` of the product VaultTesting has some for tests.
+    public init(auth: any AuthProtocol, storage: any StorageProtocol, accounts: Accounts) {
+        self.auth = auth
+        self.storage = storage
+        self.accounts = accounts
+    }
 
     /// Opens the store and wires everything together. No network is used yet.
     ///
@@ -80,10 +94,12 @@ public struct Vault: Sendable {
         settings.usesDPoP = configuration.usesDPoP
         let backends = Backends(
             layout: configuration.backend, problem: configuration.backendProblem, transport: transport, clock: clock)
-        auth = Auth(
+        let auth = Auth(
             settings: settings, accounts: accounts, transport: transport, listening: LoopbackListening(),
             issuers: issuers + [backends])
+        self.auth = auth
         storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
+        self.accounts = accounts
     }
 
     /// Finds out whether a registration could be stored: the store can be written, and the key service answers. To be
@@ -92,8 +108,8 @@ public struct Vault: Sendable {
     /// - Throws: `VaultError`: `storeUnreadable`, `busy`, `keyServiceUnavailable`, `configurationInvalid`.
     public func checkReady() async throws {
         do {
-            try await storage.accounts.store.checkWritable()
-            try await storage.accounts.checkKeyService()
+            try await accounts.store.checkWritable()
+            try await accounts.checkKeyService()
         } catch {
             throw VaultError.converting(error)
         }

@@ -78,7 +78,7 @@ public struct WrongGuesses: Sendable, Equatable {
 }
 
 /// Why the key service gave no key. It carries no secret and nothing of the answer's body.
-public struct KeyServiceError: Error, Sendable, CustomStringConvertible {
+public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
@@ -111,4 +111,7 @@ public struct KeyServiceError: Error, Sendable, CustomStringConvertible {
         self.guessesRemaining = guessesRemaining
         self.underlying = underlying
     }
+
+    /// For `localizedDescription`: the same as ``description``.
+    public var errorDescription: String? { description }
 }

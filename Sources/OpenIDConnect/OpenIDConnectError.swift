@@ -1,5 +1,7 @@
+public import FoundationEssentials
+
 /// What went wrong with the identity provider. It never carries tokens, authorization codes or whole answers.
-public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
+public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened, and so what to do next. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
@@ -55,7 +57,17 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
     /// What caused it, if it was not the provider's answer.
     public let underlying: (any Error)?
 
-    package init(
+    /// For a `TokenIssuer` of an app's own.
+    ///
+    /// - Parameters:
+    ///   - code: what happened.
+    ///   - reason: why, in a few words for a person, without anything secret.
+    ///   - status: the HTTP status, where there was an answer.
+    ///   - providerError: the server's `error` member.
+    ///   - providerDescription: the server's `error_description`.
+    ///   - mayHaveBeenProcessed: whether the server may have acted on the request.
+    ///   - underlying: what caused it, if it was not an answer.
+    public init(
         _ code: Code, _ reason: String, status: Int? = nil, providerError: String? = nil,
         providerDescription: String? = nil, mayHaveBeenProcessed: Bool = false, underlying: (any Error)? = nil
     ) {
@@ -117,4 +129,7 @@ public struct OpenIDConnectError: Error, Sendable, CustomStringConvertible {
         }
         return allowed.isEmpty ? nil : String(String.UnicodeScalarView(allowed.prefix(200)))
     }
+
+    /// For `localizedDescription`: the same as ``description``.
+    public var errorDescription: String? { description }
 }

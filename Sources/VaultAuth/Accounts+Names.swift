@@ -27,6 +27,16 @@ extension Accounts {
         return first
     }
 
+    /// The account of this issuer and subject.
+    ///
+    /// - Throws: ``VaultError`` with code `accountNotFound`; errors of the store.
+    public func account(_ id: AccountID) async throws -> Account {
+        guard let account = try await store.account(id) else {
+            throw VaultError(.accountNotFound, "This account is not registered here. Register it first.")
+        }
+        return account
+    }
+
     /// Refuses an alias that the account which is registered next cannot get, as far as that is known before the person
     /// has signed in: of the same issuer, the account that has the name may be the person's own.
     ///

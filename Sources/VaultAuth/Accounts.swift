@@ -186,9 +186,11 @@ public struct Accounts: Sendable {
     /// The refresh token as it is stored, with what is known of the person.
     package func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
         let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
-        guard let account = try await store.account(id), let credential = try await items.credential() else {
+        let stored = try await store.account(id)
+        guard let account = stored, let credential = try await items.credential() else {
+            let name = stored?.displayName ?? id.subject
             throw VaultError(
-                .notLoggedIn, "\(id.subject) was logged out everywhere, and no refresh token is left. Register again.")
+                .notLoggedIn, "\(name) was logged out everywhere, and no refresh token is left. Register again.")
         }
         let claims = try await items.claims() ?? Array("{}".utf8)
         let object = (try? JSONSerialization.jsonObject(with: Data(claims))) as? [String: Any]

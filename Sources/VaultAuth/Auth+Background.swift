@@ -12,25 +12,14 @@ extension Auth {
     ///   - duration: how long the app may stay in the background. Time that the machine sleeps counts.
     ///   - monitor: tells when the app goes to the background and when it comes back: ``StopSignalMonitor`` for a program in
     ///     a terminal, ``AppBackgroundMonitor``, `LogindMonitor` of the product VaultLogind, or the app's own.
+    ///   - clock: counts the time.
     ///   - handler: called after an account was locked for that, once for each stay in the background.
     public func enableBackgroundTimeout(
-        duration: Duration, monitor: any BackgroundMonitor = StopSignalMonitor(),
-        handler: @escaping @Sendable () async -> Void
-    ) async {
-        await enableBackgroundTimeout(
-            duration: duration, monitor: monitor, clock: ContinuousClock(), handler: handler)
-    }
-
-    /// As ``enableBackgroundTimeout(duration:monitor:handler:)``, counted on any clock.
-    package func enableBackgroundTimeout(
         duration: Duration, monitor: any BackgroundMonitor, clock: any Clock<Duration>,
         handler: @escaping @Sendable () async -> Void
     ) async {
         await disableBackgroundTimeout()
-        backgroundTimeout = BackgroundTimeout(
-            duration: duration, monitor: monitor, clock: clock,
-            isLoggedIn: { [weak self] in await self?.hasSomethingToLock ?? false },
-            lock: { [weak self] in await self?.lock(.backgroundTimeout) }, handler: handler)
+        backgroundTimeout = timeout(.backgroundTimeout, duration, monitor, clock, handler)
     }
 
     /// Ends the background timeout. When this returns no handler runs any more, unless it was the handler that called.
@@ -38,5 +27,40 @@ extension Auth {
         let timeout = backgroundTimeout
         backgroundTimeout = nil
         await timeout?.disable()
+    }
+
+    /// Locks the open account when nobody did anything for too long. The app tells of what is done: ``noteActivity()``.
+    /// It goes on beside the background timeout, and takes the place of an idle timeout that was enabled before.
+    ///
+    /// - Parameters:
+    ///   - duration: how long nobody may do anything. Time that the machine sleeps counts.
+    ///   - clock: counts the time.
+    ///   - handler: called after an account was locked for that.
+    public func enableIdleTimeout(
+        _ duration: Duration, clock: any Clock<Duration>, handler: @escaping @Sendable () async -> Void
+    ) async {
+        await disableIdleTimeout()
+        idle.noteActivity()
+        idleTimeout = timeout(.idle, duration, idle, clock, handler)
+    }
+
+    /// Says that the person did something, so that the time of the idle timeout begins again.
+    public nonisolated func noteActivity() { idle.noteActivity() }
+
+    /// Ends the idle timeout. When this returns no handler runs any more, unless it was the handler that called.
+    public func disableIdleTimeout() async {
+        let timeout = idleTimeout
+        idleTimeout = nil
+        await timeout?.disable()
+    }
+
+    private func timeout(
+        _ reason: SessionUpdate.Reason, _ duration: Duration, _ monitor: any BackgroundMonitor,
+        _ clock: any Clock<Duration>, _ handler: @escaping @Sendable () async -> Void
+    ) -> BackgroundTimeout {
+        BackgroundTimeout(
+            duration: duration, monitor: monitor, clock: clock,
+            isLoggedIn: { [weak self] in await self?.hasSomethingToLock ?? false },
+            lock: { [weak self] in await self?.lock(reason) }, handler: handler)
     }
 }

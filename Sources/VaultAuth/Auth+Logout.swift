@@ -30,7 +30,7 @@ extension Auth {
     /// Locks the open account: keys and tokens leave the memory, and nothing else changes. The password opens it again.
     ///
     /// - Parameter reason: what the listeners of ``sessionUpdates`` are told.
-    public func lock(_ reason: SessionUpdate.Reason = .requested) async {
+    public func lock(_ reason: SessionUpdate.Reason) async {
         timesLocked += 1
         // A login that was not stored cannot be opened again: it is over.
         guard let session else { return await change(to: .loggedOut, reason) }

@@ -59,7 +59,7 @@ extension Auth {
             case .refreshTokenExpired, .refreshInterrupted: return .expired(error)
             // Somebody locked it, unless there is no refresh token any more.
             case .notLoggedIn where session.refusal != nil: return .expired(error)
-            case _ where error.isOutage:
+            case _ where error.isProviderOutage:
                 // Nobody said no.
                 try announce(session)
                 return .unverified(session, error)

@@ -17,7 +17,7 @@ extension Auth {
     ///   nothing was changed.
     @discardableResult
     public func setTokens(
-        access: String, refresh: String, expiresIn: Duration? = nil, subject: String? = nil
+        access: String, refresh: String, expiresIn: Duration?, subject: String?
     ) async throws -> RefreshToken {
         guard !access.isEmpty, !refresh.isEmpty else {
             throw VaultError(.configurationInvalid, "Both tokens are needed: the access token and the refresh token.")

@@ -12,7 +12,7 @@ extension Auth {
     /// - Throws: ``VaultError``: `refreshTokenExpired` (sign in again), `notLoggedIn` when it was stored and the account
     ///   is not open, `busy` while it is being stored, `identityProviderUnavailable` (try again later).
     public nonisolated func accessToken(
-        of login: RefreshToken, forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
+        of login: RefreshToken, forceRefresh: Bool, minimumValidity: Duration
     ) async throws -> AccessToken {
         if await unstoredLogins.newest(login) == nil, let session, session.id == login.account {
             return try await session.accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)

@@ -1,13 +1,13 @@
 public import Foundation
 public import OpenIDConnect
 internal import VaultBackground
-public import VaultCrypto
+internal import VaultCrypto
 public import VaultHTTP
 internal import VaultLocks
-public import VaultStorage
+package import VaultStorage
 
 /// Logging in and out, and the tokens of whoever is logged in. One person at a time is logged in per `Auth`.
-public actor Auth {
+public actor Auth: AuthProtocol {
     /// What a login needs to know.
     public struct Settings: Sendable {
         /// The provider's issuer URL; for a backend or server its base URL. Empty for an app that only opens accounts that
@@ -63,6 +63,8 @@ public actor Auth {
     var lockedAccount: AccountID?
     private var redirects: AsyncStream<String>.Continuation?
     var backgroundTimeout: BackgroundTimeout?
+    var idleTimeout: BackgroundTimeout?
+    nonisolated let idle = IdleMonitor()
     let settings: Settings?
     package let accounts: Accounts
     let transport: any HTTPTransport
@@ -137,18 +139,6 @@ public actor Auth {
         }
     }
 
-    /// Signs in at the identity provider, in a browser: ``signIn(_:)`` with ``BrowserSignIn``.
-    ///
-    /// - Parameters:
-    ///   - userAgent: shows the login to the person.
-    ///   - parameters: what this sign-in asks for besides what the configuration says.
-    @discardableResult
-    public func performOpenIDConnectLogin(
-        using userAgent: any UserAgent, parameters: SignInParameters = SignInParameters()
-    ) async throws -> RefreshToken {
-        try await signIn(BrowserSignIn(using: userAgent, parameters: parameters))
-    }
-
     /// Hands over the URL that the provider redirected to, for an app that receives it itself (a custom scheme).
     ///
     /// - Returns: false when no login is waiting for one.
@@ -161,32 +151,6 @@ public actor Auth {
     }
 
     // MARK: - Opening accounts
-
-    /// Logs in again with the password: one call to the key service, and a fresh access token from the provider.
-    ///
-    /// - Parameters:
-    ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
-    ///   - password: as typed, UTF-8. Typing it wrong costs one of the few guesses at the key service.
-    /// - Throws: ``VaultError``: `accountNotFound`, `accountAmbiguous`, `wrongSecret`, `keyLocked`,
-    ///   `keyServiceUnavailable`, `notLoggedIn` when it was locked meanwhile, and what
-    ///   ``Session/accessToken(forceRefresh:minimumValidity:)`` throws. If the password was right and the provider did not
-    ///   refuse the account, it is open all the same: ``session`` tells.
-    @discardableResult
-    public func login(userID: String, password: borrowing SecretBytes) async throws -> Session {
-        try await login(userID: userID, with: .password(password))
-    }
-
-    /// Opens an account with the password and asks the provider for nothing yet.
-    @discardableResult
-    public func unlock(userID: String, password: borrowing SecretBytes) async throws -> Session {
-        try await unlock(userID: userID, with: .password(password))
-    }
-
-    /// As ``unlock(userID:password:)``, for an account that was found already.
-    @discardableResult
-    public func unlock(_ account: Account, password: borrowing SecretBytes) async throws -> Session {
-        try await unlock(account, with: .password(password))
-    }
 
     /// - Parameter isPending: whether it is to count as a login only when the provider has confirmed it.
     func unlock(_ account: Account, with method: UnlockMethod, isPending: Bool) async throws -> Session {
@@ -254,9 +218,16 @@ public actor Auth {
     /// and none holds up another.
     ///
     /// ```swift
-    /// for await update in vault.auth.sessionUpdates { print(update.account, update.event) }
+    /// for await update in vault.auth.sessionUpdates(replaying: true) { print(update.account, update.event) }
     /// ```
-    public nonisolated var sessionUpdates: AsyncStream<SessionUpdate> { updates.stream() }
+    ///
+    /// - Parameter isReplaying: whether it begins with `loggedIn` of the account that is logged in now, if there is one.
+    public nonisolated func sessionUpdates(replaying isReplaying: Bool) -> AsyncStream<SessionUpdate> {
+        updates.stream {
+            guard isReplaying, case .open(let session) = current.withLock({ $0 }), session.isLogin else { return nil }
+            return SessionUpdate(.loggedIn, session.id)
+        }
+    }
 
     /// The open account, if there is one.
     public nonisolated var session: Session? {
@@ -265,7 +236,7 @@ public actor Auth {
 
     /// A valid access token. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
     public nonisolated func accessToken(
-        forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
+        forceRefresh: Bool, minimumValidity: Duration
     ) async throws -> AccessToken {
         switch state {
         case .loggedOut:

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 internal import KeyService
 internal import OpenIDConnect
 internal import VaultBiometric
@@ -7,7 +8,7 @@ public import VaultStorage
 
 /// Why the vault could not do what it was asked. The code tells what to do next; the text is for a person, and neither
 /// holds a secret.
-public struct VaultError: Error, Sendable, CustomStringConvertible {
+public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         /// The code as a word, stable across versions.
@@ -90,6 +91,9 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     /// One or two sentences for a person, with the next step.
     public let description: String
+    /// With what a way into an account did not do (`wrongSecret`, `keyLocked`, `keyMissing`, `hardwareFailed`, …): which
+    /// way it was, where that is known.
+    public let way: Keyslot.Kind?
     /// With `wrongSecret`: how many wrong guesses are left, when the key service told.
     public let guessesRemaining: Int?
     /// With `accountAmbiguous`: the accounts that match; with `aliasTaken`: the one that has the name.
@@ -99,23 +103,16 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
     public let underlying: (any Error)?
 
     public init(
-        _ code: Code, _ description: String, guessesRemaining: Int? = nil, accounts: [AccountID] = [],
-        retryAfter: Duration? = nil, underlying: (any Error)? = nil
+        _ code: Code, _ description: String, way: Keyslot.Kind? = nil, guessesRemaining: Int? = nil,
+        accounts: [AccountID] = [], retryAfter: Duration? = nil, underlying: (any Error)? = nil
     ) {
         self.code = code
+        self.way = way
         self.description = description
         self.guessesRemaining = guessesRemaining
         self.accounts = accounts
         self.retryAfter = retryAfter
         self.underlying = underlying
-    }
-
-    /// Whether the identity provider could not be asked, or did not answer: nobody said no.
-    public var isOutage: Bool {
-        [
-            .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
-            .identityProviderAnswerInvalid,
-        ].contains(code)
     }
 
     /// Says in the vault's terms what an error of one of its parts means. An error it does not know stays as it is.
@@ -129,15 +126,25 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
         case let error as RedirectListenerError where error.code == .timedOut:
             VaultError(.cancelled, "The browser did not come back within five minutes. Start again.", underlying: error)
         case is CancellationError: VaultError(.cancelled, "Cancelled.")
+        case let error as RedirectListenerError: VaultError(.configurationInvalid, error.description, underlying: error)
         default: error
         }
+    }
+
+    /// As ``converting(_:)``, and names the way into the account that was tried.
+    static func converting(_ error: any Error, way: Keyslot.Kind) -> any Error {
+        guard let error = converting(error) as? VaultError else { return converting(error) }
+        guard error.way == nil, error.isOfWay else { return error }
+        return VaultError(
+            error.code, error.description, way: way, guessesRemaining: error.guessesRemaining,
+            accounts: error.accounts, retryAfter: error.retryAfter, underlying: error.underlying)
     }
 
     /// - Parameters:
     ///   - kind: what the key service was asked with.
     ///   - ways: the ways into the account.
-    init(_ error: KeyServiceError, secret kind: Keyslot.Kind = .password, ways: [Keyslot.Kind] = []) {
-        let name = kind.displayName
+    init(_ error: KeyServiceError, secret kind: Keyslot.Kind? = nil, ways: [Keyslot.Kind] = []) {
+        let name = (kind ?? .password).displayName
         let others = Set(ways.filter { $0 != kind && $0 != .offline }.map(\.displayName)).sorted()
         let hasOther = !others.isEmpty
         let wayBack =
@@ -170,7 +177,7 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
             case .unavailable: (.keyServiceUnavailable, error.description + " Try again later.")
             default: (.configurationInvalid, error.description)
             }
-        self.init(code, text, guessesRemaining: error.guessesRemaining, underlying: error)
+        self.init(code, text, way: kind, guessesRemaining: error.guessesRemaining, underlying: error)
     }
 
     private init(_ error: StoreError) {
@@ -241,6 +248,9 @@ public struct VaultError: Error, Sendable, CustomStringConvertible {
             }
         self.init(code, error.description, underlying: error)
     }
+
+    /// For `localizedDescription`: the same as ``description``.
+    public var errorDescription: String? { description }
 }
 
 extension KeyServiceError {

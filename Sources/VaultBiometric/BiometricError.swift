@@ -1,5 +1,7 @@
+public import FoundationEssentials
+
 /// Why hardware did not protect or open a secret. It carries no PIN and no secret.
-public struct BiometricError: Error, Sendable, CustomStringConvertible {
+public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened, and so what to do next. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         /// The code as a word, stable across versions.
@@ -43,6 +45,9 @@ public struct BiometricError: Error, Sendable, CustomStringConvertible {
         self.endsAfter = endsAfter
         self.underlying = underlying
     }
+
+    /// For `localizedDescription`: the same as ``description``.
+    public var errorDescription: String? { description }
 }
 
 extension BiometricAvailability {

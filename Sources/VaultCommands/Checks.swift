@@ -132,8 +132,8 @@ struct ServiceChecks {
     private func store() async -> Check {
         do {
             let vault = try await Vault(settings.configuration())
-            try await vault.storage.accounts.store.checkWritable()
-            let count = try await vault.storage.accounts.store.accounts().count
+            try await vault.accounts.store.checkWritable()
+            let count = try await vault.accounts.store.accounts().count
             let folder = settings[.home] ?? Vault.standardFolder
             return Check(
                 name: "store", outcome: .ok, finding: "\(folder) is private and can be written. Accounts: \(count).")

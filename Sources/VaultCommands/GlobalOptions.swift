@@ -73,7 +73,7 @@ struct UserOption: ParsableArguments {
                 let issuer = try await Settings()[.issuer]
                 let mine = error.accounts.filter { $0.issuer == issuer }
                 if let only = mine.first, mine.count == 1,
-                    let account = try await vault.storage.accounts.store.account(only)
+                    let account = try await vault.accounts.store.account(only)
                 {
                     return account
                 }

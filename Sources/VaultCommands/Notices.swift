@@ -9,7 +9,7 @@ enum Notices {
 
     /// Has the notices of a vault told from now on.
     static func listen(to vault: Vault, isJSON: Bool) {
-        vault.storage.accounts.onNotice { notice in
+        vault.accounts.onNotice { notice in
             guard !isJSON else { return waiting.withLock { $0.append(notice) } }
             Spinner.stopAll()
             Output.note("vault: \(notice.description)")

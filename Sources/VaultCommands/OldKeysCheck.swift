@@ -4,7 +4,7 @@ extension ServiceChecks {
     /// Ends the keys of ways in that are gone, where that could not be done before.
     func oldKeys() async -> Check {
         let name = "old keys"
-        guard let accounts = try? await Vault(settings.configuration()).storage.accounts,
+        guard let accounts = try? await Vault(settings.configuration()).accounts,
             let due = try? await accounts.listedKeys().count
         else {
             return Check(

@@ -95,7 +95,7 @@ extension Registration {
             return nil
         }
         guard let vaultKey = try await vault.auth.session?.openVaultKey() else { return .offline(password) }
-        try await vault.storage.accounts.putPassword(password.bytes, of: existing, vaultKey: vaultKey)
+        try await vault.accounts.putPassword(password.bytes, of: existing, vaultKey: vaultKey)
         Output.note("It was opened without the key service, where the password has a new key now.")
         return .password(password)
     }

@@ -56,7 +56,7 @@ struct Registration {
     /// - Returns: nil when the provider ended the login, or why not.
     private func reasonNotRevoked() async -> String? {
         do {
-            let store = vault.storage.accounts.store
+            let store = vault.accounts.store
             if let account = try await store.account(token.account), account.clientID == token.clientID,
                 account.method == token.method, try await store.item(.refreshToken, of: account.id) != nil
             {
@@ -71,8 +71,8 @@ struct Registration {
 
     /// - Returns: the way in that opens the account now.
     func run() async throws -> UnlockMethod {
-        _ = try await vault.storage.accounts.freeAlias(alias, for: token.account)
-        guard let existing = try await vault.storage.accounts.store.account(token.account) else {
+        _ = try await vault.accounts.freeAlias(alias, for: token.account)
+        guard let existing = try await vault.accounts.store.account(token.account) else {
             return try await store(newPassword: newPassword(), mayLoseItems: mayLoseItems)
         }
         if case .terminal = source { return try await openAgain(existing) }
@@ -107,7 +107,7 @@ struct Registration {
 
     /// What is lost with a new password, for a person; empty for nothing.
     func losses(of existing: Account) async throws -> String {
-        try await vault.storage.accounts.losses(with: existing).map(Printable.text).joined(separator: ", ")
+        try await vault.accounts.losses(with: existing).map(Printable.text).joined(separator: ", ")
     }
 
     func newPassword() async throws -> SharedSecret {
@@ -115,7 +115,7 @@ struct Registration {
     }
 
     func store(newPassword: SharedSecret, mayLoseItems: Bool) async throws -> UnlockMethod {
-        let accounts = vault.storage.accounts
+        let accounts = vault.accounts
         let openedOffline = try await accounts.store.account(token.account)?.keyslot(.offline) != nil
         do {
             try await vault.storage.storeRefreshToken(
@@ -130,7 +130,7 @@ struct Registration {
         return .password(newPassword)
     }
 
-    var policy: VaultPolicy { vault.storage.accounts.policy }
+    var policy: VaultPolicy { vault.accounts.policy }
 
     private var names: [String] {
         [token.identity.email, token.identity.preferredUsername, token.identity.name, alias].compactMap(\.self)

@@ -1,5 +1,7 @@
+public import FoundationEssentials
+
 /// What went wrong in a cryptographic operation. It never carries key material, passwords or plaintext.
-public struct VaultCryptoError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct VaultCryptoError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
@@ -37,4 +39,7 @@ public struct VaultCryptoError: Error, Hashable, Sendable, CustomStringConvertib
         ]
         self.init(code, texts[code] ?? "The input is not valid.")
     }
+
+    /// For `localizedDescription`: the same as ``description``.
+    public var errorDescription: String? { description }
 }

@@ -1,5 +1,7 @@
+public import FoundationEssentials
+
 /// Why something in this library could not be done. It never carries a password or a token.
-public struct VaultDevelopmentError: Error, Sendable, CustomStringConvertible {
+public struct VaultDevelopmentError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
@@ -28,4 +30,7 @@ public struct VaultDevelopmentError: Error, Sendable, CustomStringConvertible {
         self.description = description
         self.underlying = underlying
     }
+
+    /// For `localizedDescription`: the same as ``description``.
+    public var errorDescription: String? { description }
 }

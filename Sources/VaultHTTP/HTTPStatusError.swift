@@ -1,8 +1,8 @@
-internal import FoundationEssentials
+public import FoundationEssentials
 internal import HTTPTypes
 
 /// A server's refusal: an answer whose status, or whose GraphQL errors, say that the request failed.
-public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
+public struct HTTPStatusError: LocalizedError, Sendable, CustomStringConvertible {
     /// The HTTP status.
     public let status: Int
     /// What the server says of it: at most 200 characters without control characters, nil when it says nothing.
@@ -12,6 +12,9 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
         message.map { "The server refused the request (HTTP \(status)): \($0)" }
             ?? "The server refused the request (HTTP \(status))."
     }
+
+    /// For `localizedDescription`: the same as ``description``.
+    public var errorDescription: String? { description }
 }
 
 extension HTTPAnswer {

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import HTTPTypes
 
 /// One HTTP exchange, body included, within limits. The seam for everything that talks HTTP.
@@ -41,7 +42,7 @@ public struct HTTPAnswer: Sendable, CustomReflectable, CustomStringConvertible, 
 }
 
 /// Why an exchange failed. It names the host, never a path, query or body.
-public struct HTTPError: Error, Sendable, CustomStringConvertible {
+public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
@@ -90,4 +91,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         default: "The call to \(authority) was cancelled."
         }
     }
+
+    /// For `localizedDescription`: the same as ``description``.
+    public var errorDescription: String? { description }
 }

@@ -1,5 +1,7 @@
+public import FoundationEssentials
+
 /// Why waiting for the browser's redirect did not work.
-public struct RedirectListenerError: Error, Sendable, CustomStringConvertible {
+public struct RedirectListenerError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
@@ -40,4 +42,7 @@ public struct RedirectListenerError: Error, Sendable, CustomStringConvertible {
         default: "Cannot listen on \(place)."
         }
     }
+
+    /// For `localizedDescription`: the same as ``description``.
+    public var errorDescription: String? { description }
 }

@@ -1,6 +1,8 @@
 #if Logind
+    public import FoundationEssentials
+
     /// Why logind cannot be listened to.
-    public struct LogindError: Error, Sendable, CustomStringConvertible {
+    public struct LogindError: LocalizedError, Sendable, CustomStringConvertible {
         /// What happened. New codes may be added, so a `switch` over them needs a `default`.
         public struct Code: Hashable, Sendable {
             let name: String
@@ -25,5 +27,8 @@
                 }
             description = text + (cause.map { " (\($0.name ?? "error \($0.number)"))." } ?? ".")
         }
+
+        /// For `localizedDescription`: the same as ``description``.
+        public var errorDescription: String? { description }
     }
 #endif

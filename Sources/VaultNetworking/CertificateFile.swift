@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+public import FoundationEssentials
 internal import NIOSSL
 
 /// A file with the certificates of a private certificate authority, in PEM. They count besides the system's own.
@@ -21,9 +21,12 @@ public struct CertificateFile: Sendable, Hashable {
     }
 
     /// The file is missing, not readable, or holds no certificate.
-    public struct Failure: Error, Sendable, CustomStringConvertible {
+    public struct Failure: LocalizedError, Sendable, CustomStringConvertible {
         /// What is wrong with which file, and what to do.
         public let description: String
+
+        /// For `localizedDescription`: the same as ``description``.
+        public var errorDescription: String? { description }
     }
 
     /// Reads the file, and throws away what it read.

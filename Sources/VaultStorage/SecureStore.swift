@@ -126,7 +126,7 @@ public enum StoreChange: Sendable {
 }
 
 /// Why the store could not do something. Nothing was deleted.
-public struct StoreError: Error, Sendable, CustomStringConvertible {
+public struct StoreError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
@@ -169,4 +169,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         self.retryAfter = retryAfter
         self.underlying = underlying
     }
+
+    /// For `localizedDescription`: the same as ``description``.
+    public var errorDescription: String? { description }
 }

@@ -21,6 +21,7 @@ public final class ManualContinuousClock: Clock {
         var now = Instant(offset: .zero)
         var sleepers: [Int: Sleeper] = [:]
         var nextID = 0
+        var watchers: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Lock(State())
@@ -47,6 +48,18 @@ public final class ManualContinuousClock: Clock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
+    /// Returns once somebody sleeps on the clock.
+    public func waitForSleeper() async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if !state.sleepers.isEmpty { return true }
+                state.watchers.append(continuation)
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
     public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let id = state.withLock { state in
             state.nextID += 1
@@ -54,13 +67,16 @@ public final class ManualContinuousClock: Clock {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let result = state.withLock { state -> Result<Void, any Error>? in
+                let (result, watchers) = state.withLock {
+                    state -> (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) in
                     // A cancellation that came before this found no sleeper to wake.
-                    if Task.isCancelled { return .failure(CancellationError()) }
-                    if deadline <= state.now { return .success(()) }
+                    if Task.isCancelled { return (.failure(CancellationError()), []) }
+                    if deadline <= state.now { return (.success(()), []) }
                     state.sleepers[id] = Sleeper(deadline: deadline, continuation: continuation)
-                    return nil
+                    defer { state.watchers = [] }
+                    return (nil, state.watchers)
                 }
+                for watcher in watchers { watcher.resume() }
                 if let result { continuation.resume(with: result) }
             }
         } onCancel: {

@@ -56,8 +56,7 @@ import VaultTesting
         }
     }
 
-    private func send(_ bench: Bench, _ api: AuthorizedTransport, _ path: String = "/items") async throws -> HTTPAnswer
-    {
+    private func send(_ bench: Bench, _ api: any HTTPTransport, _ path: String = "/items") async throws -> HTTPAnswer {
         let url = try #require(URL(string: Self.origin + path))
         return try await api.send(HTTPRequest(method: .post, url: url), body: [1], limits: HTTPLimits())
     }

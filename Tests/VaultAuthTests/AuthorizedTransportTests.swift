@@ -108,7 +108,7 @@ import VaultTesting
             let old = try await session.accessToken()
             let server = ResourceServer()
             let api = try bench.vault.auth.authorizedTransport(
-                for: [Self.origin], leeway: .seconds(100), over: server)
+                for: [Self.origin], as: nil, leeway: .seconds(100), over: server)
             let end = try #require(old.expiresAt)
             bench.clock.advance(by: end.timeIntervalSince(bench.clock.now) - 99)
             _ = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())

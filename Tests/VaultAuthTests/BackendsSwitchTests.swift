@@ -16,7 +16,7 @@ import VaultTesting
         arrangement.options = { $0.features = nil }
         try await withBackend(arrangement) { bench in
             let id = try await bench.register(ServerSignIn(using: BackendsBench.alice, asking: Typist())).id
-            let key = try await bench.vault.storage.accounts.open(
+            let key = try await bench.vault.accounts.open(
                 bench.account(), with: .password(SecretBytes(utf8: BackendsBench.password)))
             try await bench.store.apply([.putItem(Self.note, key.seal([1, 2, 3], as: Self.note, of: id))], to: id)
             await bench.backend.setFeatures(["oauth"])
@@ -48,7 +48,7 @@ import VaultTesting
             let after = try await bench.account()
             #expect(after.method == .serverOAuth && !after.clientID.isEmpty)
             #expect(after.id == before.id && after.keyslots == before.keyslots)
-            let key = try await vault.storage.accounts.open(
+            let key = try await vault.accounts.open(
                 after, with: .password(SecretBytes(utf8: BackendsBench.password)))
             let note = try #require(try await bench.store.item(Self.note, of: after.id))
             #expect(try key.open(note, as: Self.note, of: after.id) == [1, 2, 3])

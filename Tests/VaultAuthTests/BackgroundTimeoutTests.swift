@@ -207,7 +207,7 @@ private struct Barrier: Sendable {
             if isStored {
                 try await bench.register()
             } else {
-                try await auth.setTokens(access: "access", refresh: "refresh", subject: "alice")
+                try await auth.setTokens(access: "access", refresh: "refresh", expiresIn: nil, subject: "alice")
             }
             let updates = auth.sessionUpdates
             // Back in time: nothing happens.

@@ -118,7 +118,7 @@ struct RewritingTransport: HTTPTransport {
 
 /// A browser of an app with a redirect URI of its own: the system hands the redirect to the app.
 struct AppBrowser: UserAgent {
-    let auth: Auth
+    let auth: any AuthProtocol
     let person: ScriptedBrowser
     var change: @Sendable (String) -> String = { $0 }
 

@@ -103,7 +103,7 @@ import VaultTesting
 
 /// A browser of an app with a redirect URI of its own, on a machine where something else is handed to the app first.
 private struct BesetApp: UserAgent {
-    let auth: Auth
+    let auth: any AuthProtocol
     let person: ScriptedBrowser
     let forge: @Sendable (String) -> String
 

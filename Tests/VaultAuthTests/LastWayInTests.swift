@@ -16,7 +16,7 @@ extension Bench {
 
     fileprivate func removePassword() async throws {
         let slot = try #require(await account().passwordKeyslot)
-        try await vault.storage.accounts.removeKeyslot(slot.id, of: id())
+        try await vault.accounts.removeKeyslot(slot.id, of: id())
     }
 }
 
@@ -36,7 +36,7 @@ extension Bench {
     @Test func `what opens the account only for a while is not the last way in`() async throws {
         try await withBench { bench in
             try await bench.register()
-            let accounts = bench.vault.storage.accounts
+            let accounts = bench.vault.accounts
             let token = try ScriptedToken(pin: "123456")
             try await accounts.addHardware(
                 token, prompt: ScriptedPrompt("123456"), to: bench.account(), vaultKey: bench.vaultKey(),
@@ -71,13 +71,13 @@ extension Bench {
             let id = try await bench.id()
             let account = try await bench.account()
             let (password, pin) = try (#require(account.passwordKeyslot), #require(account.keyslot(.pin)))
-            if disablesHardware { try await bench.vault.storage.accounts.removeKeyslot(pin.id, of: id) }
+            if disablesHardware { try await bench.vault.accounts.removeKeyslot(pin.id, of: id) }
 
             // The second program looks while the first has looked and not yet written, unless the lock keeps it waiting.
             let (stopped, stops) = AsyncStream<Void>.makeStream()
             var base = try WatchedStore(base: SQLiteStore(folder: folder)) { _ in }
             base.beforeLocking = { stops.finish() }
-            let second = try await bench.anotherVault(store: base).storage.accounts
+            let second = try await bench.anotherVault(store: base).accounts
             let (results, result) = AsyncStream<VaultError?>.makeStream()
             let first = try await bench.anotherVault(
                 store: WatchedStore(base: bench.store) { _ in
@@ -91,7 +91,7 @@ extension Bench {
             if disablesHardware {
                 try await first.storage.disableBiometricAccess(userID: "alice")
             } else {
-                try await first.storage.accounts.removeKeyslot(pin.id, of: id)
+                try await first.accounts.removeKeyslot(pin.id, of: id)
             }
             let error = await results.first { _ in true }
             #expect(error??.code == .lastWayIn)

@@ -25,7 +25,7 @@ extension Bench {
             let refusals = [
                 await failure { try await bench.addPIN(pin) },
                 await failure {
-                    try await bench.vault.storage.accounts.addPIN(
+                    try await bench.vault.accounts.addPIN(
                         SecretBytes(utf8: pin), to: account, vaultKey: key)
                 },
             ]
@@ -79,9 +79,9 @@ extension Bench {
         try await withBench { bench in
             try await bench.register(password: "tea at four")
             let account = try await bench.account()
-            let open = { try await bench.vault.storage.accounts.open(account, with: $0) }
+            let open = { try await bench.vault.accounts.open(account, with: $0) }
             let key = try await open(.password(SecretBytes(utf8: "tea at four")))
-            try await bench.vault.storage.accounts.addPIN(SecretBytes(utf8: "2846"), to: account, vaultKey: key)
+            try await bench.vault.accounts.addPIN(SecretBytes(utf8: "2846"), to: account, vaultKey: key)
             let strict = try await bench.under(Self.strict)
             #expect(try await strict.login(password: "tea at four").isOpen)
             #expect(try await strict.login(with: .pin("2846")).isOpen)

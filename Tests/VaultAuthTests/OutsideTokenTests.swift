@@ -29,7 +29,7 @@ import VaultTesting
             let before = try await bench.store.item(.refreshToken, of: session.id)
             for (access, refresh) in [("", "r"), ("a", ""), ("", "")] {
                 let error = await failure {
-                    try await bench.vault.auth.setTokens(access: access, refresh: refresh, subject: "x")
+                    try await bench.vault.auth.setTokens(access: access, refresh: refresh, expiresIn: nil, subject: "x")
                 }
                 #expect(error?.code == .configurationInvalid)
             }

@@ -92,7 +92,7 @@ import VaultTesting
             let key = try await bench.vaultKey()
             try await change(bench.anotherVault())
             let error = await failure {
-                try await bench.vault.storage.accounts.setPassword(
+                try await bench.vault.accounts.setPassword(
                     SecretBytes(utf8: "a third password"), of: stale, vaultKey: key)
             }
             #expect(error?.code == .busy)
@@ -138,7 +138,7 @@ import VaultTesting
             #expect(try await bench.note(password: Bench.password) == [1, 2, 3])
 
             try await bench.vault.storage.storeRefreshToken(
-                token, withNewPassword: SecretBytes(utf8: Self.new), replacingItems: true)
+                token, withNewPassword: SecretBytes(utf8: Self.new), alias: nil, replacingItems: true)
             #expect(try await bench.store.item(Bench.note, of: first.id) == nil)
             #expect(try await bench.vault.storage.account(userID: "me").id == first.id)
             try await expectPassword(Self.new, opens: bench)

@@ -13,10 +13,10 @@ struct StaleAccountTests {
             let stale = try await bench.addPIN()
             try await bench.addPIN("7391")
             await bench.vault.auth.lock()
-            let old = await failure { try await bench.vault.auth.unlock(stale, with: .pin(Bench.pin)) }
+            let old = await failure { try await bench.unlock(stale, with: .pin(Bench.pin)) }
             #expect(old?.code == .wrongSecret)
             #expect(bench.vault.auth.session == nil)
-            #expect(try await bench.vault.auth.unlock(stale, with: .pin("7391")).isOpen)
+            #expect(try await bench.unlock(stale, with: .pin("7391")).isOpen)
         }
     }
 
@@ -25,10 +25,10 @@ struct StaleAccountTests {
             let before = try await bench.register().id
             let stale = try await bench.account()
             let withPIN = try await bench.addPIN()
-            #expect(try await bench.vault.auth.unlock(stale, with: .pin(Bench.pin)).isOpen)
+            #expect(try await bench.unlock(stale, with: .pin(Bench.pin)).isOpen)
             let pin = try #require(withPIN.keyslot(.pin))
-            try await bench.vault.storage.accounts.removeKeyslot(pin.id, of: before)
-            let removed = await failure { try await bench.vault.auth.unlock(withPIN, with: .pin(Bench.pin)) }
+            try await bench.vault.accounts.removeKeyslot(pin.id, of: before)
+            let removed = await failure { try await bench.unlock(withPIN, with: .pin(Bench.pin)) }
             #expect(removed?.code == .notEnrolled)
         }
     }
@@ -41,10 +41,10 @@ struct StaleAccountTests {
             let before = bench.keyService.calls
             let password = try UnlockMethod.password(SecretBytes(utf8: Bench.password))
             #expect(
-                await failure { try await bench.vault.auth.unlock(stale, with: password) }?.code == .accountNotFound)
+                await failure { try await bench.unlock(stale, with: password) }?.code == .accountNotFound)
             // Registered again it is another one, also with the same password.
             try await bench.register()
-            #expect(await failure { try await bench.vault.auth.unlock(stale, with: password) }?.code == .busy)
+            #expect(await failure { try await bench.unlock(stale, with: password) }?.code == .busy)
             #expect(bench.keyService.calls == before + 1, "for the new key")
         }
     }
@@ -94,4 +94,12 @@ private struct InterruptedPrompt: BiometricPrompt {
     }
 
     func act(_ instruction: String) async {}
+}
+
+extension Bench {
+    /// Opens an account that was read a while ago.
+    @discardableResult
+    fileprivate func unlock(_ account: Account, with method: UnlockMethod) async throws -> Session {
+        try await #require(vault.auth as? Auth).unlock(account, with: method)
+    }
 }

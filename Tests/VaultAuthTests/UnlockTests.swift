@@ -18,7 +18,7 @@ extension Bench {
     func account() async throws -> Account { try await vault.storage.account(userID: "alice") }
 
     func vaultKey() async throws -> VaultKey {
-        try await vault.storage.accounts.open(account(), with: .password(SecretBytes(utf8: Self.password)))
+        try await vault.accounts.open(account(), with: .password(SecretBytes(utf8: Self.password)))
     }
 
     func login(with method: UnlockMethod) async throws -> Session {
@@ -27,7 +27,7 @@ extension Bench {
 
     /// A code that opens the account.
     func addRecoveryCode() async throws -> SharedSecret {
-        let accounts = vault.storage.accounts
+        let accounts = vault.accounts
         let key = try await vaultKey()
         let (code, slot) = try await accounts.makeRecoveryKeyslot(for: account(), vaultKey: key)
         try await accounts.add(slot, to: account(), vaultKey: key)
@@ -35,7 +35,7 @@ extension Bench {
     }
 
     func addOffline() async throws {
-        try await vault.storage.accounts.addOffline(
+        try await vault.accounts.addOffline(
             password: SharedSecret(SecretBytes(utf8: Self.password)), to: account(), vaultKey: vaultKey())
     }
 
@@ -117,7 +117,7 @@ struct UnlockTests {
             let typed = SharedSecret(try SecretBytes(utf8: text.lowercased().replacing("-", with: " ")))
             let session = try await bench.login(with: .recoveryCode(typed))
             // With what it opened, the forgotten password is replaced.
-            try await bench.vault.storage.accounts.setPassword(
+            try await bench.vault.accounts.setPassword(
                 SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: session.openVaultKey())
             #expect(await failure { try await bench.login() }?.code == .wrongSecret)
             #expect(try await bench.login(password: "a new one for tea").isOpen)
@@ -141,7 +141,7 @@ struct UnlockTests {
         try await withBench { bench in
             try await bench.register()
             try await bench.addOffline()
-            let accounts = bench.vault.storage.accounts
+            let accounts = bench.vault.accounts
             let id = try await bench.id()
             let password = try #require(await bench.account().passwordKeyslot)
             let error = await failure { try await accounts.removeKeyslot(password.id, of: id) }
@@ -160,7 +160,7 @@ struct UnlockTests {
             try await bench.register()
             try await bench.addPIN()
             try await bench.addOffline()
-            let dropped = try await bench.vault.storage.accounts.setPassword(
+            let dropped = try await bench.vault.accounts.setPassword(
                 SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: bench.vaultKey(),
                 dropsOtherWays: drops)
             #expect(dropped.map(\.kind.rawValue).sorted() == (drops ? ["offline", "pin"] : []))
@@ -183,7 +183,7 @@ struct UnlockTests {
             try await bench.vault.storage.storeRefreshToken(
                 token, withNewPassword: SecretBytes(utf8: "another one for tea"))
             let account = try await bench.account()
-            let accounts = bench.vault.storage.accounts
+            let accounts = bench.vault.accounts
             let added = await failure {
                 try await accounts.addPIN(SecretBytes(utf8: Bench.pin), to: account, vaultKey: old)
             }
@@ -248,7 +248,7 @@ struct UnlockTests {
             #expect(pin.lastUsedAt == nil)
             bench.clock.advance(by: 100)
             _ = try await bench.login(with: .pin(Bench.pin))
-            try await bench.vault.storage.accounts.renameKeyslot(pin.id, of: bench.id(), to: "mine")
+            try await bench.vault.accounts.renameKeyslot(pin.id, of: bench.id(), to: "mine")
             let after = try #require(try await bench.account().keyslot(.pin))
             #expect(after.lastUsedAt == bench.clock.now && after.label == "mine")
         }

@@ -51,7 +51,7 @@ extension Auth {
     ///   - redirectURI: where the provider sends the browser afterwards, as registered there; nil to stay there.
     ///   - state: comes back with that redirect.
     /// - Throws: ``VaultError``: `notLoggedIn`, `configurationInvalid` when the provider has no such address.
-    public func providerLogoutURL(redirectURI: String? = nil, state: String? = nil) async throws -> String {
+    public func providerLogoutURL(redirectURI: String?, state: String?) async throws -> String {
         let holder = try holder()
         let provider = try Self.openIDProvider(issuer(of: holder).issuer)
         let hint: String?
@@ -65,13 +65,13 @@ extension Auth {
         }
     }
 
-    /// What the provider of the settings offers.
+    /// Whether the provider of the settings can sign somebody in on another device (RFC 8628): see ``DeviceSignIn``.
     ///
-    /// - Throws: ``VaultError``: `configurationInvalid` and `identityProviderUnavailable` with its kin.
-    package func providerMetadata() async throws -> ProviderMetadata {
+    /// - Throws: ``VaultError``: `configurationInvalid`, `identityProviderUnavailable` and its kin.
+    public func offersDeviceSignIn() async throws -> Bool {
         try await converting {
-            try await providers.provider(issuer: settings?.issuer ?? "", clientID: settings?.clientID ?? "")
-                .completeMetadata()
+            let provider = providers.provider(issuer: settings?.issuer ?? "", clientID: settings?.clientID ?? "")
+            return try await provider.completeMetadata().deviceAuthorizationEndpoint != nil
         }
     }
 

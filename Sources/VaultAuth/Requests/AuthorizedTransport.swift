@@ -81,9 +81,8 @@ extension Auth {
     /// - Throws: ``VaultError`` with code `configurationInvalid` when one of the origins is none, or plain `http:` to
     ///   another machine.
     public nonisolated func authorizedTransport(
-        for origins: [String], as login: RefreshToken? = nil, leeway: Duration = .seconds(60),
-        over base: (any HTTPTransport)? = nil
-    ) throws -> AuthorizedTransport {
+        for origins: [String], as login: RefreshToken?, leeway: Duration, over base: (any HTTPTransport)?
+    ) throws -> any HTTPTransport {
         let known = try origins.map { text in
             guard let origin = Origin(text),
                 origin.scheme == "https" || origin.scheme == "http" && LoopbackAddress.isLoopback(host: origin.host)
@@ -108,7 +107,7 @@ extension Auth {
     /// - Returns: the value of the header field `DPoP`.
     /// - Throws: ``VaultError``: `notLoggedIn`, and `configurationInvalid` when the tokens are not bound to a key.
     public func proof(
-        method: String, url: String, accessToken: AccessToken, nonce: String? = nil
+        method: String, url: String, accessToken: AccessToken, nonce: String?
     ) async throws -> String {
         let key = try await holder().requiredProofKey()
         return try await converting {

@@ -7,7 +7,8 @@ enum TokenHolder {
 
     func accessToken(minimumValidity: Duration) async throws -> AccessToken {
         switch self {
-        case .unstored(let token, let auth): try await auth.accessToken(of: token, minimumValidity: minimumValidity)
+        case .unstored(let token, let auth):
+            try await auth.accessToken(of: token, forceRefresh: false, minimumValidity: minimumValidity)
         case .open(let session): try await session.accessToken(minimumValidity: minimumValidity)
         }
     }

@@ -58,7 +58,7 @@ struct RefreshTransaction: Sendable {
 
     private func refresh(_ items: TokenItems, _ lock: AccountLock) async throws -> AccessToken {
         guard let account = try await store.account(id) else {
-            throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
+            throw VaultError(.accountNotFound, "The account was deleted meanwhile. To use it again, register again.")
         }
         guard source.isOf(account) else {
             // The stored token must not go where it does not belong.

@@ -47,6 +47,8 @@ public actor Session {
 
     private nonisolated var clock: any WallClock { accounts.clock }
 
+    nonisolated var store: any SecureStore { accounts.store }
+
     /// Whether the vault key is still in memory.
     public nonisolated var isOpen: Bool { live.withLock { $0.isOpen } }
 
@@ -196,7 +198,7 @@ public actor Session {
         case .notLoggedIn: reason = .everywhere
         case .accountNotFound: reason = .deleted
         default:
-            if error.isOutage { setOffline() }
+            if error.isProviderOutage { setOffline() }
             updates.send(.init(.refreshFailed, id, error: error))
             return error
         }
@@ -247,7 +249,8 @@ public actor Session {
             // Whoever logged out meanwhile does not want them back.
             guard isOpen else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }
             guard let account = try await accounts.store.account(id) else {
-                throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
+                throw VaultError(
+                    .accountNotFound, "The account was deleted meanwhile. To use it again, register again.")
             }
             // Another program may have registered the account again: under its vault key these bytes would not open.
             try await accounts.requireCurrent(vaultKey, of: account, as: account)

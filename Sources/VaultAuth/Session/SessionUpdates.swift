@@ -35,6 +35,8 @@ public struct SessionUpdate: Sendable {
         public static let replaced = Reason(description: "replaced")
         /// The provider no longer takes the refresh token. See ``SessionUpdate/error``.
         public static let refused = Reason(description: "refused")
+        /// Nobody did anything for too long.
+        public static let idle = Reason(description: "idle")
         /// It was in the background for too long.
         public static let backgroundTimeout = Reason(description: "background timeout")
     }
@@ -74,11 +76,14 @@ final class SessionUpdates: Sendable {
     private let state = Lock(State())
 
     /// A new listener, who gets every update from now on.
-    func stream() -> AsyncStream<SessionUpdate> {
+    ///
+    /// - Parameter present: what it is told first, read when nothing that is sent later can be missed.
+    func stream(beginningWith present: () -> SessionUpdate? = { nil }) -> AsyncStream<SessionUpdate> {
         let (stream, continuation) = AsyncStream.makeStream(of: SessionUpdate.self, bufferingPolicy: .unbounded)
         let id = state.withLock { state in
             state.nextID += 1
             state.listeners[state.nextID] = continuation
+            if let present = present() { continuation.yield(present) }
             return state.nextID
         }
         continuation.onTermination = { [weak self] _ in

@@ -237,7 +237,8 @@ extension Accounts {
         do {
             let retired = try await withLock(on: id) { _ in
                 guard let current = try await store.account(id) else {
-                    throw VaultError(.accountNotFound, "The account \(id) is not there any more.")
+                    throw VaultError(
+                        .accountNotFound, "The account was deleted meanwhile. To use it again, register again.")
                 }
                 return try await apply(changes(current), to: id, retiringKeysOf: current)
             }

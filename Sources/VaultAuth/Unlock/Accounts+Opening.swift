@@ -34,7 +34,7 @@ extension Accounts {
             let notice = await settle(opened, slot, of: current, with: method)
             return OpenedAccount(vaultKey: opened.vaultKey, wrongGuesses: notice)
         } catch {
-            throw VaultError.converting(error)
+            throw VaultError.converting(error, way: method.kind)
         }
     }
 
@@ -91,7 +91,9 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `accountNotFound`, or `busy` when it was registered again.
     func current(_ account: Account) async throws -> Account {
         guard let current = try await store.account(account.id) else {
-            throw VaultError(.accountNotFound, "The account \(account.id) is not there any more.")
+            throw VaultError(
+                .accountNotFound,
+                "The account \(account.displayName) was deleted meanwhile. To use it again, register again.")
         }
         guard current.deviceSecret == account.deviceSecret else {
             throw VaultError(

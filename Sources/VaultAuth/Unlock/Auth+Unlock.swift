@@ -9,27 +9,57 @@ extension Auth {
     /// When the key service or the provider cannot be reached, an account that opens without the network is open
     /// afterwards all the same: see ``Session/isOffline``.
     ///
-    /// - Throws: as ``login(userID:password:)``, and what ``Accounts/open(_:with:)`` throws.
+    /// - Throws: ``VaultError``: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`, `notLoggedIn`
+    ///   when it was locked meanwhile, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` and
+    ///   ``Accounts/open(_:with:)`` throw. If the secret was right and the provider did not refuse the account, it is open
+    ///   all the same: ``session`` tells.
+    @discardableResult
+    public func login(_ account: AccountID, with method: UnlockMethod) async throws -> Session {
+        try await login(stored(account), with: method)
+    }
+
+    /// As ``login(_:with:)``, for an account by one of its names.
+    ///
+    /// - Parameter userID: the subject, an alias, the e-mail address or the preferred user name.
+    /// - Throws: as ``login(_:with:)``, and ``VaultError`` with code `accountAmbiguous`.
     @discardableResult
     public func login(userID: String, with method: UnlockMethod) async throws -> Session {
-        let account = try await converting { try await accounts.find(userID, issuer: issuerOfAccounts) }
+        try await login(named(userID), with: method)
+    }
+
+    private func login(_ account: Account, with method: UnlockMethod) async throws -> Session {
         let session = try await unlock(account, with: method)
         do {
             _ = try await session.accessToken(forceRefresh: true)
-        } catch let error as VaultError where error.isOutage && accounts.opensOffline(account) {
+        } catch let error as VaultError where error.isProviderOutage && accounts.opensOffline(account) {
             session.setOffline()
         }
         return session
     }
 
     /// Opens an account and asks the provider for nothing yet.
+    ///
+    /// - Throws: ``VaultError``: what ``Accounts/open(_:with:)`` throws, and `notLoggedIn` when it was locked meanwhile.
     @discardableResult
-    public func unlock(userID: String, with method: UnlockMethod) async throws -> Session {
-        let account = try await converting { try await accounts.find(userID, issuer: issuerOfAccounts) }
-        return try await unlock(account, with: method)
+    public func unlock(_ account: AccountID, with method: UnlockMethod) async throws -> Session {
+        try await unlock(stored(account), with: method)
     }
 
-    /// As ``unlock(userID:with:)``, for an account that was found already.
+    /// As ``unlock(_:with:)``, for an account by one of its names.
+    @discardableResult
+    public func unlock(userID: String, with method: UnlockMethod) async throws -> Session {
+        try await unlock(named(userID), with: method)
+    }
+
+    private func named(_ userID: String) async throws -> Account {
+        try await converting { try await accounts.find(userID, issuer: issuerOfAccounts) }
+    }
+
+    private func stored(_ id: AccountID) async throws -> Account {
+        try await converting { try await accounts.account(id) }
+    }
+
+    /// As ``unlock(_:with:)``, for an account that was read already.
     @discardableResult
     public func unlock(_ account: Account, with method: UnlockMethod) async throws -> Session {
         try await unlock(account, with: method, isPending: false)

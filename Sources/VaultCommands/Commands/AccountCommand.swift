@@ -49,7 +49,7 @@ struct AccountCommand: AsyncParsableCommand {
                     to: ServerSignIn(using: browser, redirect: delivery, choosing: .oauth))
             }
             status.tell(.signedIn(account.id))
-            guard let changed = try await vault.storage.accounts.store.account(account.id) else { return }
+            guard let changed = try await vault.accounts.store.account(account.id) else { return }
             if global.json {
                 return Output.json(
                     Report(account: AccountReport(changed), oldTokenEnded: failure == nil, reason: failure?.description)

@@ -33,7 +33,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             }
         }
         let (isDeleted, notRevoked) = try await revokeAndDelete(account, vault, terminal)
-        if !isDeleted { try await vault.storage.accounts.delete(account.id) }
+        if !isDeleted { try await vault.accounts.delete(account.id) }
         if global.json {
             return Output.json(Report(deleted: true, revoked: notRevoked == nil, reason: notRevoked))
         }
@@ -48,7 +48,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         _ account: Account, _ vault: Vault, _ terminal: any Terminal
     ) async throws -> (isDeleted: Bool, notRevoked: String?) {
         // Whoever logged out everywhere has nothing left to revoke.
-        let hasToken = try? await vault.storage.accounts.store.item(.refreshToken, of: account.id) != nil
+        let hasToken = try? await vault.accounts.store.item(.refreshToken, of: account.id) != nil
         guard hasToken != false else { return (false, nil) }
         guard unlock.isNamed || unlock.password.isGiven || !yes else { return (false, "no password was given.") }
         do {
@@ -63,7 +63,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 method = .password(secret)
             }
             return try await Spinner.during("Revoking", isQuiet: global.json) {
-                try await vault.auth.unlock(account, with: method)
+                try await vault.auth.unlock(account.id, with: method)
                 return (true, try await vault.auth.deleteAccount()?.description)
             }
         } catch let error as VaultError where error.code == .wrongSecret && !yes {

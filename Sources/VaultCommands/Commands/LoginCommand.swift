@@ -25,7 +25,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let session = try await unlock.session(of: account, in: vault, isQuiet: global.json)
         let token = try await Spinner.during("Signing in", isQuiet: global.json) {
-            try await currentToken(of: session, mayFail: vault.storage.accounts.opensOffline(account))
+            try await currentToken(of: session, mayFail: vault.accounts.opensOffline(account))
         }
         var code: Result<NewRecoveryCode, VaultError>?
         if unlock.recoveryCode {

@@ -36,7 +36,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let terminal = ControllingTerminal()
         let vault = try await unlock.openVault(global)
-        try vault.storage.accounts.requireAllowed(.password)
+        try vault.accounts.requireAllowed(.password)
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
         let newSource = newFile.map(SecretSource.file) ?? .terminal
@@ -48,20 +48,20 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let method = try await unlock.method(for: account, terminal, password: "Present password")
         // Nobody should think up a new password only to hear that the old one was wrong.
         let vaultKey = try await Spinner.during("Checking the \(method.kind.displayName)", isQuiet: global.json) {
-            try await vault.storage.accounts.open(account, with: method)
+            try await vault.accounts.open(account, with: method)
         }
         let new = try await newSource.newPassword(
             "New password", names: [account.alias, account.email, account.preferredUsername].compactMap(\.self),
-            policy: vault.storage.accounts.policy, terminal)
+            policy: vault.accounts.policy, terminal)
         let dropped = try await Spinner.during("Changing the password", isQuiet: global.json) {
             do {
-                return try await vault.storage.accounts.setPassword(
+                return try await vault.accounts.setPassword(
                     new, of: account, vaultKey: vaultKey, dropsOtherWays: dropsOtherWays)
             } catch {
                 throw VaultError.converting(error)
             }
         }
-        let changed = try? await vault.storage.accounts.store.account(account.id)
+        let changed = try? await vault.accounts.store.account(account.id)
         let kept = (changed ?? account).keyslots.filter { $0.kind != .password }
         var code: Result<NewRecoveryCode, VaultError>?
         if case .recoveryCode = method, !dropsOtherWays {

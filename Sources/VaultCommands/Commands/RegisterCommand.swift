@@ -56,7 +56,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         try signIn.check(way)
         let configuration = try configuration(settings, way)
         let vault = try await global.openVault { $0 = configuration }
-        let accounts = vault.storage.accounts
+        let accounts = vault.accounts
         if allowOffline { try accounts.requireAllowed(.offline) }
         if recoveryCode { try accounts.requireAllowed(.recovery) }
         guard password.isGiven || terminal.isInteractive else {
@@ -101,7 +101,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     private func addWaysIn(
         to id: AccountID, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
     ) async throws {
-        let store = vault.storage.accounts.store
+        let store = vault.accounts.store
         guard var account = try await store.account(id), let session = vault.auth.session else { return }
         let vaultKey = try await session.openVaultKey()
         var failure: VaultError?
@@ -138,7 +138,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 try await terminal.askSecret("Password of \(name), for opening without the network: "))
         }
         try await Spinner.during("Adding the way without the network", isQuiet: global.json) {
-            _ = try await vault.storage.accounts.addOffline(password: password, to: account, vaultKey: vaultKey)
+            _ = try await vault.accounts.addOffline(password: password, to: account, vaultKey: vaultKey)
         }
     }
 
@@ -192,7 +192,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     private func available(_ way: WayIn, isChosen: Bool, _ vault: Vault) async throws -> WayIn {
         let isOpen = way == .browser && !isChosen && !Desktop.hasBrowser && signIn.redirect.isStandard
         guard way == .device || isOpen else { return way }
-        let canUseDevice = try await vault.auth.providerMetadata().deviceAuthorizationEndpoint != nil
+        let canUseDevice = try await vault.auth.offersDeviceSignIn()
         if way == .device && !canUseDevice {
             throw VaultError(
                 .configurationInvalid,
@@ -222,7 +222,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
 
     /// What to call the account after --user. Other accounts may have the name by which a person knows it.
     private static func name(of account: Account, in vault: Vault) async -> String {
-        let found = try? await vault.storage.accounts.find(account.displayName)
+        let found = try? await vault.accounts.find(account.displayName)
         return found?.id == account.id ? account.displayName : account.id.subject
     }
 }

@@ -12,8 +12,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
-        let names = try await vault.storage.accounts.store.itemNames(of: account.id)
-        let offlineUntil = vault.storage.accounts.endOfOpeningOffline(account)
+        let names = try await vault.accounts.store.itemNames(of: account.id)
+        let offlineUntil = vault.accounts.endOfOpeningOffline(account)
         let report = Report(
             account: AccountReport(account), hasRefreshToken: names.contains(.refreshToken),
             hasAccessToken: names.contains(.accessToken), lastOnlineAt: account.lastOnlineAt,

@@ -97,7 +97,7 @@ struct ProvenRequest {
 
     /// What goes into the request (RFC 9449 section 7.1, RFC 6750 section 2.1).
     func fields(
-        of token: AccessToken, nonce: String?, _ auth: Auth
+        of token: AccessToken, nonce: String?, _ auth: any AuthProtocol
     ) async throws -> (proof: String?, lines: [String]) {
         guard token.isBound else { return (nil, ["Authorization: Bearer \(token.value)"]) }
         let proof = try await auth.proof(method: method, url: url, accessToken: token, nonce: nonce)

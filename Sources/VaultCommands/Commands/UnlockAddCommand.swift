@@ -82,9 +82,9 @@ extension UnlockCommand {
         func run() async throws {
             let terminal = ControllingTerminal()
             let vault = try await unlock.openVault(global)
-            let policy = vault.storage.accounts.policy
-            try vault.storage.accounts.requireAllowed(Keyslot.Kind(rawValue: kind.rawValue))
-            if opensOffline { try vault.storage.accounts.requireAllowed(.offline) }
+            let policy = vault.accounts.policy
+            try vault.accounts.requireAllowed(Keyslot.Kind(rawValue: kind.rawValue))
+            if opensOffline { try vault.accounts.requireAllowed(.offline) }
             let account = try await user.account(in: vault)
             let name = Printable.text(account.displayName)
             let hardware = Hardware(try await Settings(global))
@@ -96,7 +96,7 @@ extension UnlockCommand {
                     for: isHardware ? Keyslot.Kind(rawValue: kind.rawValue) : nil)
             }
             let method = try await unlock.method(for: account, terminal)
-            let accounts = vault.storage.accounts
+            let accounts = vault.accounts
             let vaultKey = try await Spinner.during("Opening \(name)", isQuiet: global.json) {
                 try await accounts.open(account, with: method)
             }

@@ -21,7 +21,7 @@ struct UnlockCommand: AsyncParsableCommand {
         func run() async throws {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
-            let states = try await states(of: account, vault.storage.accounts)
+            let states = try await states(of: account, vault.accounts)
             let rows =
                 account.keyslots.map { slot in
                     Row(
@@ -102,7 +102,7 @@ struct UnlockCommand: AsyncParsableCommand {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
             let slot = try account.keyslot(named: way)
-            try await vault.storage.accounts.renameKeyslot(slot.id, of: account.id, to: label)
+            try await vault.accounts.renameKeyslot(slot.id, of: account.id, to: label)
             if global.json { return Output.json(["renamed": slot.id]) }
             Output.line("The \(slot.kind.displayName) is called \(label) now.")
         }
@@ -127,7 +127,7 @@ struct UnlockCommand: AsyncParsableCommand {
             let damaged = account.damagedKeyslots.first { $0.id == way }
             let slot = damaged == nil ? try account.keyslot(named: way) : nil
             let id = damaged?.id ?? slot?.id ?? way
-            try await vault.storage.accounts.removeKeyslot(id, of: account.id)
+            try await vault.accounts.removeKeyslot(id, of: account.id)
             if global.json { return Output.json(["removed": id]) }
             let name = Printable.text(account.displayName)
             guard slot?.kind != .offline else {

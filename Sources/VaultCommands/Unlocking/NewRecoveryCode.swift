@@ -11,7 +11,7 @@ struct NewRecoveryCode {
     init(for account: Account, vaultKey: VaultKey, in vault: Vault, isQuiet: Bool) async throws {
         self.account = account
         self.vaultKey = vaultKey
-        let accounts = vault.storage.accounts
+        let accounts = vault.accounts
         self.accounts = accounts
         let (code, slot) = try await Spinner.during("Making a recovery code", isQuiet: isQuiet) {
             try await accounts.makeRecoveryKeyslot(for: account, vaultKey: vaultKey)

@@ -56,7 +56,7 @@ struct UnlockOptions: ParsableArguments {
             if let offlineMaximumAge { $0.offlineMaximumAge = offlineMaximumAge }
         }
         // Nobody should have to type a secret that opens nothing.
-        if let named { try vault.storage.accounts.requireAllowed(named) }
+        if let named { try vault.accounts.requireAllowed(named) }
         return vault
     }
 

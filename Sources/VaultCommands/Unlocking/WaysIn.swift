@@ -15,7 +15,7 @@ extension UnlockOptions {
         let terminal = ControllingTerminal()
         func session(_ method: UnlockMethod) async throws -> Session {
             try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
-                try await vault.auth.unlock(account, with: method)
+                try await vault.auth.unlock(account.id, with: method)
             }
         }
         guard !isNamed, !password.isGiven, terminal.isInteractive else {
@@ -23,7 +23,7 @@ extension UnlockOptions {
                 isReusable ? reusableMethod(for: account, terminal) : method(for: account, terminal))
         }
         let hardware = Hardware(try await Settings())
-        let accounts = vault.storage.accounts
+        let accounts = vault.accounts
         var kinds = try await convenientKinds(of: account, accounts, hardware, isQuiet: isQuiet)[...]
         while let kind = kinds.popFirst() {
             do {

@@ -10,7 +10,7 @@ enum ValidToken {
         func call() { count &+= 1 }
     }
 
-    static func measure(_ auth: Auth, _ session: Session) async throws -> [String: Duration] {
+    static func measure(_ auth: any AuthProtocol, _ session: Session) async throws -> [String: Duration] {
         let idle = Idle()
         _ = try await session.accessToken()
         return [

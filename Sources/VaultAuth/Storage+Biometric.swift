@@ -1,4 +1,6 @@
 public import VaultBiometric
+public import VaultCrypto
+internal import VaultStorage
 
 // Opening an account with hardware or a PIN. All but `setPIN` are Trifork Identity Manager's. What else there is, the recovery
 // code and opening without the network among it, is with `Storage.accounts`.
@@ -18,7 +20,7 @@ extension Storage {
     ///   Nothing was changed then. What its PIN is worth, the hardware tells: see `BiometricProvider.guessLimit()`.
     public func enableBiometricAccess(
         userID: String, password: borrowing SecretBytes, using provider: any BiometricProvider,
-        prompt: any BiometricPrompt, opensOffline: Bool = false, label: String? = nil
+        prompt: any BiometricPrompt, opensOffline: Bool, label: String?
     ) async throws {
         try accounts.requireAllowed(Keyslot.Kind(rawValue: provider.kind))
         if opensOffline { try accounts.requireAllowed(.offline) }
@@ -33,25 +35,6 @@ extension Storage {
     /// - Throws: `VaultError` with code `lastWayIn` when nothing else opens the account. Nothing was changed then.
     public func disableBiometricAccess(userID: String) async throws {
         try await accounts.removeHardware(of: account(userID: userID).id)
-    }
-
-    /// Whether hardware opens the account. Needs no network, and no hardware: whether it is there, its
-    /// `availability(of:)` tells.
-    public func hasBiometricAccess(userID: String) async throws -> Bool {
-        try await account(userID: userID).keyslots.contains { $0.kind.isHardware }
-    }
-
-    /// Opens the account with hardware and returns its refresh token, without asking the provider for anything.
-    ///
-    /// - Throws: `VaultError`: `notEnrolled`, `hardwareMissing`, `hardwareReplaced`, `hardwareLocked`, `hardwareFailed`,
-    ///   `wrongSecret` (the hardware's PIN), `cancelled`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`, and
-    ///   `notLoggedIn` when none is stored.
-    public func storedRefreshTokenViaBiometrics(
-        userID: String, using provider: any BiometricProvider, prompt: any BiometricPrompt
-    ) async throws -> RefreshToken {
-        let account = try await account(userID: userID)
-        let vaultKey = try await accounts.open(account, with: .hardware(provider, prompt))
-        return try await accounts.refreshToken(of: account.id, vaultKey: vaultKey)
     }
 
     /// Gives the account a PIN, beside the password, in place of one that it has. It opens the account with

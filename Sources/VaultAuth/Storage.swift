@@ -1,24 +1,33 @@
-/// The accounts on this machine and what is sealed in them. The methods are those of Trifork Identity Manager.
-public struct Storage: Sendable {
+public import VaultCrypto
+public import VaultStorage
+
+/// The accounts on this machine and what is sealed in them, in a store and at key services.
+public struct Storage: StorageProtocol {
     /// The operations underneath, for an app that needs more than the methods here.
     public let accounts: Accounts
     private let auth: Auth
     private let issuer: String?
 
-    init(accounts: Accounts, auth: Auth, issuer: String?) {
+    /// - Parameters:
+    ///   - accounts: the operations underneath.
+    ///   - auth: opens the sessions.
+    ///   - issuer: considers only this issuer's accounts; nil or empty for those of every issuer.
+    public init(accounts: Accounts, auth: Auth, issuer: String?) {
         self.accounts = accounts
         self.auth = auth
         self.issuer = issuer
     }
 
-    /// The subjects of the accounts here (of the configured issuer, when one is), oldest first.
-    public var availableUserIDs: [String] {
-        get async throws { try await all().map(\.id.subject) }
-    }
-
     /// The accounts here (of the configured issuer, when one is), oldest first.
     public func all() async throws -> [Account] {
         try await converting { try await accounts.store.accounts().filter { $0.belongs(to: issuer) } }
+    }
+
+    /// One account.
+    ///
+    /// - Throws: ``VaultError`` with code `accountNotFound`.
+    public func account(_ id: AccountID) async throws -> Account {
+        try await converting { try await accounts.account(id) }
     }
 
     /// The one account that `userID` means: a subject, alias, e-mail address or preferred user name.
@@ -50,8 +59,8 @@ public struct Storage: Sendable {
     ///   `keyServiceUnavailable`, `storeUnreadable`. Nothing was changed then.
     @discardableResult
     public func storeRefreshToken(
-        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String? = nil,
-        replacingItems: Bool = false
+        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String?,
+        replacingItems: Bool
     ) async throws -> Session {
         do {
             let password = SharedSecret(try password.copy())
@@ -64,19 +73,8 @@ public struct Storage: Sendable {
         }
     }
 
-    /// Stores a refresh token in an account that exists and opens it. Its password, its other ways in and its items stay.
-    ///
-    /// - Throws: `VaultError`: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
-    ///   `storeUnreadable`. Nothing was changed then.
-    @discardableResult
-    public func storeRefreshToken(
-        _ token: RefreshToken, withExistingPassword password: borrowing SecretBytes, alias: String? = nil
-    ) async throws -> Session {
-        try await storeRefreshToken(token, with: .password(password), alias: alias)
-    }
-
-    /// As ``storeRefreshToken(_:withExistingPassword:alias:)``, for an account that is opened in whatever way: whoever
-    /// forgot the password keeps everything with a PIN, a recovery code or hardware.
+    /// Stores a refresh token in an account that exists and opens it. Its ways in and its items stay: whoever forgot the
+    /// password keeps everything with a PIN, a recovery code or hardware.
     ///
     /// - Parameter method: what opens the account. A recovery code is to be replaced afterwards: see
     ///   `Accounts.makeRecoveryKeyslot(for:vaultKey:)`.
@@ -84,7 +82,7 @@ public struct Storage: Sendable {
     ///   changed then.
     @discardableResult
     public func storeRefreshToken(
-        _ token: RefreshToken, with method: UnlockMethod, alias: String? = nil
+        _ token: RefreshToken, with method: UnlockMethod, alias: String?
     ) async throws -> Session {
         do {
             return try await auth.open(token) { newest in
@@ -95,20 +93,24 @@ public struct Storage: Sendable {
         }
     }
 
-    /// Opens the account and returns its refresh token, without asking the provider for anything.
+    /// Opens an account and returns its refresh token, without asking the provider for anything.
     ///
     /// The provider may take a refresh token only once: an app that exchanges it by itself has to store the new one.
     ///
-    /// - Throws: `VaultError`: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`,
-    ///   `notLoggedIn` when none is stored.
-    public func storedRefreshToken(userID: String, password: borrowing SecretBytes) async throws -> RefreshToken {
-        do {
-            let account = try await accounts.find(userID, issuer: issuer)
-            let vaultKey = try await accounts.open(account, with: .password(password))
-            return try await accounts.refreshToken(of: account.id, vaultKey: vaultKey)
-        } catch {
-            throw VaultError.converting(error)
+    /// - Throws: ``VaultError``: `accountNotFound`, what ``Accounts/open(_:with:)`` throws, and `notLoggedIn` when none is
+    ///   stored.
+    public func storedRefreshToken(of account: AccountID, with method: UnlockMethod) async throws -> RefreshToken {
+        try await converting {
+            let vaultKey = try await accounts.open(accounts.account(account), with: method)
+            return try await accounts.refreshToken(of: account, vaultKey: vaultKey)
         }
+    }
+
+    /// The ways into an account, the usable ones first. Needs no network and no hardware.
+    ///
+    /// - Throws: ``VaultError``: `accountNotFound`, `storeUnreadable`.
+    public func waysIn(of account: AccountID) async throws -> [WayIn] {
+        try await converting { try await accounts.waysIn(of: accounts.account(account)) }
     }
 
     /// Gives an account a new password. After a crash at any point exactly one of the two works.
@@ -122,13 +124,25 @@ public struct Storage: Sendable {
         }
     }
 
-    /// Deletes an account with all that is stored of it, and ends its session. Nothing is revoked at the provider: see
-    /// `Auth.logoutEverywhere()`.
-    public func clear(userID: String) async throws {
+    /// Deletes an account with all that is stored of it, and ends its session.
+    ///
+    /// - Parameter method: opens the account first, so that the provider can be asked to revoke its refresh token; nil to
+    ///   delete it here alone.
+    /// - Returns: why the provider did not revoke the token; nil when it did, or was not asked. The account is gone.
+    /// - Throws: ``VaultError``: `accountNotFound`, what ``Accounts/open(_:with:)`` throws, `storeUnreadable`.
+    @discardableResult
+    public func delete(_ account: AccountID, revokingWith method: UnlockMethod?) async throws -> VaultError? {
         try await converting {
-            let id = try await accounts.find(userID, issuer: issuer).id
-            try await accounts.delete(id)
-            await auth.accountWasDeleted(id)
+            var failure: VaultError?
+            if let method {
+                let token = try await storedRefreshToken(of: account, with: method)
+                failure = await auth.revoke(token)
+            } else {
+                _ = try await accounts.account(account)
+            }
+            try await accounts.delete(account)
+            await auth.accountWasDeleted(account)
+            return failure
         }
     }
 

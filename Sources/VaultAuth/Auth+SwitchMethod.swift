@@ -1,5 +1,4 @@
 internal import OpenIDConnect
-public import VaultAuth
 public import VaultCrypto
 internal import VaultStorage
 
@@ -13,13 +12,13 @@ extension Auth {
     /// - Parameters:
     ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
     ///   - password: the account's password here, not the one at the server.
-    ///   - way: how to sign in from now on: ``ServerSignIn/Choice/oauth`` for OAuth alone.
+    ///   - way: how to sign in from now on: `ServerSignIn`, with `oauth` for OAuth alone, or `apiToken` to go back.
     /// - Returns: nil when the server ended the old token, or why it did not. The new one counts in either case.
     /// - Throws: ``VaultError``: what ``unlock(userID:password:)`` and ``signIn(_:)`` throw, `configurationInvalid` when
     ///   the account does not belong to a server, `tokenInvalid` when another person signed in. Then nothing was changed.
     @discardableResult
     public func switchMethod(
-        userID: String, password: borrowing SecretBytes, to way: ServerSignIn
+        userID: String, password: borrowing SecretBytes, to way: any SignIn
     ) async throws -> VaultError? {
         let account: Account
         let vaultKey: VaultKey

@@ -1,0 +1,78 @@
+import CredentialVault
+import Foundation
+import HTTPTypes
+
+/// A workstation that many people share: each of them comes with a PIN, and leaves without closing anything.
+struct Desk: Sendable {
+    private static let notes = ItemName(rawValue: "notes")
+
+    let vault: Vault
+    /// Where the patients are.
+    let api: String
+    /// What carries the requests; nil for the vault's own transport.
+    var network: (any HTTPTransport)?
+
+    /// Who can come to this desk, and how.
+    func people() async throws -> [(account: Account, hasPIN: Bool)] {
+        var people: [(Account, Bool)] = []
+        for account in try await vault.storage.all() {
+            let ways = try await vault.storage.waysIn(of: account.id)
+            people.append((account, ways.contains { $0.kind == .pin && $0.state == .usable }))
+        }
+        return people
+    }
+
+    /// Lets somebody take the desk over. Whoever was there is locked out.
+    ///
+    /// An outage of the provider keeps nobody away: the account is open, and its notes are at hand.
+    func take(_ account: AccountID, with method: UnlockMethod) async throws -> String {
+        do {
+            let session = try await vault.auth.login(account, with: method)
+            return "Hello \(try await name(of: session))."
+        } catch let error as VaultError where error.isOutage || error.isRefreshTokenExpired {
+            guard let session = vault.auth.session, session.id == account else { throw error }
+            return "Hello \(try await name(of: session)). \(error.localizedDescription)"
+        }
+    }
+
+    private func name(of session: Session) async throws -> String {
+        let identity = try await session.identity()
+        return identity.name ?? identity.preferredUsername ?? session.id.subject
+    }
+
+    /// The patients, asked for in the name of whoever is here.
+    func patients() async throws -> String {
+        let authorized = try vault.auth.authorizedTransport(for: [api], over: network)
+        guard let url = URL(string: api + "/patients") else { return "" }
+        let request = HTTPRequest(method: .get, url: url)
+        let answer = try await authorized.send(request, body: [], limits: HTTPLimits()).requireSuccess()
+        return String(decoding: answer.body, as: UTF8.self)
+    }
+
+    /// The notes of whoever is here. They need no network.
+    func notes() async throws -> [String] {
+        let bytes = try await session().item(Self.notes) ?? Array("[]".utf8)
+        return try JSONDecoder().decode([String].self, from: Data(bytes))
+    }
+
+    func add(note: String) async throws {
+        let notes = try await notes() + [note]
+        try await session().setItem(Self.notes, to: Array(JSONEncoder().encode(notes)))
+    }
+
+    private func session() throws -> Session {
+        guard let session = vault.auth.session else {
+            throw VaultError(.notLoggedIn, "Nobody is here. Take the desk first.")
+        }
+        return session
+    }
+
+    /// What to tell the person of an error, in one line.
+    static func advice(for error: any Error) -> String {
+        guard let error = error as? VaultError else { return error.localizedDescription }
+        if error.isWrongSecret, let left = error.guessesRemaining { return "Wrong. \(left) more, then it is locked." }
+        if error.isKeyLocked { return "Locked. Use your password, or ask the help desk." }
+        if error.isOutage { return "\(error.localizedDescription) Your notes are here: notes." }
+        return error.localizedDescription
+    }
+}

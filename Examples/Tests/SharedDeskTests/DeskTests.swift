@@ -1,0 +1,72 @@
+import CredentialVault
+import HTTPTypes
+import Testing
+import VaultTesting
+
+@testable import SharedDesk
+
+@Suite struct DeskTests {
+    let test: TestVault
+    let network = FakeTransport { request, _ in
+        let isAlice = request.headerFields[.authorization]?.hasPrefix("Bearer access-alice") == true
+        return HTTPAnswer(status: isAlice ? .ok : .unauthorized, body: Array("[\"Ms Grey\"]".utf8))
+    }
+    let desk: Desk
+
+    init() async throws {
+        test = TestVault()
+        try await test.addAccount("alice", name: "Alice Adams", password: "tea at half past four", pin: "8264")
+        try await test.addAccount("bob", password: "coffee at nine o'clock")
+        desk = Desk(
+            vault: Vault(auth: test.auth, storage: test.storage, accounts: test.accounts),
+            api: "https://api.example.com", network: network)
+    }
+
+    private func id(_ name: String) async throws -> AccountID { try await desk.vault.storage.account(userID: name).id }
+
+    private func take(_ name: String, pin: String) async throws -> String {
+        try await desk.take(id(name), with: .pin(SecretBytes(utf8: pin)))
+    }
+
+    @Test func `a PIN lets somebody in, and whoever was there is out`() async throws {
+        #expect(try await desk.people().map(\.hasPIN) == [true, false])
+        #expect(try await take("alice", pin: "8264") == "Hello Alice Adams.")
+        #expect(try await desk.patients() == "[\"Ms Grey\"]")
+        _ = try await desk.take(id("bob"), with: .password(SecretBytes(utf8: "coffee at nine o'clock")))
+        #expect(try await desk.vault.auth.session?.id == id("bob"))
+        await #expect(throws: HTTPStatusError.self) { try await desk.patients() }
+    }
+
+    @Test func `a wrong PIN says how many are left`() async throws {
+        let error = await #expect(throws: VaultError.self) { try await take("alice", pin: "1111") }
+        #expect(error?.way == .pin)
+        #expect(try Desk.advice(for: #require(error)) == "Wrong. 2 more, then it is locked.")
+    }
+
+    @Test func `without the provider the notes are at hand, also of a login that it refuses`() async throws {
+        _ = try await take("alice", pin: "8264")
+        try await desk.add(note: "Room 4: bandage")
+        for answer in [FakeProvider.Answer.outage, .refusal] {
+            await desk.vault.auth.lock()
+            test.provider.answer(with: answer)
+            #expect(try await take("alice", pin: "8264").hasPrefix("Hello Alice Adams. "))
+            #expect(try await desk.notes() == ["Room 4: bandage"])
+        }
+    }
+
+    @Test func `whoever does nothing for too long is locked out`() async throws {
+        let clock = ManualContinuousClock()
+        _ = try await take("alice", pin: "8264")
+        let updates = desk.vault.auth.sessionUpdates(replaying: true)
+        await desk.vault.auth.enableIdleTimeout(.seconds(120), clock: clock) {}
+        await clock.waitForSleeper()
+        clock.advance(by: .seconds(120))
+        var events: [SessionUpdate.Event] = []
+        for await update in updates {
+            events.append(update.event)
+            if update.event == .locked { break }
+        }
+        #expect(events == [.loggedIn, .locked])
+        #expect(desk.vault.auth.session == nil)
+    }
+}

@@ -1,0 +1,39 @@
+public import VaultStorage
+
+// What is sealed in an open account. It can be read and written without the network, and also when the provider refuses the
+// account.
+extension Session {
+    /// What is known of the person: what the last ID token, or the backend, said.
+    ///
+    /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `storeUnreadable`, `storeCorrupt`.
+    public func identity() async throws -> RefreshToken.Identity { try await storedRefreshToken().identity }
+
+    /// The bytes of an item of the app's own; nil when there is none.
+    ///
+    /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `storeUnreadable`, `storeCorrupt`.
+    public func item(_ name: ItemName) async throws -> [UInt8]? {
+        let key = try openVaultKey()
+        do {
+            return try await store.item(name, of: id).map { try key.open($0, as: name, of: id) }
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// Seals bytes as an item of the app's own, in place of what it was; nil removes it. They are durable when this
+    /// returns.
+    ///
+    /// - Parameter name: does not begin with `vault/`.
+    /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `configurationInvalid` for a name that the
+    ///   vault keeps for itself, `storeUnreadable`. Nothing was changed then.
+    public func setItem(_ name: ItemName, to content: [UInt8]?) async throws {
+        let key = try openVaultKey()
+        do {
+            let change: StoreChange =
+                try content.map { .putItem(name, try key.seal($0, as: name, of: id)) } ?? .removeItem(name)
+            try await store.apply([change], to: id)
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/// A monitor of idle input: the person counts as away from the last activity on. The app tells of each key, click or card.
+public final class IdleMonitor: BackgroundMonitor {
+    private let monitor = AppBackgroundMonitor()
+
+    /// Makes a monitor whose last activity was now.
+    public init() { monitor.enterBackground() }
+
+    /// Says that the person did something. It may be called as often as one likes, on any thread.
+    public func noteActivity() {
+        monitor.leaveBackground()
+        monitor.enterBackground()
+    }
+
+    public func changes() -> AsyncStream<BackgroundChange> { monitor.changes() }
+}

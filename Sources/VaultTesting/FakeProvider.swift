@@ -1,0 +1,141 @@
+internal import FoundationEssentials
+public import OpenIDConnect
+public import VaultAuth
+internal import VaultLocks
+public import VaultStorage
+
+/// An identity provider without sockets: it signs anybody in at once, and its refresh tokens rotate. A refresh token that
+/// was used before ends the login, as at a provider with reuse detection (RFC 9700 section 4.14).
+///
+/// ```swift
+/// let token = try await vault.auth.signIn(provider.signIn("alice"))
+/// ```
+public final class FakeProvider: IssuerKind, TokenIssuer {
+    /// How the next renewals end.
+    public enum Answer: Sendable {
+        /// With new tokens.
+        case tokens
+        /// The refresh token does not count any more.
+        case refusal
+        /// No answer comes: nothing was carried out.
+        case outage
+    }
+
+    private struct State {
+        var answer = Answer.tokens
+        /// The refresh token that counts now, of each subject.
+        var current: [String: String] = [:]
+        var issued = 0
+        var renewals = 0
+    }
+
+    /// The issuer, as accounts have it.
+    public let issuer: String
+    private let clock: any WallClock
+    private let lifetime: Double
+    private let state = Lock(State())
+
+    /// - Parameters:
+    ///   - issuer: what it is called.
+    ///   - clock: from which its tokens' ends are counted.
+    ///   - lifetime: how long an access token is valid, in seconds.
+    public init(
+        issuer: String = "https://provider.example", clock: any WallClock = SystemWallClock(), lifetime: Double = 300
+    ) {
+        self.issuer = issuer
+        self.clock = clock
+        self.lifetime = lifetime
+    }
+
+    /// Decides how renewals end from now on.
+    public func answer(with answer: Answer) { state.withLock { $0.answer = answer } }
+
+    /// How often a refresh token was exchanged, or tried to be.
+    public var renewals: Int { state.withLock { $0.renewals } }
+
+    /// Whether a subject has a refresh token that counts.
+    public func hasLogin(_ subject: String) -> Bool { state.withLock { $0.current[subject] != nil } }
+
+    /// A sign-in that nobody has to do anything for.
+    ///
+    /// - Parameters:
+    ///   - subject: who signs in.
+    ///   - name: the person's name.
+    ///   - email: the person's e-mail address.
+    public func signIn(_ subject: String, name: String? = nil, email: String? = nil) -> any SignIn {
+        FakeSignIn(provider: self, subject: subject, name: name, email: email)
+    }
+
+    // MARK: - As an issuer
+
+    public func issues(tokensOf key: IssuerKey) -> Bool { key.issuer == issuer }
+
+    public func issuer(of key: IssuerKey, layout: StoredLayout?) throws -> any TokenIssuer { self }
+
+    public func warmUp() async {}
+
+    public func renew(
+        _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
+    ) async throws -> TokenSet {
+        let next = try state.withLock { state in
+            state.renewals += 1
+            switch state.answer {
+            case .outage: throw OpenIDConnectError(.unavailable, "the provider is away")
+            case .tokens where state.current[id.subject] == credential.value: break
+            default:
+                state.current[id.subject] = nil
+                throw OpenIDConnectError(.invalidGrant, "the refresh token does not count")
+            }
+            return Self.issue(&state, to: id.subject)
+        }
+        var renewed = credential
+        renewed.value = next.refresh
+        try await keep(renewed)
+        return TokenSet(
+            accessToken: next.access, expiresAt: clock.now.addingTimeInterval(lifetime), scope: nil,
+            refreshToken: next.refresh)
+    }
+
+    public func revoke(_ credential: Credential, of id: AccountID) async throws {
+        try state.withLock { state in
+            if case .outage = state.answer { throw OpenIDConnectError(.unavailable, "the provider is away") }
+            if state.current[id.subject] == credential.value { state.current[id.subject] = nil }
+        }
+    }
+
+    fileprivate func token(for subject: String, name: String?, email: String?) -> RefreshToken {
+        let tokens = state.withLock { Self.issue(&$0, to: subject) }
+        let now = clock.now
+        return RefreshToken(
+            Credential(value: tokens.refresh), account: AccountID(issuer: issuer, subject: subject), clientID: "app",
+            identity: .init(
+                email: email, preferredUsername: subject, name: name,
+                claimsJSON: Self.claims(["sub": subject, "name": name, "email": email])),
+            accessToken: AccessToken(
+                value: tokens.access, tokenType: "Bearer", expiresAt: now.addingTimeInterval(lifetime), scope: nil,
+                obtainedAt: now))
+    }
+
+    private static func claims(_ members: [String: String?]) -> [UInt8] {
+        Array((try? JSONEncoder().encode(members.compactMapValues { $0 })) ?? Data("{}".utf8))
+    }
+
+    private static func issue(_ state: inout State, to subject: String) -> (refresh: String, access: String) {
+        state.issued += 1
+        let refresh = "refresh-\(subject)-\(state.issued)"
+        state.current[subject] = refresh
+        return (refresh, "access-\(subject)-\(state.issued)")
+    }
+}
+
+/// Signs in at a ``FakeProvider``.
+private struct FakeSignIn: SignIn {
+    let provider: FakeProvider
+    let subject: String
+    let name: String?
+    let email: String?
+
+    func run(in context: SignInContext) async throws -> RefreshToken {
+        provider.token(for: subject, name: name, email: email)
+    }
+}

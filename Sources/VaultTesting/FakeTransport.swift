@@ -1,0 +1,28 @@
+public import HTTPTypes
+public import VaultHTTP
+internal import VaultLocks
+
+/// A transport without a network: a closure answers, and what was sent is kept for the test to look at.
+public final class FakeTransport: HTTPTransport {
+    /// One request that was sent.
+    public struct Sent: Sendable {
+        public let request: HTTPRequest
+        public let body: [UInt8]
+    }
+
+    private let requests = Lock<[Sent]>([])
+    private let answer: @Sendable (HTTPRequest, [UInt8]) async throws -> HTTPAnswer
+
+    /// - Parameter answer: answers each request; throws `HTTPError` for a network that fails.
+    public init(_ answer: @escaping @Sendable (HTTPRequest, [UInt8]) async throws -> HTTPAnswer) {
+        self.answer = answer
+    }
+
+    /// All requests so far, oldest first.
+    public var sent: [Sent] { requests.withLock { $0 } }
+
+    public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+        requests.withLock { $0.append(Sent(request: request, body: body)) }
+        return try await answer(request, body)
+    }
+}

@@ -1,0 +1,41 @@
+public import KeyService
+public import VaultCrypto
+
+/// A key service that takes its time: each call waits on a clock first.
+public struct SlowKeyService: KeyService {
+    private let base: any KeyService
+    private let delay: Duration
+    private let clock: any Clock<Duration>
+
+    /// - Parameters:
+    ///   - base: does the work.
+    ///   - delay: how long each call waits.
+    ///   - clock: ``ManualContinuousClock`` for a test that decides when the wait is over.
+    public init(_ base: any KeyService, delay: Duration, clock: any Clock<Duration>) {
+        self.base = base
+        self.delay = delay
+        self.clock = clock
+    }
+
+    public func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey {
+        try await clock.sleep(for: delay)
+        return try await base.createKey(secret: secret)
+    }
+
+    public func releaseKey(
+        id: String, secret: borrowing SecretBytes, kind: KeySecretKind
+    ) async throws -> ReleasedKey {
+        try await clock.sleep(for: delay)
+        return try await base.releaseKey(id: id, secret: secret, kind: kind)
+    }
+
+    public func checkReachable() async throws {
+        try await clock.sleep(for: delay)
+        try await base.checkReachable()
+    }
+
+    public func endKey(id: String) async throws {
+        try await clock.sleep(for: delay)
+        try await base.endKey(id: id)
+    }
+}

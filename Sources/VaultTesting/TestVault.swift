@@ -1,0 +1,79 @@
+internal import HTTPTypes
+public import KeyService
+internal import OpenIDConnect
+public import VaultAuth
+internal import VaultCrypto
+public import VaultHTTP
+public import VaultStorage
+
+/// A vault for an app's own tests, without sockets, files or waiting: the real ``Auth`` and ``Storage`` over an in-memory
+/// store, an in-memory key service and a ``FakeProvider``. Its passwords are stretched so little that a test takes
+/// milliseconds.
+///
+/// ```swift
+/// let test = TestVault()
+/// let alice = try await test.addAccount("alice", password: "tea at half past four", pin: "8264")
+/// let vault = Vault(auth: test.auth, storage: test.storage, accounts: test.accounts)
+/// ```
+public struct TestVault: Sendable {
+    public let auth: Auth
+    public let storage: Storage
+    public let accounts: Accounts
+    public let store: InMemoryStore
+    public let keyService: InMemoryKeyService
+    public let provider: FakeProvider
+    /// The time of all parts. It stands still until the test moves it.
+    public let clock: ManualClock
+
+    /// - Parameters:
+    ///   - transport: carries the requests of `authorizedTransport`; nil to refuse all.
+    ///   - keyService: what is asked in place of ``keyService``: ``SlowKeyService`` around it, for example.
+    public init(
+        transport: (any HTTPTransport)? = nil,
+        keyService wrapped: @Sendable (InMemoryKeyService) -> any KeyService = { $0 }
+    ) {
+        clock = ManualClock()
+        store = InMemoryStore()
+        keyService = InMemoryKeyService()
+        provider = FakeProvider(clock: clock)
+        let service = wrapped(keyService)
+        accounts = Accounts(
+            store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
+            keyServiceURL: "https://keys.example", keyService: { _ in service })
+        auth = Auth(
+            settings: .init(issuer: provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
+            accounts: accounts,
+            transport: transport
+                ?? FakeTransport { request, _ in
+                    throw HTTPError(.notConnected, authority: request.authority ?? "")
+                }, listening: NoRedirects(), issuers: [provider])
+        storage = Storage(accounts: accounts, auth: auth, issuer: nil)
+    }
+
+    /// A ready-made account. Nobody is logged in afterwards.
+    ///
+    /// - Parameters:
+    ///   - subject: who it belongs to.
+    ///   - name: the person's name.
+    ///   - password: the password.
+    ///   - pin: a PIN besides; nil for none.
+    @discardableResult
+    public func addAccount(
+        _ subject: String, name: String? = nil, password: String, pin: String? = nil
+    ) async throws -> AccountID {
+        let token = try await auth.signIn(provider.signIn(subject, name: name))
+        let id = try await storage.storeRefreshToken(token, withNewPassword: SecretBytes(utf8: password)).id
+        if let pin {
+            try await storage.setPIN(SecretBytes(utf8: pin), userID: subject, password: SecretBytes(utf8: password))
+        }
+        try await auth.logout()
+        return id
+    }
+}
+
+/// Opens no port: the app's redirects are its own.
+private struct NoRedirects: RedirectListening {
+    func listen(port: Int, path: String, isForLocalhost: Bool) async throws -> any RedirectListener {
+        throw RedirectListenerError(.cannotListen, port: port)
+    }
+}

@@ -1,0 +1,132 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultTesting
+
+/// What the fakes promise to an app's tests, and what the API by account does.
+@Suite struct TestVaultTests {
+    private static let password = "tea at half past four"
+
+    @Test func `a ready-made account opens with password and PIN, by its id`() async throws {
+        let test = TestVault()
+        let alice = try await test.addAccount("alice", name: "Alice", password: Self.password, pin: "8264")
+        #expect(!test.auth.isLoggedIn)
+        try await test.auth.login(alice, with: .pin(SecretBytes(utf8: "8264")))
+        #expect(try await test.auth.session?.identity().name == "Alice")
+        try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        #expect(test.provider.renewals == 2)
+    }
+
+    @Test func `a refresh token that was used before ends the login`() async throws {
+        let test = TestVault()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let old = try await test.storage.storedRefreshToken(
+            of: alice, with: .password(SecretBytes(utf8: Self.password)))
+        try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        await #expect(throws: OpenIDConnectError.self) {
+            _ = try await test.provider.renew(old.credential, of: alice) { _ in }
+        }
+        #expect(!test.provider.hasLogin("alice"))
+    }
+
+    @Test func `ways in say what they are, when they were used, and what happened to them`() async throws {
+        let test = TestVault()
+        let alice = try await test.addAccount("alice", password: Self.password, pin: "8264")
+        for _ in 0..<3 {
+            let error = await #expect(throws: VaultError.self) {
+                try await test.auth.unlock(alice, with: .pin(SecretBytes(utf8: "1111")))
+            }
+            #expect(error?.way == .pin && error?.isWrongSecret == true)
+        }
+        let error = await #expect(throws: VaultError.self) {
+            try await test.auth.unlock(alice, with: .pin(SecretBytes(utf8: "8264")))
+        }
+        #expect(error?.isKeyLocked == true && error?.isKeyServiceError == true && error?.way == .pin)
+        let ways = try await test.storage.waysIn(of: alice)
+        #expect(ways.map(\.kind) == [.password, .pin])
+        #expect(ways.map(\.state) == [.usable, .locked])
+        #expect(ways.map(\.wrongGuesses) == [0, 3])
+        #expect(ways[0].lastUsedAt != nil && ways[1].lastUsedAt == nil)
+    }
+
+    @Test func `the way in without the network is not called a password`() async throws {
+        let test = TestVault()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let account = try await test.storage.account(alice)
+        let key = try await test.accounts.open(account, with: .password(SecretBytes(utf8: Self.password)))
+        try await test.accounts.addOffline(
+            password: SharedSecret(SecretBytes(utf8: Self.password)), to: account, vaultKey: key)
+        let ways = try await test.storage.waysIn(of: alice)
+        #expect(Set(ways.map(\.name)) == ["password", "password without the network"])
+        #expect(ways.filter(\.opensOffline).map(\.kind) == [.offline])
+    }
+
+    @Test func `an outage of the key service counts as one, and says so in localizedDescription`() async throws {
+        let test = TestVault()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        test.keyService.isReachable = false
+        let error = await #expect(throws: VaultError.self) {
+            try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        }
+        #expect(error?.isOutage == true && error?.isKeyServiceError == true)
+        #expect(error?.localizedDescription == error?.description)
+    }
+
+    @Test func `deleting can revoke first, and without that it leaves the login at the provider`() async throws {
+        let test = TestVault()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let bob = try await test.addAccount("bob", password: Self.password)
+        try await test.storage.delete(alice, revokingWith: .password(SecretBytes(utf8: Self.password)))
+        try await test.storage.delete(bob, revokingWith: nil)
+        #expect(!test.provider.hasLogin("alice") && test.provider.hasLogin("bob"))
+        #expect(try await test.storage.all().isEmpty)
+        await #expect(throws: VaultError.self) { try await test.storage.delete(bob, revokingWith: nil) }
+    }
+
+    @Test func `items are sealed, stay when the provider refuses, and end with the session`() async throws {
+        let test = TestVault()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let name = ItemName(rawValue: "notes")
+        let session = try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        try await session.setItem(name, to: [1, 2, 3])
+        #expect(try await test.store.item(name, of: alice) != [1, 2, 3])
+        test.provider.answer(with: .refusal)
+        await #expect(throws: VaultError.self) { try await session.accessToken(forceRefresh: true) }
+        #expect(try await session.item(name) == [1, 2, 3])
+        try await session.setItem(name, to: nil)
+        #expect(try await session.item(name) == nil)
+        let reserved = await #expect(throws: VaultError.self) {
+            try await session.setItem(ItemName(rawValue: "vault/refresh-token"), to: [])
+        }
+        #expect(reserved?.code == .configurationInvalid)
+        await session.lock()
+        await #expect(throws: VaultError.self) { try await session.item(name) }
+    }
+
+    @Test func `a slow key service is waited for, and nobody sleeps`() async throws {
+        let clock = ManualContinuousClock()
+        let test = TestVault(keyService: { SlowKeyService($0, delay: .seconds(5), clock: clock) })
+        let adding = Task { try await test.addAccount("alice", password: Self.password) }
+        await clock.waitForSleeper()
+        #expect(try await test.storage.all().isEmpty)
+        clock.advance(by: .seconds(5))
+        #expect(try await adding.value.subject == "alice")
+    }
+
+    @Test func `an idle person is locked out, and an active one is not`() async throws {
+        let test = TestVault()
+        let clock = ManualContinuousClock()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        var updates = test.auth.sessionUpdates(replaying: true).makeAsyncIterator()
+        #expect(await updates.next()?.event == .loggedIn)
+        await test.auth.enableIdleTimeout(.seconds(60), clock: clock) {}
+        await clock.waitForSleeper()
+        clock.advance(by: .seconds(59))
+        #expect(test.auth.session != nil)
+        clock.advance(by: .seconds(1))
+        let update = await updates.next()
+        #expect(update?.event == .locked && update?.reason == .idle)
+        await test.auth.disableIdleTimeout()
+    }
+}
