@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// A workstation that many people share: each of them comes with a PIN, and leaves without closing anything.
 struct Desk: Sendable {
-    private static let notes = ItemName(rawValue: "notes")
+    private static let notesItem = ItemName(rawValue: "notes")
 
     let vault: Vault
     /// Where the patients are.
@@ -12,12 +12,18 @@ struct Desk: Sendable {
     /// What carries the requests; nil for the vault's own transport.
     var network: (any HTTPTransport)?
 
-    /// Who can come to this desk, and how.
-    func people() async throws -> [(account: Account, hasPIN: Bool)] {
-        var people: [(Account, Bool)] = []
+    /// Somebody who can come to this desk.
+    struct Person {
+        let account: Account
+        let hasPIN: Bool
+    }
+
+    /// Who can come to this desk.
+    func people() async throws -> [Person] {
+        var people: [Person] = []
         for account in try await vault.storage.all() {
             let ways = try await vault.storage.waysIn(of: account.id)
-            people.append((account, ways.contains { $0.kind == .pin && $0.state == .usable }))
+            people.append(Person(account: account, hasPIN: ways.contains { $0.kind == .pin && $0.state == .usable }))
         }
         return people
     }
@@ -26,18 +32,16 @@ struct Desk: Sendable {
     ///
     /// An outage of the provider keeps nobody away: the account is open, and its notes are at hand.
     func take(_ account: AccountID, with method: UnlockMethod) async throws -> String {
+        var remark = ""
         do {
-            let session = try await vault.auth.login(account, with: method)
-            return "Hello \(try await name(of: session))."
-        } catch let error as VaultError where error.isOutage || error.isRefreshTokenExpired {
-            guard let session = vault.auth.session, session.id == account else { throw error }
-            return "Hello \(try await name(of: session)). \(error.localizedDescription)"
+            try await vault.auth.login(account, with: method)
+        } catch {
+            // The secret was right, but the provider gave no token.
+            guard vault.auth.session?.id == account else { throw error }
+            remark = " " + error.localizedDescription
         }
-    }
-
-    private func name(of session: Session) async throws -> String {
-        let identity = try await session.identity()
-        return identity.name ?? identity.preferredUsername ?? session.id.subject
+        let identity = try await session().identity()
+        return "Hello \(identity.name ?? identity.preferredUsername ?? account.subject)." + remark
     }
 
     /// The patients, asked for in the name of whoever is here.
@@ -51,13 +55,14 @@ struct Desk: Sendable {
 
     /// The notes of whoever is here. They need no network.
     func notes() async throws -> [String] {
-        let bytes = try await session().item(Self.notes) ?? Array("[]".utf8)
+        let bytes = try await session().item(Self.notesItem) ?? Array("[]".utf8)
         return try JSONDecoder().decode([String].self, from: Data(bytes))
     }
 
     func add(note: String) async throws {
-        let notes = try await notes() + [note]
-        try await session().setItem(Self.notes, to: Array(JSONEncoder().encode(notes)))
+        var all = try await notes()
+        all.append(note)
+        try await session().setItem(Self.notesItem, to: Array(JSONEncoder().encode(all)))
     }
 
     private func session() throws -> Session {
