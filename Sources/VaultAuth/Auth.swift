@@ -1,7 +1,7 @@
 public import Foundation
 public import OpenIDConnect
 internal import VaultBackground
-internal import VaultCrypto
+public import VaultCrypto
 public import VaultHTTP
 internal import VaultLocks
 package import VaultStorage

@@ -1,6 +1,6 @@
 public import VaultBiometric
 public import VaultCrypto
-internal import VaultStorage
+public import VaultStorage
 
 // Opening an account with hardware or a PIN. All but `setPIN` are Trifork Identity Manager's. What else there is, the recovery
 // code and opening without the network among it, is with `Storage.accounts`.
@@ -58,14 +58,7 @@ extension Storage {
     ///
     /// - Throws: `VaultError`: `accountNotFound`, `storeUnreadable`, `storeCorrupt`, `busy`.
     public func hasPIN(_ account: AccountID) async throws -> Bool {
-        do {
-            guard let stored = try await accounts.store.account(account) else {
-                throw VaultError(.accountNotFound, "There is no account \(account) here. Register it first.")
-            }
-            return stored.keyslot(.pin) != nil
-        } catch {
-            throw VaultError.converting(error)
-        }
+        try await self.account(account).keyslot(.pin) != nil
     }
 
     /// Takes the account's PIN away, and ends its key at the key service. An account without a PIN stays as it is. What

@@ -43,6 +43,10 @@ public protocol StorageProtocol: Sendable {
     ) async throws
     /// Gives the account a PIN, in place of one that it has.
     func setPIN(_ pin: borrowing SecretBytes, userID: String, password: borrowing SecretBytes) async throws
+    /// Whether the account has a PIN. Needs no network.
+    func hasPIN(_ account: AccountID) async throws -> Bool
+    /// Takes the account's PIN away, and ends its key at the key service.
+    func removePIN(_ account: AccountID) async throws
     /// Has hardware open the account from now on, beside the password.
     func enableBiometricAccess(
         userID: String, password: borrowing SecretBytes, using provider: any BiometricProvider,

@@ -34,3 +34,10 @@ def test_it_registers_quits_and_logs_in_again(app, services, tmp_path):
     wrong = run("login", password="not this one\n")
     assert wrong.returncode == 1 and "2 guesses are left" in wrong.stdout, wrong.stdout
     assert "juggle" not in registered.stdout + again.stdout + registered.stderr + again.stderr
+
+
+def test_the_shared_desk_passes_its_own_tests(app):
+    command = ["swift", "test", "--package-path", ROOT / "Examples", "--scratch-path", ROOT / ".build"]
+    tested = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    assert tested.returncode == 0, tested.stdout[-4000:] + tested.stderr[-4000:]
+    assert "Test run with 4 tests" in tested.stdout, tested.stdout[-4000:]

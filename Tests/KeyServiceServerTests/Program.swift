@@ -27,7 +27,10 @@ final class Program: @unchecked Sendable {
     private init(_ arguments: [String], environment: [String: String], errors: URL) throws {
         process.executableURL = try Self.productFolder.appendingPathComponent("vault-key-service")
         process.arguments = arguments
-        process.environment = environment
+        // Nothing of this process's environment but what a sanitizer goes by.
+        process.environment = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }.merging(
+            environment
+        ) { $1 }
         let pipe = Pipe()
         process.standardOutput = pipe
         try Data().write(to: errors)

@@ -110,7 +110,7 @@ import VaultTesting
         try await withDevelopmentIdentityProvider(others) { other in
             let machine = Machine(issuer: "https://login.example.com")
             let vault = try await machine.vault(machine.configuration())
-            let token = try await vault.auth.run(BrowserSignIn(using: Self.alice), issuer: other.issuer)
+            let token = try await #require(vault.auth as? Auth).run(BrowserSignIn(using: Self.alice), issuer: other.issuer)
             #expect(token.credential.clientSecret == nil)
             let own = await other.requests.filter { $0.clientAuthentication != nil }
             #expect(!own.isEmpty && own.allSatisfy { $0.clientAuthentication == "none" })

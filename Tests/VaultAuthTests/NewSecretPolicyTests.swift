@@ -57,7 +57,7 @@ extension Bench {
                         to: SecretBytes(utf8: "eleven char"))
                 },
                 await failure {
-                    try await storage.accounts.setPassword(
+                    try await bench.vault.accounts.setPassword(
                         SecretBytes(utf8: "eleven char"), of: account, vaultKey: key)
                 },
                 await failure {

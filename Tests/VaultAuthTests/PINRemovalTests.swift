@@ -30,7 +30,7 @@ import VaultTesting
             let account = try await bench.addPIN()
             let password = try #require(account.passwordKeyslot)
             let storage = bench.vault.storage
-            try await storage.accounts.removeKeyslot(password.id, of: account.id)
+            try await bench.vault.accounts.removeKeyslot(password.id, of: account.id)
             #expect(await failure { try await storage.removePIN(account.id) }?.code == .lastWayIn)
             #expect(try await storage.hasPIN(account.id))
             #expect(try await bench.login(with: .pin(Bench.pin)).isOpen)

@@ -16,7 +16,7 @@ import VaultTesting
                 for: first.account(), vaultKey: key)
             let bench = try await first.under(VaultPolicy(allowedWaysIn: [.password, .fido2]))
             let (storage, account) = (bench.vault.storage, try await bench.account())
-            let (accounts, calls) = (storage.accounts, bench.keyService.calls)
+            let (accounts, calls) = (bench.vault.accounts, bench.keyService.calls)
             let token = try ScriptedToken(pin: Self.pin)
             let password = SharedSecret(try SecretBytes(utf8: Bench.password))
             let refusals: [(String, VaultError?)] = [

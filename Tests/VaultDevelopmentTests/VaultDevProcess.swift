@@ -23,7 +23,9 @@ final class VaultDevProcess {
         self.ended = ended
         process.executableURL = try Self.program
         process.arguments = arguments
-        process.environment = ["TMPDIR": temporary, "PATH": "/usr/bin:/bin"]
+        // Nothing of this process's environment but what a sanitizer goes by.
+        process.environment = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
+            .merging(["TMPDIR": temporary, "PATH": "/usr/bin:/bin"]) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = errors

@@ -20,12 +20,8 @@ struct Desk: Sendable {
 
     /// Who can come to this desk.
     func people() async throws -> [Person] {
-        var people: [Person] = []
-        for account in try await vault.storage.all() {
-            let ways = try await vault.storage.waysIn(of: account.id)
-            people.append(Person(account: account, hasPIN: ways.contains { $0.kind == .pin && $0.state == .usable }))
-        }
-        return people
+        let accounts = try await vault.storage.all()
+        return accounts.map { Person(account: $0, hasPIN: $0.keyslot(.pin) != nil) }
     }
 
     /// Lets somebody take the desk over. Whoever was there is locked out.

@@ -7,6 +7,12 @@
 import CredentialVault
 import Foundation
 
+/// The account's PIN, or its password when it has none, typed with the echo off.
+func askedSecret(of account: Account) throws -> UnlockMethod {
+    if account.keyslot(.pin) != nil { return try .pin(SecretBytes.readLine(prompt: "PIN: ")) }
+    return try .password(SecretBytes.readLine(prompt: "Password: "))
+}
+
 let environment = ProcessInfo.processInfo.environment
 let vault = try await Vault(
     VaultConfiguration(
@@ -34,9 +40,7 @@ while let line = readLine() {
             }
         case ("take", let name?):
             let account = try await vault.storage.account(userID: name)
-            let hasPIN = account.keyslot(.pin) != nil
-            let secret = try SecretBytes.readLine(prompt: hasPIN ? "PIN: " : "Password: ")
-            print(try await desk.take(account.id, with: hasPIN ? .pin(secret) : .password(secret)))
+            print(try await desk.take(account.id, with: askedSecret(of: account)))
         case ("patients", _): print(try await desk.patients())
         case ("notes", _): print(try await desk.notes().joined(separator: "\n"))
         case ("note", let text?): try await desk.add(note: text)
