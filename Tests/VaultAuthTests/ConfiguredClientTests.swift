@@ -110,7 +110,8 @@ import VaultTesting
         try await withDevelopmentIdentityProvider(others) { other in
             let machine = Machine(issuer: "https://login.example.com")
             let vault = try await machine.vault(machine.configuration())
-            let token = try await #require(vault.auth as? Auth).run(BrowserSignIn(using: Self.alice), issuer: other.issuer)
+            let auth = try #require(vault.auth as? Auth)
+            let token = try await auth.run(BrowserSignIn(using: Self.alice), issuer: other.issuer)
             #expect(token.credential.clientSecret == nil)
             let own = await other.requests.filter { $0.clientAuthentication != nil }
             #expect(!own.isEmpty && own.allSatisfy { $0.clientAuthentication == "none" })
