@@ -53,8 +53,8 @@ public struct VaultConfiguration: Sendable {
     /// whoever has the disk does not use this program.
     public var offlineMaximumAge = Duration.seconds(14 * 86_400)
 
-    /// What the app allows. The machine's policy (`VaultPolicy.machineFile`) counts, too: of the two, the stricter one in
-    /// each point. What is in force, `Storage.accounts.policy` tells.
+    /// The app's policy. The machine's policy (`VaultPolicy.machineFile`) applies, too, and the stricter limit wins. To read
+    /// the result: `Vault.accounts.policy`.
     public var policy = VaultPolicy.standard
 
     /// What is asked for unless something else is said.

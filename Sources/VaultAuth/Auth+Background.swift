@@ -29,8 +29,8 @@ extension Auth {
         await timeout?.disable()
     }
 
-    /// Locks the open account when nobody did anything for too long. The app tells of what is done: ``noteActivity()``.
-    /// It goes on beside the background timeout, and takes the place of an idle timeout that was enabled before.
+    /// Locks the open account after a time without activity. Call ``noteActivity()`` for each key, click or card. A second
+    /// call replaces the first idle timeout. The background timeout stays.
     ///
     /// - Parameters:
     ///   - duration: how long nobody may do anything. Time that the machine sleeps counts.

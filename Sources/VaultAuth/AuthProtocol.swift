@@ -6,8 +6,8 @@ public import VaultCrypto
 public import VaultHTTP
 public import VaultStorage
 
-/// Logging in and out, and the tokens of whoever is logged in: what an app calls, and what its tests replace. ``Auth`` is
-/// the one of this library.
+/// Logs in and out, and has the tokens. An app calls these methods, and its tests replace them. ``Auth`` implements this
+/// protocol.
 ///
 /// A conformer must not assume that calls come one at a time, or that an account still is as it was a moment ago. One
 /// person at a time is logged in. Everything that throws throws ``VaultError``.
@@ -59,7 +59,7 @@ public protocol AuthProtocol: Sendable {
     var isLoggedIn: Bool { get }
     /// The open account, if there is one.
     var session: Session? { get }
-    /// What happens to sessions from now on: a stream of its own for everybody who asks.
+    /// A stream of session events. Each call returns a new stream.
     ///
     /// - Parameter isReplaying: whether it begins with `loggedIn` of the account that is logged in now, if there is one.
     func sessionUpdates(replaying isReplaying: Bool) -> AsyncStream<SessionUpdate>

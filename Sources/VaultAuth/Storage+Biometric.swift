@@ -3,7 +3,7 @@ public import VaultCrypto
 public import VaultStorage
 
 // Opening an account with hardware or a PIN. All but `setPIN` are Trifork Identity Manager's. What else there is, the recovery
-// code and opening without the network among it, is with `Storage.accounts`.
+// code and opening without the network among it, is with ``Accounts``.
 extension Storage {
     /// Has a hardware token, TPM or security key open the account from now on, beside the password. Of the same kind there
     /// can be several.

@@ -7,7 +7,7 @@ extension VaultError {
     public var isKeyLocked: Bool { code == .keyLocked }
 
     /// Whether the key service did not release the key: it cannot be reached, or has locked the key or lost it. A wrong
-    /// secret is no such error.
+    /// secret does not count as one.
     public var isKeyServiceError: Bool { [.keyServiceUnavailable, .keyLocked, .keyMissing].contains(code) }
 
     /// Whether hardware, or its PIN, did not open the account: try again, or ask for the password.
@@ -19,8 +19,8 @@ extension VaultError {
     /// Whether the provider takes the refresh token no longer: sign in and register again.
     public var isRefreshTokenExpired: Bool { [.refreshTokenExpired, .refreshInterrupted].contains(code) }
 
-    /// Whether the key service or the identity provider could not be asked, or did not answer: nobody said no. Try again
-    /// later.
+    /// Whether the key service or the identity provider could not be asked, or did not answer. No server refused the
+    /// request. Try again later.
     public var isOutage: Bool { code == .keyServiceUnavailable || isProviderOutage }
 
     /// As ``isOutage``, of the identity provider alone: its session goes on.

@@ -91,8 +91,8 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     public let code: Code
     /// One or two sentences for a person, with the next step.
     public let description: String
-    /// With what a way into an account did not do (`wrongSecret`, `keyLocked`, `keyMissing`, `hardwareFailed`, …): which
-    /// way it was, where that is known.
+    /// The way into the account that failed (with `wrongSecret`, `keyLocked`, `keyMissing`, `hardwareFailed`, …); nil if
+    /// that is not known.
     public let way: Keyslot.Kind?
     /// With `wrongSecret`: how many wrong guesses are left, when the key service told.
     public let guessesRemaining: Int?

@@ -1,4 +1,4 @@
-/// A monitor of idle input: the person counts as away from the last activity on. The app tells of each key, click or card.
+/// A monitor for the time since the last activity. The app tells of each key, click or card.
 public final class IdleMonitor: BackgroundMonitor {
     private let monitor = AppBackgroundMonitor()
 

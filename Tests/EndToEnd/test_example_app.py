@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 from support.programs import ROOT, clean_environment
+from support.terminal import Terminal
+from support.waiting import wait_until
 
 PASSWORD = "seven otters juggle\n"
 
@@ -41,3 +43,25 @@ def test_the_shared_desk_passes_its_own_tests(app):
     tested = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     assert tested.returncode == 0, tested.stdout[-4000:] + tested.stderr[-4000:]
     assert "Test run with 4 tests" in tested.stdout, tested.stdout[-4000:]
+
+
+def test_a_secret_is_read_at_the_desk_without_echo_and_ctrl_c_gives_the_echo_back(app, services, tmp_path):
+    environment = clean_environment(**services.environment) | {"CREDENTIAL_VAULT_HOME": str(tmp_path / "vault")}
+    subprocess.run(
+        [app, "register", "--scripted"], input=PASSWORD, env=environment, capture_output=True, text=True, timeout=60,
+        check=True)
+    desk = Terminal([str(app.parent / "SharedDesk")], environment)
+    desk.expect("quit")
+    desk.type("take alice")
+    desk.expect("Password: ")
+    assert not desk.echoes
+    desk.press("c")
+    desk.expect("Cancelled.")
+    wait_until(lambda: desk.echoes, "the echo")
+    desk.type("take alice")
+    desk.expect("Password: ")
+    desk.type(PASSWORD.strip())
+    desk.expect("Hello Alice")
+    desk.type("quit")
+    assert desk.end() == 0
+    assert "juggle" not in desk.shown

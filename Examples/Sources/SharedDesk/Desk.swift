@@ -63,7 +63,7 @@ struct Desk: Sendable {
 
     private func session() throws -> Session {
         guard let session = vault.auth.session else {
-            throw VaultError(.notLoggedIn, "Nobody is here. Take the desk first.")
+            throw VaultError(.notLoggedIn, "Nobody is logged in. Type: take NAME")
         }
         return session
     }
@@ -71,9 +71,11 @@ struct Desk: Sendable {
     /// What to tell the person of an error, in one line.
     static func advice(for error: any Error) -> String {
         guard let error = error as? VaultError else { return error.localizedDescription }
-        if error.isWrongSecret, let left = error.guessesRemaining { return "Wrong. \(left) more, then it is locked." }
+        if error.isWrongSecret, let left = error.guessesRemaining {
+            return "Wrong PIN or password. Guesses left: \(left). Try again."
+        }
         if error.isKeyLocked { return "Locked. Use your password, or ask the help desk." }
-        if error.isOutage { return "\(error.localizedDescription) Your notes are here: notes." }
+        if error.isOutage { return "\(error.localizedDescription) You can still read your notes. Type: notes" }
         return error.localizedDescription
     }
 }

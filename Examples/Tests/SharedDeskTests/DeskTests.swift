@@ -40,7 +40,7 @@ import VaultTesting
     @Test func `a wrong PIN says how many are left`() async throws {
         let error = await #expect(throws: VaultError.self) { try await take("alice", pin: "1111") }
         #expect(error?.way == .pin)
-        #expect(try Desk.advice(for: #require(error)) == "Wrong. 2 more, then it is locked.")
+        #expect(try Desk.advice(for: #require(error)) == "Wrong PIN or password. Guesses left: 2. Try again.")
     }
 
     @Test func `without the provider the notes are at hand, also of a login that it refuses`() async throws {

@@ -5,7 +5,7 @@ public import VaultStorage
 public struct WayIn: Sendable, Hashable {
     /// Whether it can be tried.
     public enum State: Sendable, Hashable {
-        /// It can.
+        /// The way in can be tried.
         case usable
         /// Its key was locked at the key service when it was tried last on this machine.
         case locked
