@@ -5,43 +5,58 @@ public import VaultCrypto
 extension SecretBytes {
     /// The longest line that is read, in bytes.
     private static let longest = 4096
+    /// What a terminal sends for Ctrl-C.
+    private static let interrupt: UInt8 = 3
+    /// Two prompts at once would take each other's quiet terminal for the one that was there before.
+    private static let turn = NSLock()
 
     /// Asks a person for a secret: writes the prompt to the terminal, and reads a line with the echo off, straight into
     /// guarded memory. Afterwards the terminal is as it was. Where `descriptor` is no terminal a line is read without a
-    /// prompt. It blocks the thread.
+    /// prompt.
+    ///
+    /// It blocks the thread, and a second call waits for the first. A program that a signal other than Ctrl-C ends during
+    /// the prompt leaves the echo off: handle SIGTERM and SIGHUP if that can happen.
     ///
     /// - Parameters:
     ///   - prompt: what the person is asked, such as `"PIN: "`.
     ///   - descriptor: what is read; standard input unless another one is given.
     /// - Returns: the line without its end; empty when the input has ended.
     /// - Throws: ``VaultError``: `cancelled` for Ctrl-C, `passwordUnusable` for more than 4096 bytes,
-    ///   `configurationInvalid` when nothing can be read.
+    ///   `configurationInvalid` when nothing can be read, or the terminal cannot hide the secret.
     public static func readLine(prompt: String, from descriptor: Int32 = 0) throws -> SecretBytes {
+        turn.lock()
+        defer { turn.unlock() }
         var before = termios()
         let isTerminal = tcgetattr(descriptor, &before) == 0
         if isTerminal {
-            var quiet = before
-            // Without the signals, Ctrl-C comes as a byte, which ends the line: the echo cannot stay off then.
-            quiet.c_lflag &= ~tcflag_t(ECHO | ISIG)
-            withUnsafeMutableBytes(of: &quiet.c_cc) { $0[Int(VEOL)] = interrupt }
-            tcsetattr(descriptor, TCSAFLUSH, &quiet)
-            _ = prompt.utf8.withContiguousStorageIfAvailable { write(descriptor, $0.baseAddress, $0.count) }
+            guard set(quiet(before), at: descriptor) else {
+                throw VaultError(
+                    .configurationInvalid, "The terminal cannot hide what is typed. Use another terminal.")
+            }
+            _ = Array(prompt.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
         }
         defer {
             if isTerminal {
-                tcsetattr(descriptor, TCSAFLUSH, &before)
+                _ = set(before, at: descriptor)
                 _ = write(descriptor, "\n", 1)
             }
         }
+        return try line(from: descriptor, endsAtInterrupt: isTerminal)
+    }
+
+    private static func line(from descriptor: Int32, endsAtInterrupt: Bool) throws -> SecretBytes {
         var count = 0
         let line = try SecretBytes(count: longest + 1) { buffer in
             while count < buffer.count {
                 // Byte by byte: the next line may be for somebody else.
                 let got = read(descriptor, buffer.baseAddress?.advanced(by: count), 1)
                 if got < 0 && errno == EINTR { continue }
-                guard got >= 0 else { throw VaultError(.configurationInvalid, "The secret cannot be read.") }
+                guard got >= 0 else {
+                    throw VaultError(
+                        .configurationInvalid, "The secret could not be read. Check the input, and try again.")
+                }
                 if got == 0 || buffer[count] == UInt8(ascii: "\n") { return }
-                if isTerminal && buffer[count] == interrupt { throw VaultError(.cancelled, "Cancelled.") }
+                if endsAtInterrupt && buffer[count] == interrupt { throw VaultError(.cancelled, "Cancelled.") }
                 count += 1
             }
             throw VaultError(.passwordUnusable, "The secret is longer than \(longest) bytes. Choose a shorter one.")
@@ -52,6 +67,22 @@ extension SecretBytes {
         }
     }
 
-    /// What a terminal sends for Ctrl-C.
-    private static let interrupt: UInt8 = 3
+    /// A terminal that shows nothing of what is typed, and ends a line at Enter, also for a program in raw mode.
+    private static func quiet(_ before: termios) -> termios {
+        var quiet = before
+        // Without the signals, Ctrl-C comes as a byte, which ends the line: the echo cannot stay off then.
+        quiet.c_lflag &= ~tcflag_t(ECHO | ECHONL | ISIG)
+        quiet.c_lflag |= tcflag_t(ICANON)
+        quiet.c_iflag = (quiet.c_iflag | tcflag_t(ICRNL)) & ~tcflag_t(IGNCR | INLCR)
+        withUnsafeMutableBytes(of: &quiet.c_cc) { $0[Int(VEOL)] = interrupt }
+        return quiet
+    }
+
+    private static func set(_ mode: termios, at descriptor: Int32) -> Bool {
+        var mode = mode
+        while tcsetattr(descriptor, TCSAFLUSH, &mode) != 0 {
+            guard errno == EINTR else { return false }
+        }
+        return true
+    }
 }

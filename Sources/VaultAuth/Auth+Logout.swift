@@ -102,6 +102,28 @@ extension Auth {
         return failure
     }
 
+    /// Deletes an account that `vaultKey` was opened with, after the provider was asked to revoke its refresh token: the one
+    /// that is stored while nobody can renew it.
+    ///
+    /// - Returns: why the provider did not revoke it; nil when it did, or when there was none.
+    func delete(_ account: Account, vaultKey: VaultKey) async throws -> VaultError? {
+        let id = account.id
+        let (failure, retired) = try await accounts.withLock(on: id, storesFirst: true) { [accounts] _ in
+            // Deleted meanwhile, or registered again, it is another account.
+            _ = try await accounts.current(account)
+            var failure: VaultError?
+            do {
+                failure = await revokeAtProvider(try await accounts.refreshToken(of: id, vaultKey: vaultKey))
+            } catch let error as VaultError where error.code == .notLoggedIn {
+                // Whoever was logged out everywhere has none.
+            }
+            return (failure, try await accounts.remove(id))
+        }
+        await accounts.end(retired, of: id)
+        await AttemptRecords.forget(in: accounts.store, at: accounts.clock.now, usersAt: id.issuer)
+        return failure
+    }
+
     /// Ends the session of an account that was deleted.
     package func accountWasDeleted(_ id: AccountID) async {
         if case .open(let session) = state, session.id == id { return await end(session, .deleted) }

@@ -269,6 +269,8 @@ public actor Auth: AuthProtocol {
 
     /// - Parameter reason: why the present login ends; nil when it goes on in another form.
     func change(to new: State, _ reason: SessionUpdate.Reason? = .replaced) async {
+        // A login is something that the person did: the idle timeout counts from it.
+        if case .loggedOut = new {} else { idle.noteActivity() }
         let old = current.withLock { state in
             defer { state = new }
             return state

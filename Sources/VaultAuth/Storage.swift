@@ -134,13 +134,12 @@ public struct Storage: StorageProtocol {
     public func delete(_ account: AccountID, revokingWith method: UnlockMethod?) async throws -> VaultError? {
         try await converting {
             var failure: VaultError?
+            let found = try await accounts.account(account)
             if let method {
-                let token = try await storedRefreshToken(of: account, with: method)
-                failure = await auth.revoke(token)
+                failure = try await auth.delete(found, vaultKey: accounts.open(found, with: method))
             } else {
-                _ = try await accounts.account(account)
+                try await accounts.delete(account)
             }
-            try await accounts.delete(account)
             await auth.accountWasDeleted(account)
             return failure
         }

@@ -66,10 +66,10 @@ package final class BackgroundTimeout: Sendable {
     deinit { cancel() }
 
     /// Stops listening and counting. No handler starts any more, and one that runs is waited for, unless this is called
-    /// by the handler itself.
+    /// by a handler: two that wait for each other would wait for ever.
     package func disable() async {
         cancel()
-        guard Self.current !== self else { return }
+        guard Self.current == nil else { return }
         await state.withLock { $0.lockout }?.value
     }
 

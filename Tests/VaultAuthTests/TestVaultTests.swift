@@ -129,4 +129,61 @@ import VaultTesting
         #expect(update?.event == .locked && update?.reason == .idle)
         await test.auth.disableIdleTimeout()
     }
+
+    @Test func `an item is not written under the vault key of before`() async throws {
+        let test = TestVault()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let session = try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        let name = ItemName(rawValue: "notes")
+        // Another program registers the account again, and stores an item.
+        let token = try await test.storage.storedRefreshToken(
+            of: alice, with: .password(SecretBytes(utf8: Self.password)))
+        let key = try await test.accounts.register(
+            token, newPassword: SecretBytes(utf8: Self.password), alias: nil, replacingItems: true)
+        try await test.store.apply([.putItem(name, key.seal([1], as: name, of: alice))], to: alice)
+        for content in [[UInt8(2)], nil] {
+            let error = await #expect(throws: VaultError.self) { try await session.setItem(name, to: content) }
+            #expect(error?.code == .busy)
+        }
+        let sealed = try #require(try await test.store.item(name, of: alice))
+        #expect(try key.open(sealed, as: name, of: alice) == [1])
+    }
+
+    @Test func `an account without a refresh token can be deleted with its password`() async throws {
+        let test = TestVault()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let method = try UnlockMethod.password(SecretBytes(utf8: Self.password))
+        try await test.auth.login(alice, with: method)
+        #expect(try await test.auth.logoutEverywhere() == nil)
+        #expect(try await test.storage.delete(alice, revokingWith: method) == nil)
+        #expect(try await test.storage.all().isEmpty)
+    }
+
+    @Test func `what is revoked is what the last renewal gave, and what cannot be revoked is told`() async throws {
+        let test = TestVault()
+        let method = try UnlockMethod.password(SecretBytes(utf8: Self.password))
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let session = try await test.auth.login(alice, with: method)
+        _ = try await session.accessToken(forceRefresh: true)
+        #expect(try await test.storage.delete(alice, revokingWith: method) == nil)
+        #expect(!test.provider.hasLogin("alice") && test.auth.session == nil)
+        let bob = try await test.addAccount("bob", password: Self.password)
+        test.provider.answer(with: .outage)
+        #expect(try await test.storage.delete(bob, revokingWith: method)?.isOutage == true)
+        #expect(try await test.storage.all().isEmpty)
+    }
+
+    @Test func `the idle timeout counts from the login, also after it had ended before`() async throws {
+        let test = TestVault()
+        let clock = ManualContinuousClock()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        await test.auth.enableIdleTimeout(.seconds(60), clock: clock) {}
+        await clock.waitForSleeper()
+        clock.advance(by: .seconds(60))
+        try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        var updates = test.auth.sessionUpdates(replaying: false).makeAsyncIterator()
+        await clock.waitForSleeper()
+        clock.advance(by: .seconds(60))
+        #expect(await updates.next()?.event == .locked)
+    }
 }

@@ -14,7 +14,7 @@ extension Session {
     public func item(_ name: ItemName) async throws -> [UInt8]? {
         let key = try openVaultKey()
         do {
-            return try await store.item(name, of: id).map { try key.open($0, as: name, of: id) }
+            return try await accounts.store.item(name, of: id).map { try key.open($0, as: name, of: id) }
         } catch {
             throw VaultError.converting(error)
         }
@@ -25,13 +25,20 @@ extension Session {
     ///
     /// - Parameter name: does not begin with `vault/`.
     /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `configurationInvalid` for a name that the
-    ///   vault keeps for itself, `storeUnreadable`. Nothing was changed then.
+    ///   vault keeps for itself, `busy` when the account was registered again meanwhile, `accountNotFound`,
+    ///   `storeUnreadable`. Nothing was changed then.
     public func setItem(_ name: ItemName, to content: [UInt8]?) async throws {
         let key = try openVaultKey()
         do {
             let change: StoreChange =
                 try content.map { .putItem(name, try key.seal($0, as: name, of: id)) } ?? .removeItem(name)
-            try await store.apply([change], to: id)
+            try await accounts.withLock(on: id) { [accounts, id] _ in
+                guard isOpen else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }
+                let account = try await accounts.account(id)
+                // Another program may have registered the account again: under its vault key these bytes would not open.
+                try await accounts.requireCurrent(key, of: account, as: account)
+                try await accounts.store.apply([change], to: id)
+            }
         } catch {
             throw VaultError.converting(error)
         }

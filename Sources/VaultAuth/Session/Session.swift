@@ -12,7 +12,7 @@ public actor Session {
     private var proofKey: DPoPKey?
     /// What can be looked at without waiting for the actor's turn. Only the actor writes it.
     private nonisolated let live = Lock(Live())
-    private let accounts: Accounts
+    let accounts: Accounts
     private let issuer: any TokenIssuer
     nonisolated let source: IssuerSource
     private let updates: SessionUpdates
@@ -46,8 +46,6 @@ public actor Session {
     }
 
     private nonisolated var clock: any WallClock { accounts.clock }
-
-    nonisolated var store: any SecureStore { accounts.store }
 
     /// Whether the vault key is still in memory.
     public nonisolated var isOpen: Bool { live.withLock { $0.isOpen } }

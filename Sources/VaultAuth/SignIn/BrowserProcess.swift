@@ -36,7 +36,13 @@ final class BrowserProcess: Sendable {
             ended.withLock { $0 = process.terminationStatus }
             process.terminationHandler = nil  // It holds this object.
         }
-        do { try process.run() } catch { return 127 }
+        do {
+            try process.run()
+        } catch {
+            // Otherwise whoever reads ``text`` would wait for this end of the pipe.
+            try? output.fileHandleForWriting.close()
+            return 127
+        }
         return await end(within: limit)
     }
 

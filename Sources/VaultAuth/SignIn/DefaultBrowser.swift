@@ -28,8 +28,9 @@ package struct DefaultBrowser: Sendable {
                 await process.stop()
                 continue
             }
+            guard status == 0 else { continue }
             let id = process.text.trimmingCharacters(in: .whitespacesAndNewlines)
-            guard status == 0, isID(id), let text = entry(id), let words = words(ofEntry: text), let first = words.first
+            guard isID(id), let text = entry(id), let words = words(ofEntry: text), let first = words.first
             else { continue }
             let name = String(id.dropLast(".desktop".count))
             guard let path = BrowserProcess.path(of: first) else {
@@ -153,7 +154,10 @@ package struct DefaultBrowser: Sendable {
         if let word { words.append(word) }
         guard !isQuoted else { return nil }
         // Flatpak puts @@ around an address that it has to see.
-        words.removeAll { $0 == "@@" || $0 == "@@u" || $0.replacing("%%", with: "").contains("%") }
+        // After "--", or qutebrowser's word for it, our options would count as addresses.
+        words.removeAll {
+            ["@@", "@@u", "--", "--untrusted-args"].contains($0) || $0.replacing("%%", with: "").contains("%")
+        }
         return words.isEmpty ? nil : words.map { $0.replacing("%%", with: "%") }
     }
 }

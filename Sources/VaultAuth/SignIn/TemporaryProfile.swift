@@ -21,7 +21,11 @@ struct TemporaryProfile: Sendable {
         path = template.withUnsafeBufferPointer {
             String(decoding: $0.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         }
-        lock = Self.locked(path) ?? -1
+        // Another program that cleans up may have taken it for an abandoned one before it was locked.
+        guard let lock = Self.locked(path), access(path, F_OK) == 0 else {
+            throw VaultError(.configurationInvalid, "A temporary folder for the browser cannot be made. Try again.")
+        }
+        self.lock = lock
     }
 
     /// Removes it. A browser that was just ended may still write for a moment.
@@ -34,7 +38,7 @@ struct TemporaryProfile: Sendable {
                 try? await Task.sleep(for: .milliseconds(50))
             }
         }.value
-        if lock >= 0 { close(lock) }
+        close(lock)
     }
 
     private static func removeAbandoned(in parent: String) {

@@ -87,6 +87,7 @@ extension Accounts {
     /// - Throws: ``VaultError``, with nothing changed: try again, or ``discard(_:of:)`` it.
     public func add(_ slot: Keyslot, to account: Account, vaultKey: VaultKey) async throws {
         try requireAllowed(slot.kind)
+        if !slot.needsKeyService { try requireAllowed(.offline) }
         try await put(slot, in: account, vaultKey)
     }
 
