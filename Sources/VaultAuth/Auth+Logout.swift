@@ -115,7 +115,7 @@ extension Auth {
             do {
                 failure = await revokeAtProvider(try await accounts.refreshToken(of: id, vaultKey: vaultKey))
             } catch let error as VaultError where error.code == .notLoggedIn {
-                // Whoever was logged out everywhere has none.
+                // After a logout everywhere there is none to revoke.
             }
             return (failure, try await accounts.remove(id))
         }

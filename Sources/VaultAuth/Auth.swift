@@ -234,6 +234,12 @@ public actor Auth: AuthProtocol {
         if case .open(let session) = state, session.isOpen { session } else { nil }
     }
 
+    /// A token that is valid for another minute. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
+    public nonisolated func accessToken() async throws -> AccessToken {
+        if case .open(let session) = state, let token = session.tokenAtHand(validFor: .seconds(60)) { return token }
+        return try await accessToken(forceRefresh: false, minimumValidity: .seconds(60))
+    }
+
     /// A valid access token. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
     public nonisolated func accessToken(
         forceRefresh: Bool, minimumValidity: Duration

@@ -63,21 +63,23 @@ public protocol AuthProtocol: Sendable {
     ///
     /// - Parameter isReplaying: whether it begins with `loggedIn` of the account that is logged in now, if there is one.
     func sessionUpdates(replaying isReplaying: Bool) -> AsyncStream<SessionUpdate>
-    /// The refresh token of whoever is logged in.
+    /// The refresh token of the person who is logged in.
     var refreshToken: RefreshToken { get async throws }
+    /// A token that is valid for another minute. A requirement of its own, as most calls are this one.
+    func accessToken() async throws -> AccessToken
     /// A valid access token. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
     func accessToken(forceRefresh: Bool, minimumValidity: Duration) async throws -> AccessToken
     /// A valid access token of a login that is not stored yet.
     func accessToken(of login: RefreshToken, forceRefresh: Bool, minimumValidity: Duration) async throws -> AccessToken
     /// Another access token than one that a server refused.
     func accessToken(replacing refused: AccessToken) async throws -> AccessToken
-    /// Requests in the name of whoever is logged in. See ``Auth/authorizedTransport(for:as:leeway:over:)``.
+    /// Requests in the name of the person who is logged in. See ``Auth/authorizedTransport(for:as:leeway:over:)``.
     func authorizedTransport(
         for origins: [String], as login: RefreshToken?, leeway: Duration, over base: (any HTTPTransport)?
     ) throws -> any HTTPTransport
     /// A proof for one request with a bound token (RFC 9449 section 4).
     func proof(method: String, url: String, accessToken: AccessToken, nonce: String?) async throws -> String
-    /// What the provider says of whoever is logged in now.
+    /// What the provider says now of the person who is logged in.
     func userInfo() async throws -> UserInfo
     /// The address that ends the person's session at the provider.
     func providerLogoutURL(redirectURI: String?, state: String?) async throws -> String

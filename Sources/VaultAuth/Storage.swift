@@ -129,7 +129,8 @@ public struct Storage: StorageProtocol {
     /// - Parameter method: opens the account first, so that the provider can be asked to revoke its refresh token; nil to
     ///   delete it here alone.
     /// - Returns: why the provider did not revoke the token; nil when it did, or was not asked. The account is gone.
-    /// - Throws: ``VaultError``: `accountNotFound`, what ``Accounts/open(_:with:)`` throws, `storeUnreadable`.
+    /// - Throws: ``VaultError``: `accountNotFound`, what ``Accounts/open(_:with:)`` throws, `storeUnreadable`. The account is
+    ///   still here then. With a method, its refresh token may have been revoked.
     @discardableResult
     public func delete(_ account: AccountID, revokingWith method: UnlockMethod?) async throws -> VaultError? {
         try await converting {

@@ -172,18 +172,4 @@ import VaultTesting
         #expect(try await test.storage.delete(bob, revokingWith: method)?.isOutage == true)
         #expect(try await test.storage.all().isEmpty)
     }
-
-    @Test func `the idle timeout counts from the login, also after it had ended before`() async throws {
-        let test = TestVault()
-        let clock = ManualContinuousClock()
-        let alice = try await test.addAccount("alice", password: Self.password)
-        await test.auth.enableIdleTimeout(.seconds(60), clock: clock) {}
-        await clock.waitForSleeper()
-        clock.advance(by: .seconds(60))
-        try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
-        var updates = test.auth.sessionUpdates(replaying: false).makeAsyncIterator()
-        await clock.waitForSleeper()
-        clock.advance(by: .seconds(60))
-        #expect(await updates.next()?.event == .locked)
-    }
 }

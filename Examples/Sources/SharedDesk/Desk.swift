@@ -24,7 +24,7 @@ struct Desk: Sendable {
         return accounts.map { Person(account: $0, hasPIN: $0.keyslot(.pin) != nil) }
     }
 
-    /// Lets somebody take the desk over. Whoever was there is locked out.
+    /// Lets somebody take the desk over. The person who was there before is locked out.
     ///
     /// An outage of the provider keeps nobody away: the account is open, and its notes are at hand.
     func take(_ account: AccountID, with method: UnlockMethod) async throws -> String {
@@ -40,7 +40,7 @@ struct Desk: Sendable {
         return "Hello \(identity.name ?? identity.preferredUsername ?? account.subject)." + remark
     }
 
-    /// The patients, asked for in the name of whoever is here.
+    /// The patients, asked for in the name of the person who is logged in.
     func patients() async throws -> String {
         let authorized = try vault.auth.authorizedTransport(for: [api], over: network)
         guard let url = URL(string: api + "/patients") else { return "" }
@@ -49,7 +49,7 @@ struct Desk: Sendable {
         return String(decoding: answer.body, as: UTF8.self)
     }
 
-    /// The notes of whoever is here. They need no network.
+    /// The notes of the person who is logged in. They need no network.
     func notes() async throws -> [String] {
         let bytes = try await session().item(Self.notesItem) ?? Array("[]".utf8)
         return try JSONDecoder().decode([String].self, from: Data(bytes))

@@ -19,7 +19,7 @@ let vault = try await Vault(
         keyServiceURL: environment["CREDENTIAL_VAULT_KEY_SERVICE"], folder: environment["CREDENTIAL_VAULT_HOME"]))
 let desk = Desk(vault: vault, api: environment["SHARED_DESK_API"] ?? "https://api.example.com")
 
-// Whoever walks away is locked out: after two minutes without a key, and when the program is stopped.
+// The account is locked after two minutes without a key, and ten seconds after the program is stopped.
 await vault.auth.enableIdleTimeout(.seconds(120))
 await vault.auth.enableBackgroundTimeout(duration: .seconds(10)) {}
 let watching = Task {

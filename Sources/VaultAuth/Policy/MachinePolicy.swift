@@ -2,7 +2,7 @@ internal import Foundation
 internal import VaultJSON
 public import VaultStorage
 
-// The policy of whoever runs the machine. It counts for every program on it that uses this library.
+// The policy that an administrator sets for every program on the machine that opens a `Vault`.
 extension VaultPolicy {
     /// Where it stands: `/etc/credential-vault/policy.json`.
     public static let machineFile = "/etc/credential-vault/policy.json"
@@ -90,7 +90,7 @@ private struct PolicyFile {
             throw VaultPolicy.unusable(path, "It is no regular file.")
         }
         try requireSafe(of, path, "644")
-        // Whoever can write the folder can remove the file, or put another one there.
+        // A user who can write the folder can remove the file, or put another one there.
         try requireSafe(ofFolder, folder, "755")
         return try bytes(of: descriptor)
     }
@@ -109,7 +109,7 @@ private struct PolicyFile {
         var count = 0
         while count < bytes.count {
             let read = bytes.withUnsafeMutableBytes {
-                Foundation.read(descriptor, $0.baseAddress! + count, $0.count - count)
+                Foundation.read(descriptor, $0.baseAddress?.advanced(by: count), $0.count - count)
             }
             if read < 0 && errno == EINTR { continue }
             guard read >= 0 else { throw VaultPolicy.unusable(path, "It cannot be read (error \(errno)).") }

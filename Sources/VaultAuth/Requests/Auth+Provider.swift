@@ -67,7 +67,7 @@ extension Auth {
 
     /// Whether the provider of the settings can sign somebody in on another device (RFC 8628): see ``DeviceSignIn``.
     ///
-    /// - Throws: ``VaultError``: `configurationInvalid`, `identityProviderUnavailable` and its kin.
+    /// - Throws: ``VaultError``: `configurationInvalid`; an error with `isOutage`: try again later.
     public func offersDeviceSignIn() async throws -> Bool {
         try await converting {
             let provider = providers.provider(issuer: settings?.issuer ?? "", clientID: settings?.clientID ?? "")

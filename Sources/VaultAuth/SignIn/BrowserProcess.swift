@@ -39,7 +39,7 @@ final class BrowserProcess: Sendable {
         do {
             try process.run()
         } catch {
-            // Otherwise whoever reads ``text`` would wait for this end of the pipe.
+            // Otherwise a reader of ``text`` would wait for this end of the pipe.
             try? output.fileHandleForWriting.close()
             return 127
         }
@@ -51,7 +51,7 @@ final class BrowserProcess: Sendable {
         String(decoding: (try? output.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
     }
 
-    /// Ends it and whatever it started in its process group.
+    /// Ends the program and all programs of its process group.
     func stop() async {
         // Whoever stops it may be cancelled already, and could not wait any more.
         await Task {
