@@ -58,6 +58,10 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
         public static let invalidAnswer = Code(name: "invalidAnswer")
         /// The answer is larger than allowed.
         public static let answerTooLarge = Code(name: "answerTooLarge")
+        /// The answer is not the JSON that the app asked for: see ``JSONClient``.
+        public static let unexpectedAnswer = Code(name: "unexpectedAnswer")
+        /// The path or URL is not below an API's base URL: see ``JSONClient``.
+        public static let outsideBaseURL = Code(name: "outsideBaseURL")
         /// The URL is not one that may be called: plain `http:` to another machine, or no host.
         public static let forbiddenURL = Code(name: "forbiddenURL")
         /// The file of certificates cannot be used: nothing was sent. `underlying` tells a person what to do.
@@ -86,6 +90,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
         case .interrupted: "The connection to \(authority) broke."
         case .invalidAnswer: "The connection to \(authority) broke: it did not answer in HTTP."
         case .answerTooLarge: "The answer of \(authority) is larger than allowed."
+        case .unexpectedAnswer: "\(authority) answered something else than this program expects."
+        case .outsideBaseURL: "The program called an address that does not belong to the API at \(authority)."
         case .forbiddenURL: "\(authority) may not be called: it needs https (plain http only works on this machine)."
         case .certificateFileInvalid: underlying.map { "\($0)" } ?? "The file of certificates cannot be used."
         default: "The call to \(authority) was cancelled."

@@ -1,6 +1,5 @@
 import CredentialVault
 import Foundation
-import HTTPTypes
 
 /// A workstation that many people share: each of them comes with a PIN, and leaves without closing anything.
 struct Desk: Sendable {
@@ -41,12 +40,8 @@ struct Desk: Sendable {
     }
 
     /// The patients, asked for in the name of the person who is logged in.
-    func patients() async throws -> String {
-        let authorized = try vault.auth.authorizedTransport(for: [api], over: network)
-        guard let url = URL(string: api + "/patients") else { return "" }
-        let request = HTTPRequest(method: .get, url: url)
-        let answer = try await authorized.send(request, body: [], limits: HTTPLimits()).requireSuccess()
-        return String(decoding: answer.body, as: UTF8.self)
+    func patients() async throws -> [String] {
+        try await vault.auth.authorizedTransport(baseURL: api, over: network).get("patients")
     }
 
     /// The notes of the person who is logged in. They need no network.

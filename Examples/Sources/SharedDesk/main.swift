@@ -41,7 +41,7 @@ while let line = readLine() {
         case ("take", let name?):
             let account = try await vault.storage.account(userID: name)
             print(try await desk.take(account.id, with: askedSecret(of: account)))
-        case ("patients", _): print(try await desk.patients())
+        case ("patients", _): print(try await desk.patients().joined(separator: "\n"))
         case ("notes", _): print(try await desk.notes().joined(separator: "\n"))
         case ("note", let text?): try await desk.add(note: text)
         case ("lock", _): await vault.auth.lock()

@@ -31,7 +31,7 @@ import VaultTesting
     @Test func `a PIN lets somebody in, and whoever was there is out`() async throws {
         #expect(try await desk.people().map(\.hasPIN) == [true, false])
         #expect(try await take("alice", pin: "8264") == "Hello Alice Adams.")
-        #expect(try await desk.patients() == "[\"Ms Grey\"]")
+        #expect(try await desk.patients() == ["Ms Grey"])
         _ = try await desk.take(id("bob"), with: .password(SecretBytes(utf8: "coffee at nine o'clock")))
         #expect(try await desk.vault.auth.session?.id == id("bob"))
         await #expect(throws: HTTPStatusError.self) { try await desk.patients() }

@@ -1,0 +1,91 @@
+internal import FoundationEssentials
+
+/// Where an API is, and what is below it.
+struct BaseURL: Sendable {
+    let scheme: String
+    /// Host and port, as in the text.
+    let authority: String
+    private let folder: String
+
+    /// - Throws: ``HTTPError`` with code `forbiddenURL` when it is no http or https URL, or has a user, query or fragment.
+    init(_ text: String) throws {
+        guard let parts = Self.parts(text), parts.query == nil else {
+            throw HTTPError(.forbiddenURL, authority: text)
+        }
+        (scheme, authority) = (parts.scheme, parts.authority)
+        folder = parts.path.hasSuffix("/") ? parts.path : parts.path + "/"
+    }
+
+    /// Path and query of a request.
+    ///
+    /// - Parameters:
+    ///   - path: below this URL, or a whole URL of the same origin.
+    ///   - query: added to what the path has.
+    /// - Throws: ``HTTPError`` with code `outsideBaseURL` for another origin, a path with `..` in it, or characters that do
+    ///   not belong into a URL.
+    func path(of path: String, query: KeyValuePairs<String, String>) throws -> String {
+        var path = path
+        if Self.isWhole(path) {
+            guard let parts = Self.parts(path), parts.origin == Self.parts("\(scheme)://\(authority)")?.origin else {
+                throw HTTPError(.outsideBaseURL, authority: authority)
+            }
+            path = parts.path + (parts.query.map { "?" + $0 } ?? "")
+        } else {
+            path = folder + path.drop { $0 == "/" }
+        }
+        guard Self.isPlain(path) else { throw HTTPError(.outsideBaseURL, authority: authority) }
+        guard !query.isEmpty else { return path }
+        let added = query.map { Self.encoded($0.key) + "=" + Self.encoded($0.value) }.joined(separator: "&")
+        return path + (path.contains("?") ? "&" : "?") + added
+    }
+
+    private struct Parts {
+        let scheme: String
+        let authority: String
+        let path: String
+        let query: String?
+        /// Scheme, host and port.
+        let origin: [String]
+    }
+
+    private static func isWhole(_ text: String) -> Bool {
+        text.firstRange(of: "://").map { !text[..<$0.lowerBound].contains { "/?#".contains($0) } } ?? false
+    }
+
+    private static func parts(_ text: String) -> Parts? {
+        guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
+            let port = url.port ?? ["https": 443, "http": 80][scheme], ["https", "http"].contains(scheme),
+            let host = url.encodedHost?.lowercased(), !host.isEmpty, url.user == nil, url.password == nil,
+            url.fragment == nil
+        else { return nil }
+        let path = url.percentEncodedPath.isEmpty ? "/" : url.percentEncodedPath
+        return Parts(
+            scheme: scheme, authority: host + (url.port.map { ":\($0)" } ?? ""), path: path,
+            query: url.percentEncodedQuery, origin: [scheme, host, String(port)])
+    }
+
+    /// Whether it stays below the folder, and every server reads it alike.
+    private static func isPlain(_ path: String) -> Bool {
+        guard path.utf8.allSatisfy({ isUnreserved($0) || "!$&'()*+,;=:@/?%".utf8.contains($0) }) else { return false }
+        let read = path.prefix { $0 != "?" }.lowercased().replacing("%2e", with: ".").replacing("%2f", with: "/")
+            .replacing("%5c", with: "/")
+        return !read.split(separator: "/").contains { $0 == "." || $0 == ".." }
+    }
+
+    private static func encoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            if isUnreserved(byte) { return String(UnicodeScalar(byte)) }
+            let digits = String(byte, radix: 16, uppercase: true)
+            return "%" + (digits.count == 1 ? "0" : "") + digits
+        }.joined()
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~".utf8.contains(byte)
+        }
+    }
+}
