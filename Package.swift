@@ -116,7 +116,8 @@ let package = Package(
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .target(
-            name: "VaultStorage", dependencies: ["VaultBiometric", "VaultCrypto", "VaultLocks", "KeyService"]),
+            name: "VaultStorage",
+            dependencies: ["VaultBiometric", "VaultCrypto", "VaultHTTP", "VaultJSON", "VaultLocks", "KeyService"]),
         .target(
             name: "VaultSQLite", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "VaultLocks", "VaultStorage", grdb]),
         .target(

@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "VaultFIDO2": "VaultBiometric VaultCrypto VaultLocks CFIDO2",
     "VaultPKCS11": "VaultBiometric VaultCrypto CPKCS11 Crypto CryptoExtras",
     "VaultLogind": "VaultBackground VaultLocks CSystemd",
-    "VaultStorage": "VaultBiometric VaultCrypto VaultLocks KeyService",
+    "VaultStorage": "VaultBiometric VaultCrypto VaultHTTP VaultJSON VaultLocks KeyService",
     "VaultSQLite": "VaultStorage VaultCrypto VaultLocks CLinux CSQLite GRDB",
     "VaultAuth": "OpenIDConnect VaultStorage VaultBiometric VaultBackground KeyService VaultCrypto VaultHTTP VaultJSON "
     "VaultLocks HTTPTypes",

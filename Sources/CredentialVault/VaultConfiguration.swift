@@ -1,5 +1,5 @@
 public import OpenIDConnect
-package import VaultAuth
+internal import VaultAuth
 public import VaultBackends
 public import VaultCrypto
 public import VaultNetworking

@@ -1,5 +1,6 @@
 public import Foundation
 public import VaultCrypto
+internal import VaultHTTP
 
 /// The remote service that hands out a key after it has checked a secret, and counts wrong guesses.
 ///
@@ -114,4 +115,10 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
 
     /// For `localizedDescription`: the same as ``description``.
     public var errorDescription: String? { description }
+
+    /// Whether a guess may have reached the service although no answer came back.
+    package var mayHaveCounted: Bool {
+        guard let code = (underlying as? HTTPError)?.code else { return false }
+        return code != .notConnected
+    }
 }

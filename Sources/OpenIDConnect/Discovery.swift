@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import VaultHTTP
 internal import VaultJSON
 internal import VaultLocks
 

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import VaultHTTP
 internal import VaultJSON
 
 /// Decides whether an ID token can be trusted (OpenID Connect Core sections 3.1.3.7 and 12.2).

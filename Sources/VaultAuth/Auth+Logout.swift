@@ -1,4 +1,5 @@
 internal import OpenIDConnect
+internal import VaultHTTP
 public import VaultStorage
 
 // Logging out, and what ends an account.

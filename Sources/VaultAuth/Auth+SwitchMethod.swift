@@ -1,6 +1,6 @@
 internal import OpenIDConnect
 public import VaultCrypto
-internal import VaultStorage
+public import VaultStorage
 
 extension Auth {
     /// Changes how an account signs in at its server: from an API token to OAuth, mostly. The account, its password and

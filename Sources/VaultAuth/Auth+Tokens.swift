@@ -1,6 +1,7 @@
 internal import Foundation
 internal import OpenIDConnect
-internal import VaultStorage
+internal import VaultHTTP
+public import VaultStorage
 
 // Tokens of an app whose login happens elsewhere.
 extension Auth {

@@ -1,4 +1,4 @@
-package import VaultStorage
+public import VaultStorage
 
 // A login between signing in and storing it.
 extension Auth {

@@ -4,7 +4,7 @@ internal import VaultBackground
 public import VaultCrypto
 public import VaultHTTP
 internal import VaultLocks
-package import VaultStorage
+public import VaultStorage
 
 /// Logging in and out, and the tokens of whoever is logged in. One person at a time is logged in per `Auth`.
 public actor Auth: AuthProtocol {

@@ -4,6 +4,7 @@ internal import OpenIDConnect
 internal import VaultAuth
 package import VaultHTTP
 internal import VaultJSON
+internal import VaultStorage
 
 /// Asks a backend or server whether it is there and has the calls that a sign-in needs, without signing anybody in: what
 /// is read is read without a token, and what is posted is an empty JSON object.

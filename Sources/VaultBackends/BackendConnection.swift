@@ -4,6 +4,7 @@ internal import OpenIDConnect
 internal import VaultAuth
 internal import VaultHTTP
 internal import VaultJSON
+internal import VaultStorage
 
 /// Speaks JSON over HTTP with one backend, and says in the usual errors what went wrong.
 struct BackendConnection: Sendable {

@@ -1,7 +1,8 @@
 internal import OpenIDConnect
 public import VaultAuth
+internal import VaultHTTP
 internal import VaultJSON
-internal import VaultStorage
+public import VaultStorage
 
 /// Signs in in the browser at a backend that stands in front of an identity provider and keeps that provider's protocol,
 /// PKCE included, to itself. What the app gets is the backend's own access token, and no refresh token.

@@ -1,4 +1,4 @@
-public import OpenIDConnect
+internal import OpenIDConnect
 public import VaultAuth
 public import VaultHTTP
 public import VaultStorage

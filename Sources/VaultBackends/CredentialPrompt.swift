@@ -1,5 +1,6 @@
-public import VaultAuth
+internal import VaultAuth
 public import VaultCrypto
+public import VaultStorage
 
 /// Asks the person for user name and password at a server.
 ///

@@ -2,8 +2,9 @@ internal import Foundation
 internal import OpenIDConnect
 public import VaultAuth
 public import VaultCrypto
+internal import VaultHTTP
 internal import VaultJSON
-internal import VaultStorage
+public import VaultStorage
 
 /// Signs in with e-mail address and password at a backend that has people of its own and issues refresh tokens.
 ///

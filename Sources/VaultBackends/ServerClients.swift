@@ -1,6 +1,7 @@
 internal import Foundation
 internal import OpenIDConnect
 internal import VaultAuth
+internal import VaultHTTP
 internal import VaultStorage
 
 /// The OAuth clients that are registered at servers, one per server, which later sign-ins use again.

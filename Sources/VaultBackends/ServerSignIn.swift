@@ -3,7 +3,7 @@ internal import OpenIDConnect
 public import VaultAuth
 internal import VaultCrypto
 internal import VaultHTTP
-internal import VaultStorage
+public import VaultStorage
 
 /// Signs in at a server that says what it can: with OAuth in the browser, or else with user name and password for an API
 /// token.

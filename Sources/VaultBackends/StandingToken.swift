@@ -1,6 +1,7 @@
 internal import Foundation
 internal import OpenIDConnect
 internal import VaultAuth
+internal import VaultHTTP
 internal import VaultStorage
 
 /// An access token that stands for itself: nothing renews it, but the backend can be asked whether it still counts.

@@ -42,6 +42,7 @@ struct GlobalOptions: ParsableArguments {
         var configuration = try await Settings(self).configuration()
         change(&configuration)
         let vault = try await Vault(configuration)
+        Interruption.wait(for: vault.accounts.stopGuard)
         Notices.listen(to: vault, isJSON: json)
         // Closing the store would tidy its log, which costs two more writes to the disk each time. The log is as
         // durable as the rest, and is tidied when it has grown.

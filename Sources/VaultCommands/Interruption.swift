@@ -80,15 +80,39 @@ enum Interruption {
     /// Ends the command as soon as no token is lost by that.
     @Sendable private static func stop(_ number: Int32) {
         // From here on no renewal begins, either: what is put back before the end takes its time.
-        if CriticalSection.close() { end(number) }
+        if close() { end(number) }
         Output.note("vault: storing the renewed token before stopping (once more Ctrl-C stops at once and may lose it)")
         endWhenIdle(number)
     }
 
     private static func endWhenIdle(_ number: Int32) {
-        CriticalSection.whenIdle {
+        guard let busy = guards.withLock({ $0.all.first(where: \.isActive) }) else {
             // Another renewal may have begun right now.
-            if CriticalSection.close() { end(number) } else { endWhenIdle(number) }
+            if close() { end(number) }
+            return endWhenIdle(number)
+        }
+        busy.whenIdle { endWhenIdle(number) }
+    }
+
+    /// The vaults that are open, and whether the command is about to end.
+    private static let guards = Lock((all: [StopGuard](), isClosed: false))
+
+    /// Has the command wait, when it is to end, for what a vault must not be cut off from.
+    static func wait(for stopGuard: StopGuard) {
+        let isClosed = guards.withLock { guards in
+            guards.all.append(stopGuard)
+            return guards.isClosed
+        }
+        if isClosed { _ = stopGuard.close() }
+    }
+
+    /// Lets no renewal begin any more.
+    ///
+    /// - Returns: false when stopping right now could lose a token.
+    private static func close() -> Bool {
+        guards.withLock { guards in
+            guards.isClosed = guards.all.allSatisfy { $0.close() }
+            return guards.isClosed
         }
     }
 

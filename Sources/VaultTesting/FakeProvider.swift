@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 public import OpenIDConnect
 public import VaultAuth
+public import VaultHTTP
 internal import VaultLocks
 public import VaultStorage
 

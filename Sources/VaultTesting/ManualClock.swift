@@ -1,5 +1,6 @@
 public import Foundation
-public import OpenIDConnect
+internal import OpenIDConnect
+public import VaultHTTP
 internal import VaultLocks
 
 /// A clock that stands still until it is moved.

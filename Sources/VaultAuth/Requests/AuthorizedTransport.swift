@@ -2,6 +2,7 @@ internal import Foundation
 public import HTTPTypes
 internal import OpenIDConnect
 public import VaultHTTP
+public import VaultStorage
 
 /// Sends requests in the name of whoever is logged in: with an access token that is renewed ahead of its end, and once
 /// more when the server does not take it. However many requests meet a 401 at the same time, the provider is asked once.

@@ -1,4 +1,5 @@
 internal import OpenIDConnect
+internal import VaultStorage
 
 /// Whoever is logged in at one moment: what is begun in one person's name does not go on in another's.
 enum TokenHolder {

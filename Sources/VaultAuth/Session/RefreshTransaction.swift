@@ -1,5 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
+internal import VaultHTTP
 internal import VaultStorage
 
 /// Exchanges the stored refresh token for new tokens so that none is ever lost: marked before the provider is called,
@@ -52,7 +53,7 @@ struct RefreshTransaction: Sendable {
             {
                 return (token, false)  // somebody was faster while we waited for the lock
             }
-            return (try await CriticalSection.run { try await refresh(items, lock) }, true)
+            return (try await unstored.stopGuard.run { try await refresh(items, lock) }, true)
         }
     }
 

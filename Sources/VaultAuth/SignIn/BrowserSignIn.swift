@@ -1,4 +1,5 @@
 public import OpenIDConnect
+public import VaultStorage
 
 /// Signs in at an OpenID provider in the browser: authorization code with PKCE (RFC 8252).
 public struct BrowserSignIn: SignIn {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultStorage
 
 /// The browser that the desktop opens links with, by its `.desktop` file (freedesktop.org Desktop Entry Specification).
 package struct DefaultBrowser: Sendable {

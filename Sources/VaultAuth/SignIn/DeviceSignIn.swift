@@ -1,4 +1,5 @@
 public import OpenIDConnect
+public import VaultStorage
 
 /// Signs in at an OpenID provider on another device: the person types a short code there (RFC 8628).
 public struct DeviceSignIn: SignIn {

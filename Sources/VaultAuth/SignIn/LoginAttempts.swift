@@ -1,15 +1,12 @@
 internal import Foundation
 internal import OpenIDConnect
+internal import VaultHTTP
 internal import VaultStorage
 
 /// Slows down whoever tries passwords at a backend from this machine: a second between two attempts, and half a minute
 /// after five failures in a row, of one user name and of all of them together. It is kept across restarts. The backend
 /// has to count for itself as well: whoever does not use this program does not meet this.
 package struct LoginAttempts: Sendable {
-    static let interval: TimeInterval = 1
-    static let failuresBeforeLock = 5
-    static let lockTime: TimeInterval = 30
-
     let backend: String
     let username: String
     let context: SignInContext

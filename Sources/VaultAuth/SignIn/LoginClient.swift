@@ -1,6 +1,7 @@
 package import Foundation
 internal import OpenIDConnect
 internal import VaultCrypto
+internal import VaultHTTP
 internal import VaultStorage
 
 /// The client that a login at an OpenID provider uses: the configured one, or one that was registered (RFC 7591).

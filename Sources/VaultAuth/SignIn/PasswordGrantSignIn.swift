@@ -1,5 +1,6 @@
 internal import OpenIDConnect
 public import VaultCrypto
+public import VaultStorage
 
 /// Signs in at an OpenID provider with user name and password (RFC 6749 section 4.3).
 ///

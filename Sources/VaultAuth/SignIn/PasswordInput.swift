@@ -1,5 +1,6 @@
 internal import Foundation
 package import VaultCrypto
+internal import VaultStorage
 
 /// What a person typed as user name and password for a backend, looked at before anything is sent.
 package enum PasswordInput {

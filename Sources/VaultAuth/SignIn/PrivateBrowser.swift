@@ -1,3 +1,5 @@
+internal import VaultStorage
+
 /// A private window of the browser that the desktop opens links with: who signs in there leaves no session for the next
 /// person at this machine, and meets none of the person before.
 ///

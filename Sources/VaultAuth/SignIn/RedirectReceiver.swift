@@ -1,6 +1,7 @@
 internal import Foundation
 internal import OpenIDConnect
 package import VaultHTTP
+public import VaultStorage
 
 /// How the browser's redirect comes back to this program.
 public enum RedirectDelivery: Sendable {

@@ -1,4 +1,4 @@
-public import OpenIDConnect
+internal import OpenIDConnect
 public import VaultHTTP
 public import VaultStorage
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultStorage
 
 /// A folder for the profile that a browser has during one sign-in. Nobody else may read it.
 ///

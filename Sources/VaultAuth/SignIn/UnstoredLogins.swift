@@ -1,5 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
+internal import VaultHTTP
 internal import VaultStorage
 
 /// Logins that are not stored yet. Their tokens are renewed in memory when somebody asks for them, and what is stored in

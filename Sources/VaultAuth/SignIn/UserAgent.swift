@@ -1,4 +1,5 @@
 public import VaultHTTP
+internal import VaultStorage
 
 /// Shows the identity provider's login to the person. On a desktop that is the system's browser.
 ///

@@ -1,0 +1,109 @@
+internal import KeyService
+internal import VaultBiometric
+internal import VaultCrypto
+
+/// An error of a part of the vault, which says in the vault's terms what it means.
+package protocol VaultErrorConvertible: Error {
+    /// What an app sees in its place.
+    var vaultError: VaultError { get }
+}
+
+extension KeyServiceError: VaultErrorConvertible {
+    package var vaultError: VaultError { VaultError(self) }
+}
+
+extension StoreError: VaultErrorConvertible {
+    package var vaultError: VaultError { VaultError(self) }
+}
+
+extension BiometricError: VaultErrorConvertible {
+    package var vaultError: VaultError { VaultError(self) }
+}
+
+extension VaultCryptoError: VaultErrorConvertible {
+    package var vaultError: VaultError { VaultError(self) }
+}
+
+extension VaultError {
+    /// - Parameters:
+    ///   - kind: what the key service was asked with.
+    ///   - ways: the ways into the account.
+    init(_ error: KeyServiceError, secret kind: Keyslot.Kind? = nil, ways: [Keyslot.Kind] = []) {
+        let name = (kind ?? .password).displayName
+        let others = Set(ways.filter { $0 != kind && $0 != .offline }.map(\.displayName)).sorted()
+        let hasOther = !others.isEmpty
+        let wayBack =
+            hasOther
+            ? "another way in still opens the account (\(others.joined(separator: ", ")))."
+            : "registering again is the way back."
+        let (code, text): (Code, String) =
+            switch error.code {
+            case .wrongSecret:
+                switch error.guessesRemaining {
+                case nil: (.wrongSecret, "Wrong \(name).")
+                case 0: (.wrongSecret, "Wrong \(name). The key is locked now: \(wayBack)")
+                case 1: (.wrongSecret, "Wrong \(name). 1 guess is left.")
+                case let left?: (.wrongSecret, "Wrong \(name). \(left) guesses are left.")
+                }
+            case .keyLocked:
+                (
+                    .keyLocked,
+                    "The key is locked after too many wrong \(name)s. \(wayBack.prefix(1).uppercased() + wayBack.dropFirst())"
+                )
+            case .noSuchKey where hasOther:
+                (.keyMissing, "The key service does not have the \(name)'s key any more: \(wayBack)")
+            case .noSuchKey:
+                (.keyMissing, "The key service does not have this account's key. Check its URL, or register again.")
+            case .unavailable where error.mayHaveCounted:
+                (
+                    .keyServiceUnavailable,
+                    error.description + " If the \(name) was wrong, it may have been counted. Try again later."
+                )
+            case .unavailable: (.keyServiceUnavailable, error.description + " Try again later.")
+            default: (.configurationInvalid, error.description)
+            }
+        self.init(code, text, way: kind, guessesRemaining: error.guessesRemaining, underlying: error)
+    }
+
+    fileprivate init(_ error: StoreError) {
+        let code: Code =
+            switch error.code {
+            case .corrupt: .storeCorrupt
+            case .busy, .alreadyLocked: .busy
+            case .unsafePermissions, .reservedName: .configurationInvalid
+            case .unsafeFileSystem: .unsafeFileSystem
+            case .noSuchAccount: .accountNotFound
+            case .tooManyGuesses: .tooManyAttempts
+            case .aliasTaken: .aliasTaken
+            default: .storeUnreadable
+            }
+        self.init(code, error.description, retryAfter: error.retryAfter, underlying: error)
+    }
+
+    fileprivate init(_ error: BiometricError) {
+        let code: Code =
+            switch error.code {
+            case .wrongPIN: .wrongSecret
+            case .cancelled: .cancelled
+            case .lockedOut: .hardwareLocked
+            case .tokenMissing: .hardwareMissing
+            case .tokenReplaced: .hardwareReplaced
+            case .notEnrolled: .notEnrolled
+            case .unavailable: .configurationInvalid
+            default: .hardwareFailed
+            }
+        self.init(
+            code, error.description, guessesRemaining: error.triesLeft, retryAfter: error.endsAfter, underlying: error)
+    }
+
+    fileprivate init(_ error: VaultCryptoError) {
+        let code: Code =
+            switch error.code {
+            case .invalidPassword: .passwordUnusable
+            case .invalidRecovery: .wrongSecret
+            case .outOfMemory: .outOfMemory
+            default: .storeCorrupt
+            }
+        self.init(code, error.description, underlying: error)
+    }
+}

@@ -1,0 +1,28 @@
+#if DEBUG
+    internal import Foundation
+#endif
+
+/// The places where a crash matters. A debug build that finds one named in `CREDENTIAL_VAULT_FAULT` kills itself there,
+/// as a power cut would, so that the crash tests can prove what is left. A release build has nothing of it.
+package enum FaultPoint: String {
+    case refreshMarked = "refresh-marked"
+    case refreshAnswered = "refresh-answered"
+    case refreshCommitted = "refresh-committed"
+    case passwordKeyCreated = "password-key-created"
+    case passwordStaged = "password-staged"
+    case passwordVerified = "password-verified"
+    case passwordSwapped = "password-swapped"
+    case renewalKeyCreated = "renewal-key-created"
+    case renewalStaged = "renewal-staged"
+    case renewalVerified = "renewal-verified"
+    case renewalSwapped = "renewal-swapped"
+    case keyEnded = "key-ended"
+    case keyslotMade = "keyslot-made"
+    case keyslotStored = "keyslot-stored"
+
+    package func reach() {
+        #if DEBUG
+            if ProcessInfo.processInfo.environment["CREDENTIAL_VAULT_FAULT"] == rawValue { kill(getpid(), SIGKILL) }
+        #endif
+    }
+}

@@ -1,0 +1,78 @@
+public import Foundation
+public import VaultCrypto
+
+/// A keyslot whose stored bytes are not those that were written, as far as it can be told which one it was.
+public struct DamagedKeyslot: Sendable, Hashable {
+    public let id: String
+    public let kind: Keyslot.Kind
+    /// The id of its key at the key service, as it is stored now; nil when that cannot be read.
+    public let keyID: String?
+
+    public init(id: String, kind: Keyslot.Kind, keyID: String? = nil) {
+        self.id = id
+        self.kind = kind
+        self.keyID = keyID
+    }
+}
+
+/// One way to the vault key: the vault key sealed under this slot's own key.
+public struct Keyslot: Sendable, Hashable {
+    /// What opens a keyslot.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A password, with its key at the key service.
+        public static let password = Kind(rawValue: "password")
+        /// A PIN, likewise.
+        public static let pin = Kind(rawValue: "pin")
+        /// A recovery code, likewise; used once.
+        public static let recovery = Kind(rawValue: "recovery")
+        /// The password without the key service, for when there is no network.
+        public static let offline = Kind(rawValue: "offline")
+        /// A PKCS#11 token, and the long secret of a key at the key service under it.
+        public static let pkcs11 = Kind(rawValue: "pkcs11")
+        /// A TPM 2.0, likewise.
+        public static let tpm2 = Kind(rawValue: "tpm2")
+        /// A FIDO2 security key, likewise.
+        public static let fido2 = Kind(rawValue: "fido2")
+    }
+
+    /// Whether the key service has a say in opening it: counts guesses, can end it.
+    public var needsKeyService: Bool { !keyID.isEmpty }
+
+    /// A random id; part of what the slot's key is derived from.
+    public let id: String
+    public let kind: Kind
+    /// The salt of this slot's Argon2id, 16 bytes; empty where hardware opens it.
+    public let salt: [UInt8]
+    /// The cost of this slot's Argon2id.
+    public let argon2: Argon2Parameters
+    /// The id of this slot's key at the key service; empty where none is needed.
+    public let keyID: String
+    /// The vault key in a ``SealedEnvelope``.
+    public let wrapped: [UInt8]
+    public let createdAt: Date
+    /// What the person calls it; nil for what the kind says already.
+    public var label: String?
+    /// When it last opened the account on this machine.
+    public var lastUsedAt: Date?
+    /// What hardware needs to open it; empty where a person types the secret. The slot opens only with exactly these bytes.
+    public let protection: [UInt8]
+
+    public init(
+        id: String, kind: Kind, salt: [UInt8], argon2: Argon2Parameters, keyID: String, wrapped: [UInt8],
+        createdAt: Date, label: String? = nil, lastUsedAt: Date? = nil, protection: [UInt8] = []
+    ) {
+        self.id = id
+        self.kind = kind
+        self.salt = salt
+        self.argon2 = argon2
+        self.keyID = keyID
+        self.wrapped = wrapped
+        self.createdAt = createdAt
+        self.label = label
+        self.lastUsedAt = lastUsedAt
+        self.protection = protection
+    }
+}

@@ -1,0 +1,76 @@
+internal import VaultBiometric
+public import VaultCrypto
+
+extension Accounts {
+    /// Refuses ways in that the policy does not allow.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    public func requireAllowed(_ kinds: Keyslot.Kind...) throws {
+        for kind in kinds {
+            guard policy.allows(kind) else { throw VaultError.forbidden(kind, by: policy) }
+        }
+    }
+
+    /// Refuses a new password that is empty, or shorter than the policy says.
+    ///
+    /// - Parameter password: UTF-8.
+    /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
+    public func requireNewPassword(_ password: borrowing SecretBytes) throws {
+        try requireAllowed(.password)
+        guard password.count > 0 else { throw VaultError.empty(.password) }
+        if let objection = policy.objection(toPassword: password) { throw VaultError.tooShort(objection) }
+    }
+
+    /// Refuses a new PIN that is empty, or shorter than the policy says.
+    ///
+    /// - Parameter pin: UTF-8.
+    /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
+    public func requireNewPIN(_ pin: borrowing SecretBytes) throws {
+        try requireAllowed(.pin)
+        try policy.requireLength(ofPIN: pin)
+    }
+
+    /// Whether there is a way in that needs no key service, and that the policy allows.
+    public func opensOffline(_ account: Account) -> Bool {
+        account.keyslots.contains { !$0.needsKeyService && policy.allows($0) }
+    }
+}
+
+extension VaultPolicy {
+    fileprivate func requireLength(ofPIN pin: borrowing SecretBytes) throws {
+        guard pin.count > 0 else { throw VaultError.empty(.pin) }
+        if let objection = objection(toPIN: pin) { throw VaultError.tooShort(objection) }
+    }
+}
+
+/// Judges the PIN that a TPM gets: it has none of its own.
+struct NewPINPrompt: BiometricPrompt {
+    let base: any BiometricPrompt
+    let policy: VaultPolicy
+
+    func pin(_ request: PINRequest) async throws -> SecretBytes {
+        let pin = try await base.pin(request)
+        try policy.requireLength(ofPIN: pin)
+        return pin
+    }
+
+    func act(_ instruction: String) async { await base.act(instruction) }
+}
+
+extension VaultError {
+    static func forbidden(_ kind: Keyslot.Kind, by policy: VaultPolicy) -> VaultError {
+        let allowed = (policy.allowedWaysIn ?? []).map(\.rawValue).sorted().joined(separator: ", ")
+        return VaultError(
+            .forbiddenByPolicy,
+            "The policy does not allow this way in: \(kind.rawValue). Allowed: \(allowed.isEmpty ? "none" : allowed). To see the policy: vault doctor"
+        )
+    }
+
+    static func empty(_ kind: Keyslot.Kind) -> VaultError {
+        VaultError(.passwordUnusable, "The \(kind.displayName) is empty.")
+    }
+
+    static func tooShort(_ objection: String) -> VaultError {
+        VaultError(.forbiddenByPolicy, "\(objection) Choose a longer one.")
+    }
+}

@@ -1,0 +1,121 @@
+internal import Foundation
+internal import VaultJSON
+
+// The policy that an administrator sets for every program on the machine that opens a `Vault`.
+extension VaultPolicy {
+    /// Where it stands: `/etc/credential-vault/policy.json`.
+    public static let machineFile = "/etc/credential-vault/policy.json"
+
+    /// Reads the machine's policy.
+    ///
+    /// The file is a JSON object. What it does not name, it does not limit: `minimum-pin-length` and
+    /// `minimum-password-length` (characters), `maximum-offline-days`, and `allowed-ways-in`, a list of the kinds of
+    /// keyslots. Its folder and itself belong to root, and nobody else may write them.
+    ///
+    /// - Returns: nil when there is no file.
+    /// - Throws: ``VaultError`` with code `configurationInvalid`, which says what is wrong with the file.
+    public static func ofMachine() throws -> VaultPolicy? { try ofMachine(file: machineFile, owner: 0) }
+
+    /// As ``ofMachine()``.
+    ///
+    /// - Parameter owner: the user id that file and folder have to belong to.
+    package static func ofMachine(file: String, owner: UInt32) throws -> VaultPolicy? {
+        guard let bytes = try PolicyFile(path: file, owner: owner).read() else { return nil }
+        return try VaultPolicy(json: bytes, from: file)
+    }
+
+    /// - Parameter path: where it was read from, for the text of an error.
+    package init(json: [UInt8], from path: String) throws {
+        guard case .object(let members)? = JSONValue(strictObjectIn: json) else {
+            throw Self.unusable(path, "It has to be one JSON object, with each member once.")
+        }
+        self.init(minimumPINLength: 0, minimumPasswordLength: 0)
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+            switch name {
+            case "minimum-pin-length": minimumPINLength = try Self.number(value, 1...64, name, path)
+            case "minimum-password-length": minimumPasswordLength = try Self.number(value, 1...1024, name, path)
+            case "maximum-offline-days": maximumOfflineDays = try Self.number(value, 0...3650, name, path)
+            case "allowed-ways-in": allowedWaysIn = try Self.kinds(value, name, path)
+            default: throw Self.unusable(path, "It has a member that is not known: \(name.debugDescription).")
+            }
+        }
+    }
+
+    private static func number(
+        _ value: JSONValue, _ range: ClosedRange<Int>, _ name: String, _ path: String
+    ) throws -> Int {
+        guard let number = value.exactInteger.flatMap(Int.init), range.contains(number) else {
+            throw unusable(path, "\(name) has to be a whole number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+
+    private static func kinds(_ value: JSONValue, _ name: String, _ path: String) throws -> Set<Keyslot.Kind> {
+        guard let names = value.strings, !names.isEmpty, names.allSatisfy({ !$0.isEmpty }) else {
+            throw unusable(path, "\(name) has to be a list of ways in, such as [\"password\", \"pin\"].")
+        }
+        return Set(names.map(Keyslot.Kind.init))
+    }
+
+    fileprivate static func unusable(_ path: String, _ reason: String) -> VaultError {
+        VaultError(
+            .configurationInvalid,
+            "The policy file \(path) cannot be used. \(reason) Ask the administrator to correct it."
+        )
+    }
+}
+
+/// The file that the machine's policy stands in.
+private struct PolicyFile {
+    let path: String
+    let owner: UInt32
+
+    private static let greatestSize = 65_536
+
+    /// - Returns: nil when it is not there.
+    func read() throws -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else {
+            let code = errno
+            var link = stat()
+            // A link that leads nowhere is a mistake, and not the same as no policy.
+            if code == ENOENT && lstat(path, &link) != 0 { return nil }
+            throw VaultPolicy.unusable(path, "It cannot be read (error \(code)).")
+        }
+        defer { close(descriptor) }
+        let folder = (path as NSString).deletingLastPathComponent
+        var (of, ofFolder) = (stat(), stat())
+        guard fstat(descriptor, &of) == 0, of.st_mode & S_IFMT == S_IFREG, stat(folder, &ofFolder) == 0 else {
+            throw VaultPolicy.unusable(path, "It is no regular file.")
+        }
+        try requireSafe(of, path, "644")
+        // A user who can write the folder can remove the file, or put another one there.
+        try requireSafe(ofFolder, folder, "755")
+        return try bytes(of: descriptor)
+    }
+
+    private func requireSafe(_ status: stat, _ name: String, _ mode: String) throws {
+        guard status.st_uid == owner, status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw VaultError(
+                .configurationInvalid,
+                "The policy file \(path) cannot be used: somebody else than root may write \(name). As root: chown root \(name) && chmod \(mode) \(name)"
+            )
+        }
+    }
+
+    private func bytes(of descriptor: Int32) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Self.greatestSize + 1)
+        var count = 0
+        while count < bytes.count {
+            let read = bytes.withUnsafeMutableBytes {
+                Foundation.read(descriptor, $0.baseAddress?.advanced(by: count), $0.count - count)
+            }
+            if read < 0 && errno == EINTR { continue }
+            guard read >= 0 else { throw VaultPolicy.unusable(path, "It cannot be read (error \(errno)).") }
+            if read == 0 { break }
+            count += read
+        }
+        guard count <= Self.greatestSize else { throw VaultPolicy.unusable(path, "It is larger than 64 KiB.") }
+        return Array(bytes[..<count])
+    }
+}

@@ -1,0 +1,42 @@
+/// The name of a sealed item within an account.
+public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+    private let isOfVault: Bool
+
+    /// The name of an app's own item. One that begins with `vault/` is only good for reading.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+        isOfVault = false
+    }
+
+    private init(ofVault name: String) {
+        rawValue = name
+        isOfVault = true
+    }
+
+    public var description: String { rawValue }
+
+    public static func == (first: ItemName, second: ItemName) -> Bool { first.rawValue == second.rawValue }
+    public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+
+    /// What is exchanged for access tokens, a refresh token mostly, with what has to go with it.
+    public static let refreshToken = ItemName(ofVault: "vault/refresh-token")
+    /// The last access token, with its expiry.
+    public static let accessToken = ItemName(ofVault: "vault/access-token")
+    /// The verified claims of the last ID token, as JSON.
+    public static let idTokenClaims = ItemName(ofVault: "vault/id-token-claims")
+
+    /// The last ID token as it was signed: the hint for logging out at the provider.
+    public static let idToken = ItemName(ofVault: "vault/id-token")
+
+    /// Whether the vault itself keeps this item. An app's own items must not begin with `vault/`.
+    public var isReserved: Bool { rawValue.utf8.starts(with: "vault/".utf8) }
+
+    /// Refuses a name that an app made up in the vault's own space: its item could take the place of a token.
+    ///
+    /// - Throws: ``StoreError`` with code `reservedName`.
+    package func requireWritable() throws {
+        guard isReserved, !isOfVault else { return }
+        throw StoreError(.reservedName, "Names that begin with vault/ are the vault's own. Choose another name.")
+    }
+}

@@ -1,0 +1,58 @@
+public import Foundation
+
+/// One step of a change to an account.
+public enum StoreChange: Sendable {
+    /// Adds the account, or replaces everything of it but its keyslots, items, refresh mark and last time online. An alias
+    /// that it does not have yet must be a name of no other account.
+    case putAccount(Account)
+    /// Removes the account with all it has, and the records whose names begin with its ``AccountID/recordPrefix``.
+    case removeAccount
+    /// Adds a keyslot.
+    case putKeyslot(Keyslot)
+    /// Adds a keyslot that does not count yet, in place of one staged earlier.
+    case stageKeyslot(Keyslot)
+    /// Makes the staged keyslot count.
+    case activateKeyslot(id: String)
+    /// Removes a keyslot, staged or not.
+    case removeKeyslot(id: String)
+    /// Gives a keyslot another label, if it is there still.
+    case renameKeyslot(id: String, label: String?)
+    /// Notes that a keyslot opened the account, if it is there still. Alone, it may be lost when the machine loses its
+    /// power: it is only for a person to look at.
+    case noteUse(ofKeyslot: String, Date)
+    /// Notes that the provider confirmed the account.
+    case noteOnline(Date)
+    /// Writes an item's sealed bytes.
+    case putItem(ItemName, [UInt8])
+    /// Removes an item if it is there.
+    case removeItem(ItemName)
+    /// Notes that a refresh begins. The conformer also makes sure, as far as it can, that the result will find room.
+    case beginRefresh(Date)
+    /// Notes that a refresh ended.
+    case endRefresh
+    /// Changes a record as ``SecureStore/withRecord(_:_:)`` does, in one step with the rest. The account need not be there.
+    case changeRecord(String, @Sendable (inout [UInt8]?) throws -> Void)
+
+    /// Whether it may be lost when the machine loses its power.
+    public var mayBeLost: Bool {
+        if case .noteUse = self { true } else { false }
+    }
+
+    /// Refuses to change an item of the vault under a name that an app made up. A conformer calls it for each change.
+    ///
+    /// - Throws: ``StoreError`` with code `reservedName`.
+    public func requireWritable() throws {
+        switch self {
+        case .putItem(let name, _), .removeItem(let name): try name.requireWritable()
+        default: break
+        }
+    }
+
+    /// Whether something is to be gone afterwards.
+    package var removes: Bool {
+        switch self {
+        case .removeAccount, .removeKeyslot, .removeItem: true
+        default: false
+        }
+    }
+}

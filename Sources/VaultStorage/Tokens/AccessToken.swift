@@ -1,0 +1,48 @@
+public import Foundation
+
+/// An access token, as the provider's token endpoint answered it (RFC 6749 section 5.1).
+public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// The token itself: an opaque string for `Authorization: Bearer`.
+    public let value: String
+    /// `token_type`, usually `Bearer`.
+    public let tokenType: String
+    /// When it ends, or nil when the provider did not say.
+    public let expiresAt: Date?
+    /// What it was granted for, or nil when the provider did not say.
+    public let scope: String?
+    /// When it was received.
+    public let obtainedAt: Date
+
+    public init(value: String, tokenType: String, expiresAt: Date?, scope: String?, obtainedAt: Date) {
+        self.value = value
+        self.tokenType = tokenType
+        self.expiresAt = expiresAt
+        self.scope = scope
+        self.obtainedAt = obtainedAt
+    }
+
+    /// Whether requests with it need a proof of possession (RFC 9449).
+    package var isBound: Bool { tokenType.lowercased() == "dpop" }
+
+    /// For how long a token counts as good that does not say when it ends, in seconds from when it was received.
+    static let trust: TimeInterval = 300
+
+    /// Whether it is good for another `duration`.
+    ///
+    /// A token that does not say when it ends counts as good for five minutes. Of one that never lasts longer than a minute
+    /// half of its life is enough: otherwise every use would ask for another one.
+    public func isValid(for duration: Duration, at now: Date) -> Bool {
+        let end = expiresAt ?? obtainedAt.addingTimeInterval(Self.trust)
+        let left = Self.duration(end.timeIntervalSince(now))
+        if left > duration { return true }
+        let life = Self.duration(end.timeIntervalSince(obtainedAt))
+        return life <= .seconds(60) && left > life / 2
+    }
+
+    /// Between two clocks that may show anything, within 30,000 years.
+    private static func duration(_ seconds: TimeInterval) -> Duration { .seconds(min(max(seconds, -1e12), 1e12)) }
+
+    public var description: String { "AccessToken(expires: \(expiresAt.map { "\($0)" } ?? "unknown"))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["expiresAt": expiresAt as Any]) }
+}

@@ -1,0 +1,63 @@
+internal import Foundation
+
+/// The tokens of one account as sealed items.
+package struct TokenItems: Sendable {
+    package let store: any SecureStore
+    package let id: AccountID
+    package let vaultKey: VaultKey
+
+    package init(store: any SecureStore, id: AccountID, vaultKey: VaultKey) {
+        self.store = store
+        self.id = id
+        self.vaultKey = vaultKey
+    }
+
+    package func accessToken() async throws -> AccessToken? {
+        try await open(.accessToken, as: AccessToken.self)
+    }
+
+    package func credential() async throws -> Credential? {
+        try await open(.refreshToken, as: Credential.self)
+    }
+
+    package func claims() async throws -> [UInt8]? {
+        try await store.item(.idTokenClaims, of: id).map { try vaultKey.open($0, as: .idTokenClaims, of: id) }
+    }
+
+    private func open<T: Decodable>(_ name: ItemName, as type: T.Type) async throws -> T? {
+        guard let sealed = try await store.item(name, of: id) else { return nil }
+        let content = try vaultKey.open(sealed, as: name, of: id)
+        do {
+            return try JSONDecoder().decode(type, from: Data(content))
+        } catch {
+            throw StoreError(.corrupt, "The stored item \(name) of \(id) is not in the form that was written.")
+        }
+    }
+
+    /// The last ID token as it was signed.
+    package func idToken() async throws -> String? {
+        try await store.item(.idToken, of: id).map {
+            String(decoding: try vaultKey.open($0, as: .idToken, of: id), as: UTF8.self)
+        }
+    }
+
+    package func put(_ credential: Credential) throws -> StoreChange {
+        try put(.refreshToken, Array(JSONEncoder().encode(credential)))
+    }
+
+    package func put(_ token: AccessToken) throws -> StoreChange {
+        try put(.accessToken, Array(JSONEncoder().encode(token)))
+    }
+
+    package func put(idToken: String) throws -> StoreChange {
+        try put(.idToken, Array(idToken.utf8))
+    }
+
+    package func put(claimsJSON: [UInt8]) throws -> StoreChange {
+        try put(.idTokenClaims, claimsJSON)
+    }
+
+    private func put(_ name: ItemName, _ content: [UInt8]) throws -> StoreChange {
+        .putItem(name, try vaultKey.seal(content, as: name, of: id))
+    }
+}

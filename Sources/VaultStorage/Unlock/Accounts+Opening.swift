@@ -1,0 +1,229 @@
+public import Foundation
+internal import KeyService
+internal import VaultBiometric
+internal import VaultCrypto
+internal import VaultHTTP
+
+extension Accounts {
+    /// Opens an account: with a typed secret one Argon2id here and one call to the key service, where a wrong one costs a
+    /// guess; with hardware its own check of the PIN first, and then one call.
+    ///
+    /// - Throws: ``VaultError``: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`; `notEnrolled` when the
+    ///   account has no such way in; with hardware `hardwareMissing`, `hardwareReplaced`, `hardwareLocked`,
+    ///   `hardwareFailed` and `cancelled`; without the network `tooManyAttempts` and `offlineTooLong`;
+    ///   `forbiddenByPolicy`.
+    public func open(_ account: Account, with method: UnlockMethod) async throws -> VaultKey {
+        try await opened(account, with: method).vaultKey
+    }
+
+    /// As ``open(_:with:)``, and tells of wrong guesses that were not made here. After those the keyslot has a new key at
+    /// the key service, with the same secret: a copy of the store opens nothing any more.
+    ///
+    /// `account` may have been read a while ago. What counts is what is stored now: of an account that was deleted since,
+    /// or registered again, nothing opens.
+    ///
+    /// - Throws: as ``open(_:with:)``, `accountNotFound` and `busy`.
+    public func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
+        try requireAllowed(method.kind)
+        do {
+            let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
+            // Only for the person to look at: it must not keep anybody out.
+            try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: current.id)
+            await AttemptRecords.forget(in: store, at: clock.now)
+            let notice = await settle(opened, slot, of: current, with: method)
+            return OpenedAccount(vaultKey: opened.vaultKey, wrongGuesses: notice)
+        } catch {
+            throw VaultError.converting(error, way: method.kind)
+        }
+    }
+
+    private func openedKeyslot(
+        of account: Account, with method: UnlockMethod
+    ) async throws -> (Account, Keyslot, OpenedKeyslot) {
+        var isSecondTry = false
+        while true {
+            let current = try await current(account)
+            let slot = try await slot(of: current, for: method)
+            do {
+                let opened = try await open(slot, of: current, with: method)
+                // A person, hardware and the key service took their time.
+                if try await self.current(account).keyslots.contains(where: { $0.id == slot.id }) {
+                    if slot.kind.isHardware { try await requireRight(opened.vaultKey, of: current) }
+                    return (current, slot, opened)
+                }
+                guard slot.kind.isTyped, !isSecondTry else {
+                    throw VaultError(
+                        .busy, "Another program changed the ways into \(current.displayName) meanwhile. Try again.")
+                }
+            } catch let error as KeyServiceError {
+                // Another login may have given the keyslot a new key, and ended the one that was asked for. The new one
+                // is another key, so this repeats no guess. Or the account was deleted, and its keys with it.
+                guard error.saysNo, let now = try await stillThere(account), slot.kind.isTyped, !isSecondTry,
+                    let other = now.keyslot(slot.kind), other.id != slot.id
+                else {
+                    await note(error, at: slot, of: current)
+                    throw VaultError(error, secret: method.kind, ways: current.keyslots.map(\.kind))
+                }
+            } catch is CancellationError where slot.kind.isTyped {
+                throw VaultError(
+                    .cancelled,
+                    "Cancelled. If the \(slot.kind.displayName) was wrong, the key service may have counted it.")
+            }
+            isSecondTry = true
+        }
+    }
+
+    /// Remembers what the key service said. It must not hide that.
+    private func note(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async {
+        try? await KeyLocks(store: store, account: account.id).note(error, for: slot, now: clock.now)
+        guard error.code == .wrongSecret, slot.kind.isTyped else { return }
+        try? await NotedGuesses(store: store, account: account.id).note(slot)
+    }
+
+    /// As ``current(_:)``; nil when that cannot be read right now.
+    private func stillThere(_ account: Account) async throws -> Account? {
+        do { return try await current(account) } catch is StoreError { return nil }
+    }
+
+    /// The account as it is stored now.
+    ///
+    /// - Throws: ``VaultError`` with code `accountNotFound`, or `busy` when it was registered again.
+    package func current(_ account: Account) async throws -> Account {
+        guard let current = try await store.account(account.id) else {
+            throw VaultError(
+                .accountNotFound,
+                "The account \(account.displayName) was deleted meanwhile. To use it again, register again.")
+        }
+        guard current.deviceSecret == account.deviceSecret else {
+            throw VaultError(
+                .busy, "Another program registered the account again meanwhile. Log in again, and try again.")
+        }
+        return current
+    }
+
+    /// The keyslots whose keys were locked at the key service when they were tried last on this machine, by their ids. The
+    /// service is not asked: it would take a guess.
+    public func lockedKeyslots(of account: Account) async -> Set<String> {
+        (try? await KeyLocks(store: store, account: account.id).locked(of: account)) ?? []
+    }
+
+    private func slot(of account: Account, for method: UnlockMethod) async throws -> Keyslot {
+        guard case .hardware(let provider, _) = method else { return try slot(of: account, method.kind) }
+        return try await hardwareSlot(of: account, provider)
+    }
+
+    private func open(
+        _ slot: Keyslot, of account: Account, with method: UnlockMethod
+    ) async throws -> OpenedKeyslot {
+        switch method {
+        case .password(let secret), .pin(let secret), .recoveryCode(let secret):
+            return try await SecretKeyslot.open(
+                slot, of: account, secret: secret.bytes, keyService: keyService(account.keyServiceURL), cost: argon2)
+        case .hardware(let provider, let prompt):
+            if !slot.needsKeyService { try requireRecentlyOnline(account) }
+            return OpenedKeyslot(
+                vaultKey: try await HardwareKeyslot.open(
+                    slot, of: account, provider: provider, prompt: prompt,
+                    keyService: keyService(account.keyServiceURL)))
+        case .offline(let password):
+            return OpenedKeyslot(vaultKey: try await openedOffline(slot, of: account, password))
+        }
+    }
+
+    /// A keyslot is worth what its hardware proves, and some can be made by anybody: for a token, its public key is enough.
+    /// So the vault key has to open what it sealed already, or what is sealed with it from now on could be somebody else's.
+    /// What is typed nobody else has: there, damage to what was sealed is no reason to keep a person out.
+    private func requireRight(_ vaultKey: VaultKey, of account: Account) async throws {
+        do {
+            // Every account has its claims from the start.
+            if try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).claims() != nil { return }
+        } catch let error as StoreError where error.code == .corrupt {}
+        _ = try await current(account)
+        throw VaultError(
+            .storeCorrupt,
+            "What opens \(account.displayName) so does not open what is stored of it: something changed the store. Nothing was deleted; another way in may still work. See: vault unlock list"
+        )
+    }
+
+    private func slot(of account: Account, _ kind: Keyslot.Kind) throws -> Keyslot {
+        if let slot = account.keyslot(kind) { return slot }
+        guard account.damagedKeyslots.isEmpty else {
+            throw VaultError(
+                .storeCorrupt,
+                "A way into \(account.displayName) is damaged. Nothing was deleted; another way in may still work. See: vault unlock list"
+            )
+        }
+        guard kind == .password || kind == .offline else {
+            throw VaultError(
+                .notEnrolled, "\(account.displayName) has no \(kind.displayName): see \"vault unlock add\".")
+        }
+        throw VaultError(
+            .notEnrolled,
+            kind == .offline
+                ? "\(account.displayName) cannot be opened without the network: see \"vault unlock add offline\"."
+                : "\(account.displayName) has no password: another way in opens it.")
+    }
+
+    /// Of several keyslots of one kind, the one whose hardware is there.
+    private func hardwareSlot(of account: Account, _ provider: any BiometricProvider) async throws -> Keyslot {
+        let kind = Keyslot.Kind(rawValue: provider.kind)
+        let all = account.keyslots.filter { $0.kind == kind }
+        let slots = all.filter(policy.allows)
+        if slots.isEmpty && !all.isEmpty { try requireAllowed(.offline) }
+        for slot in slots {
+            guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { continue }
+            if await provider.availability(of: protected) == .available { return slot }
+        }
+        // The first one says best what is missing.
+        return try slots.first ?? slot(of: account, kind)
+    }
+
+    // MARK: - Without the network
+
+    private func openedOffline(
+        _ slot: Keyslot, of account: Account, _ password: SharedSecret
+    ) async throws -> VaultKey {
+        try requireRecentlyOnline(account)
+        let guesses = OfflineGuesses(store: store, account: account.id)
+        let vaultKey = try await guesses.charge(now: clock.now) {
+            try await OfflineKeyslot.open(slot, of: account, password: password.bytes, cost: offlineCost)
+        }
+        guard let vaultKey else { throw VaultError(.wrongSecret, "Wrong password.") }
+        return vaultKey
+    }
+
+    /// Until when the account opens without the network; nil when it has no such way in, or the policy forbids it. It may
+    /// be over already.
+    public func endOfOpeningOffline(_ account: Account) -> Date? {
+        opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
+    }
+
+    private func requireRecentlyOnline(_ account: Account) throws {
+        let (now, last) = (clock.now, account.lastOnlineAt ?? account.createdAt)
+        // A clock that was put back makes it no younger than it was made.
+        guard now <= last + offlineMaximumAge, now >= account.createdAt - 86_400 else {
+            let days = policy.maximumOfflineDays
+            let advice =
+                days.map { Double($0) * 86_400 } == offlineMaximumAge
+                ? "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days"). Log in with the network and another way in."
+                : "Log in with the network and another way in, or allow a longer time: --offline-max-age DAYS."
+            throw VaultError(
+                .offlineTooLong,
+                "\(account.displayName) was online last on \(last.formatted(.iso8601)), which is too long ago to be opened without the network. \(advice)"
+            )
+        }
+    }
+}
+
+/// What came of opening an account.
+public struct OpenedAccount: Sendable {
+    /// What the account is sealed with.
+    public let vaultKey: VaultKey
+    /// What the person has to be told of wrong guesses that were not made here; nil when there were none.
+    public let wrongGuesses: AccountNotice?
+}
+
+extension KeyServiceError {
+    /// Whether the key service refused the secret or the key, as it does with a key that was ended.
+    fileprivate var saysNo: Bool { [.wrongSecret, .keyLocked, .noSuchKey].contains(code) }
+}

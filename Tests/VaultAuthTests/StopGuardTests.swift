@@ -1,0 +1,71 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultDevelopment
+import VaultTesting
+
+@testable import VaultStorage
+
+/// When a program that is asked to stop may do so.
+@Suite struct StopGuardTests {
+    @Test func `stopping waits until a renewed token is stored, however often that fails`() async throws {
+        let store = InMemoryStore()
+        try await withBench(store: store) { bench in
+            let session = try await bench.register()
+            let stopGuard = bench.vault.accounts.stopGuard
+            let stops = Counter()
+            await bench.provider.setFault(.delayAnswer, times: 1)
+            let caller = Task { try await session.accessToken(forceRefresh: true) }
+            await bench.provider.waitUntilDelayed()
+            stopGuard.whenIdle { stops.increment() }
+            store.writeFailure = StoreError(.unreadable, "The disk is full.")
+            await bench.provider.releaseDelayed()
+            #expect(await failure { _ = try await caller.value }?.code == .storeUnreadable)
+            #expect(stopGuard.isActive && !stopGuard.close() && stops.value == 0)
+            #expect(await failure { _ = try await session.accessToken() }?.code == .storeUnreadable)
+            #expect(stopGuard.isActive && !stopGuard.close() && stops.value == 0)
+            store.writeFailure = nil
+            _ = try await session.accessToken()
+            #expect(!stopGuard.isActive && stops.value == 1)
+        }
+    }
+
+    @Test func `a token that was stored late holds nobody up when the next renewal fails`() async throws {
+        let store = InMemoryStore()
+        try await withBench(store: store) { bench in
+            let session = try await bench.register()
+            let stopGuard = bench.vault.accounts.stopGuard
+            await bench.provider.setFault(.delayAnswer, times: 1)
+            let caller = Task { try await session.accessToken(forceRefresh: true) }
+            await bench.provider.waitUntilDelayed()
+            store.writeFailure = StoreError(.unreadable, "The disk is full.")
+            await bench.provider.releaseDelayed()
+            #expect(await failure { _ = try await caller.value }?.code == .storeUnreadable)
+            store.writeFailure = nil
+            await bench.stopProvider()
+            #expect(
+                await failure { _ = try await session.accessToken(forceRefresh: true) }?.code
+                    == .identityProviderUnavailable)
+            #expect(!stopGuard.isActive)
+        }
+    }
+
+    @Test func `a token that is given up holds nobody up`() {
+        let stopGuard = StopGuard()
+        do {
+            let hold = StopGuard.Hold(stopGuard)
+            withExtendedLifetime(hold) { #expect(stopGuard.isActive && !stopGuard.close()) }
+        }
+        #expect(!stopGuard.isActive && stopGuard.close())
+    }
+
+    @Test func `nothing begins after the decision to stop`() async {
+        let stopGuard = StopGuard()
+        let begun = Counter()
+        await stopGuard.run { #expect(!stopGuard.close()) }
+        #expect(stopGuard.close())
+        // Runs at once, up to where it has to wait.
+        Task.immediate { await stopGuard.run { begun.increment() } }
+        #expect(begun.value == 0 && stopGuard.close())
+    }
+}
