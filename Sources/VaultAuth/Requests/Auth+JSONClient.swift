@@ -1,4 +1,5 @@
 public import VaultHTTP
+public import VaultStorage
 
 extension AuthProtocol {
     /// A JSON API, called in the name of the person who is logged in. The access token goes to the API's origin alone.
