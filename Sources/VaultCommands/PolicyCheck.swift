@@ -31,9 +31,7 @@ extension ServiceChecks {
         }
     }
 
-    private static let kinds: Set<Keyslot.Kind> = [
-        .password, .pin, .recovery, .offline, .pkcs11, .tpm2, .fido2,
-    ]
+    private static let kinds = Set(Keyslot.Kind.known)
 
     private static func words(for policy: VaultPolicy) -> String {
         let days = policy.maximumOfflineDays.map { $0 == 1 ? "1 day" : "\($0) days" } ?? "no limit"

@@ -68,10 +68,9 @@ extension Auth {
     /// The open account, and whether it was opened without the key service because that cannot be reached.
     func opened(_ account: Account, _ method: UnlockMethod) async throws -> (OpenedAccount, isOffline: Bool) {
         do {
-            let isOffline = if case .offline = method { true } else { false }
-            return (try await accounts.opened(account, with: method), isOffline)
+            return (try await accounts.opened(account, with: method), method.kind == .offline)
         } catch let error as VaultError where error.code == .keyServiceUnavailable {
-            guard case .password(let password) = method, account.keyslot(.offline) != nil,
+            guard method.kind == .password, let password = method.typedSecret, account.keyslot(.offline) != nil,
                 accounts.policy.allows(.offline)
             else { throw error }
             return (try await accounts.opened(account, with: .offline(password)), true)

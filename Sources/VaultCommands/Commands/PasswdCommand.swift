@@ -64,7 +64,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let changed = try? await vault.accounts.store.account(account.id)
         let kept = (changed ?? account).keyslots.filter { $0.kind != .password }
         var code: Result<NewRecoveryCode, VaultError>?
-        if case .recoveryCode = method, !dropsOtherWays {
+        if method.kind == .recovery, !dropsOtherWays {
             code = await NewRecoveryCode.made(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }
         let newCode = try? code?.get()

@@ -130,7 +130,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         to account: Account, _ vaultKey: VaultKey, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
     ) async throws {
         let password: SharedSecret
-        if case .password(let typed) = method {
+        if method.kind == .password, let typed = method.typedSecret {
             password = typed
         } else {
             let name = Printable.text(account.displayName)

@@ -122,7 +122,8 @@ extension UnlockCommand {
                 guard let provider else { return }
                 // A TPM gets a PIN of the vault's own. The others have theirs already.
                 let prompt = TerminalPrompt(
-                    terminal: terminal, source: newPINFile.map(SecretSource.file), isNew: kind == .tpm2, policy: policy)
+                    terminal: terminal, source: newPINFile.map(SecretSource.file),
+                    isNew: Keyslot.Kind(rawValue: kind.rawValue).takesNewPIN, policy: policy)
                 let slot = try await accounts.addHardware(
                     provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline, label: label)
                 result = "\(Printable.text(slot.label ?? kind.rawValue)) opens \(name) from now on."
@@ -189,7 +190,7 @@ extension UnlockCommand {
         private func password(
             _ method: UnlockMethod, _ name: String, _ terminal: any Terminal
         ) async throws -> SharedSecret {
-            if case .password(let password) = method { return password }
+            if method.kind == .password, let password = method.typedSecret { return password }
             return SharedSecret(try await terminal.askSecret("Password of \(name): "))
         }
 

@@ -46,13 +46,13 @@ extension Accounts {
             throw error
         }
         // Others may be added or used meanwhile; the password and what opens with it have to be what was looked at.
-        let ofPassword = currentIDs(of: account) { $0 == .password || $0 == .offline }
+        let ofPassword = currentIDs(of: account, where: \.isOfPassword)
         let dropped = Lock<[Keyslot]>([])
         let swap = KeyslotSwap(
             new: slot, secret: try SharedSecret(new.copy()), vaultKey: vaultKey,
             faults: (.passwordStaged, .passwordVerified, .passwordSwapped))
         try await self.swap(swap, into: account) { current in
-            guard Set(current.keyslotIDs { $0 == .password || $0 == .offline }) == ofPassword else {
+            guard Set(current.keyslotIDs(where: \.isOfPassword)) == ofPassword else {
                 throw VaultError(.busy, "Another program changed the password meanwhile. Nothing was changed here.")
             }
             try await requireCurrent(vaultKey, of: current, as: account)

@@ -212,7 +212,7 @@ public struct Accounts: Sendable {
     /// What is lost when an account is registered anew under a new password: an app's own items, and the other ways in.
     public func losses(with account: Account?) async throws -> [String] {
         guard let account else { return [] }
-        let ways = account.keyslots.filter { $0.kind != .password && $0.kind != .offline }
+        let ways = account.keyslots.filter { !$0.kind.isOfPassword }
         return try await itemsOfApps(of: account.id).map(\.rawValue) + ways.map { $0.label ?? $0.kind.displayName }
     }
 

@@ -39,7 +39,7 @@ public enum HardwareKeyslot {
     ) async throws -> Keyslot {
         if keyService == nil { try await requireGuessLimit(of: provider) }
         let kind = Keyslot.Kind(rawValue: provider.kind)
-        guard !SecretKeyslot.kinds.contains(kind), kind != .offline else {
+        guard kind.isHardware else {
             throw BiometricError(.failed, "Hardware cannot make a keyslot of the kind \(kind.rawValue).")
         }
         let id = UUID().uuidString.lowercased()

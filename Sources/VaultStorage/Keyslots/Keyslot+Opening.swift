@@ -1,10 +1,5 @@
 internal import VaultCrypto
 
-extension Keyslot.Kind {
-    /// What a person types for it, for the text of an error.
-    var secretName: String { self == .pin ? "PIN" : "password" }
-}
-
 // What opening has in common, whatever kind of keyslot it is.
 extension Keyslot {
     /// Stretches what a person typed, as the slot says.

@@ -17,25 +17,10 @@ public struct DamagedKeyslot: Sendable, Hashable {
 
 /// One way to the vault key: the vault key sealed under this slot's own key.
 public struct Keyslot: Sendable, Hashable {
-    /// What opens a keyslot.
+    /// What opens a keyslot. Each kind that the vault knows is a file in the folder Kinds.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// A password, with its key at the key service.
-        public static let password = Kind(rawValue: "password")
-        /// A PIN, likewise.
-        public static let pin = Kind(rawValue: "pin")
-        /// A recovery code, likewise; used once.
-        public static let recovery = Kind(rawValue: "recovery")
-        /// The password without the key service, for when there is no network.
-        public static let offline = Kind(rawValue: "offline")
-        /// A PKCS#11 token, and the long secret of a key at the key service under it.
-        public static let pkcs11 = Kind(rawValue: "pkcs11")
-        /// A TPM 2.0, likewise.
-        public static let tpm2 = Kind(rawValue: "tpm2")
-        /// A FIDO2 security key, likewise.
-        public static let fido2 = Kind(rawValue: "fido2")
     }
 
     /// Whether the key service has a say in opening it: counts guesses, can end it.

@@ -6,14 +6,14 @@ public import VaultCrypto
 /// key service, where each has a key of its own: locking one leaves the others.
 public enum SecretKeyslot {
     /// The kinds that it makes and opens.
-    public static let kinds: Set<Keyslot.Kind> = [.password, .pin, .recovery]
+    public static let kinds: Set<Keyslot.Kind> = Set(Keyslot.Kind.known.filter(\.isTyped))
 
     /// Makes a keyslot for `vaultKey`: a new key at the key service, and the vault key sealed under it and the secret.
     ///
     /// Nothing is stored yet. When the caller then fails to store the slot, the key at the service is simply unused.
     ///
     /// - Parameters:
-    ///   - kind: `password`, `pin` or `recovery`.
+    ///   - kind: one of ``kinds``.
     ///   - account: whose vault key it is; its device secret goes into the secret's stretching.
     ///   - secret: as typed, UTF-8; of the kind `recovery`, a `RecoveryCode`.
     ///   - parameters: the cost of Argon2id.
@@ -23,14 +23,14 @@ public enum SecretKeyslot {
         _ kind: Keyslot.Kind, for account: Account, vaultKey: VaultKey, secret: borrowing SecretBytes,
         keyService: any KeyService, parameters: Argon2Parameters, now: Date
     ) async throws -> Keyslot {
-        guard kinds.contains(kind) else {
+        guard kind.isTyped else {
             throw VaultCryptoError(.invalidInput, "A keyslot of the kind \(kind.rawValue) has no secret to type.")
         }
         let id = UUID().uuidString.lowercased()
         let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
         let deviceSecret = try SecretBytes(copying: account.deviceSecret)
         let stretched = try await StretchedPassword(
-            password: prepared(secret, kind), salt: salt, deviceSecret: deviceSecret, parameters: parameters,
+            password: kind.traits.prepared(secret), salt: salt, deviceSecret: deviceSecret, parameters: parameters,
             name: kind.secretName)
         let released = try await keyService.createKey(secret: stretched.authSecret())
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: id)
@@ -52,11 +52,11 @@ public enum SecretKeyslot {
         _ slot: Keyslot, of account: Account, secret: borrowing SecretBytes, keyService: any KeyService,
         cost: Argon2Parameters
     ) async throws -> OpenedKeyslot {
-        guard kinds.contains(slot.kind) else {
+        guard slot.kind.isTyped else {
             throw StoreError(.corrupt, "A keyslot of the kind \(slot.kind.rawValue) has no secret to type.")
         }
         let stretched = try await slot.stretched(
-            prepared(secret, slot.kind), of: account, floor: (passes: 2, memoryKiB: 19 * 1024), cost: cost)
+            slot.kind.traits.prepared(secret), of: account, floor: (passes: 2, memoryKiB: 19 * 1024), cost: cost)
         let released = try await keyService.releaseKey(id: slot.keyID, secret: stretched.authSecret(), kind: .secret)
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: slot.id)
         do {
@@ -67,11 +67,6 @@ public enum SecretKeyslot {
                 .corrupt, "The secret is right, but the stored keyslot is damaged and does not open.",
                 underlying: error)
         }
-    }
-
-    /// What is stretched: of a recovery code always the same characters, however it was typed.
-    private static func prepared(_ secret: borrowing SecretBytes, _ kind: Keyslot.Kind) throws -> SecretBytes {
-        try kind == .recovery ? RecoveryCode.canonical(secret) : secret.copy()
     }
 }
 

@@ -1,85 +1,10 @@
 internal import Foundation
 internal import KeyService
-public import VaultBiometric
-public import VaultCrypto
+internal import VaultCrypto
 internal import VaultHTTP
 
 // Ways in, beside the password. Each is added and removed in one step: after a crash it is either there or not.
 extension Accounts {
-    /// Adds a PIN, in place of one that the account has.
-    ///
-    /// - Parameters:
-    ///   - pin: as typed, UTF-8. Judge it with `PINRule` first.
-    ///   - vaultKey: the account's, opened by another way in.
-    /// - Throws: ``VaultError``: errors of the key service and the store, `passwordUnusable`, `forbiddenByPolicy`, `busy`.
-    ///   Nothing was changed.
-    @discardableResult
-    public func addPIN(_ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey) async throws -> Keyslot {
-        try requireNewPIN(pin)
-        let slot = try await typedSlot(.pin, pin, account, vaultKey)
-        FaultPoint.keyslotMade.reach()
-        try await putOrDiscard(slot, in: account, vaultKey)
-        return slot
-    }
-
-    /// Makes a recovery code and its keyslot, which counts only when it is added with ``add(_:to:vaultKey:)``: the person
-    /// should have seen the code by then.
-    public func makeRecoveryKeyslot(
-        for account: Account, vaultKey: VaultKey
-    ) async throws -> (code: SharedSecret, slot: Keyslot) {
-        try requireAllowed(.recovery)
-        let code = SharedSecret(try RecoveryCode.random())
-        let slot = try await typedSlot(.recovery, code.bytes, account, vaultKey)
-        FaultPoint.keyslotMade.reach()
-        return (code, slot)
-    }
-
-    /// Adds a way in that needs no network: the password alone. It is checked first.
-    ///
-    /// Whoever has the disk can then test as many passwords as there is time for, each at the price of an Argon2id: that is
-    /// why nobody gets it unasked.
-    @discardableResult
-    public func addOffline(
-        password: SharedSecret, to account: Account, vaultKey: VaultKey
-    ) async throws -> Keyslot {
-        try requireAllowed(.offline)
-        guard try await open(account, with: .password(password)).isEqual(to: vaultKey) else {
-            throw VaultError(.storeCorrupt, "The password opens another vault key than the one that is open.")
-        }
-        let slot = try await offlineSlot(password.bytes, account, vaultKey)
-        FaultPoint.keyslotMade.reach()
-        try await put(slot, in: account, vaultKey)
-        return slot
-    }
-
-    /// Adds a hardware token, TPM or security key.
-    ///
-    /// - Parameters:
-    ///   - opensOffline: whether it is to open the account without the key service. Only for hardware that counts wrong
-    ///     PINs itself; it cannot be ended at the key service then.
-    ///   - label: what the person calls it; nil for its own label.
-    @discardableResult
-    public func addHardware(
-        _ provider: any BiometricProvider, prompt: any BiometricPrompt, to account: Account, vaultKey: VaultKey,
-        opensOffline: Bool = false, label: String? = nil
-    ) async throws -> Keyslot {
-        let kind = Keyslot.Kind(rawValue: provider.kind)
-        try requireAllowed(kind)
-        if opensOffline { try requireAllowed(.offline) }
-        let prompt = kind == .tpm2 ? NewPINPrompt(base: prompt, policy: policy) : prompt
-        do {
-            var slot = try await HardwareKeyslot.make(
-                for: account, vaultKey: vaultKey, provider: provider, prompt: prompt,
-                keyService: opensOffline ? nil : keyService(account.keyServiceURL), now: clock.now)
-            if let label { slot.label = label }
-            FaultPoint.keyslotMade.reach()
-            try await putOrDiscard(slot, in: account, vaultKey)
-            return slot
-        } catch {
-            throw VaultError.converting(error)
-        }
-    }
-
     /// Adds a keyslot that was made for the account, in place of one of its kind where there can be only one. The key of
     /// that one is ended at the key service.
     ///
@@ -103,22 +28,6 @@ extension Accounts {
         }
     }
 
-    /// Removes every hardware token, TPM and security key: all of them, or none.
-    ///
-    /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
-    ///   Nothing was changed then.
-    public func removeHardware(of account: AccountID) async throws {
-        try await remove(from: account) { $0.keyslotIDs(where: \.isHardware) }
-    }
-
-    /// Removes the PIN, if there is one. As ``removeKeyslot(_:of:)``.
-    ///
-    /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
-    ///   Nothing was changed then.
-    public func removePIN(of account: AccountID) async throws {
-        try await remove(from: account) { $0.keyslotIDs { $0 == .pin } }
-    }
-
     /// Gives a way in another label.
     ///
     /// - Parameter label: nil for none.
@@ -134,6 +43,16 @@ extension Accounts {
 
     // MARK: - The parts
 
+    /// Adds a way in whose secret a person types, in place of one of its kind.
+    func addTyped(
+        _ kind: Keyslot.Kind, _ secret: borrowing SecretBytes, to account: Account, vaultKey: VaultKey
+    ) async throws -> Keyslot {
+        let slot = try await typedSlot(kind, secret, account, vaultKey)
+        FaultPoint.keyslotMade.reach()
+        try await putOrDiscard(slot, in: account, vaultKey)
+        return slot
+    }
+
     func typedSlot(
         _ kind: Keyslot.Kind, _ secret: borrowing SecretBytes, _ account: Account, _ vaultKey: VaultKey,
         madeAt date: Date? = nil
@@ -147,19 +66,8 @@ extension Accounts {
         }
     }
 
-    func offlineSlot(
-        _ password: borrowing SecretBytes, _ account: Account, _ vaultKey: VaultKey
-    ) async throws -> Keyslot {
-        do {
-            return try await OfflineKeyslot.make(
-                for: account, vaultKey: vaultKey, password: password, parameters: offlineCost, now: clock.now)
-        } catch {
-            throw VaultError.converting(error)
-        }
-    }
-
     /// For a keyslot that nobody else has: what cannot be added is given up.
-    private func putOrDiscard(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
+    func putOrDiscard(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
         do {
             try await put(slot, in: account, vaultKey)
         } catch {
@@ -168,7 +76,7 @@ extension Accounts {
         }
     }
 
-    private func put(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
+    func put(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
         try await changing(account.id) { current in
             guard !history.isSpent(slot.keyID) else {
                 throw VaultError(.keyLocked, "The key of this \(slot.kind.displayName) was ended. Make another one.")
@@ -206,7 +114,7 @@ extension Accounts {
 
     /// What is left is judged under the lock that the removal is made under: two programs that each leave the other's way
     /// in would leave none.
-    private func remove(
+    func remove(
         from account: AccountID, _ choose: @escaping @Sendable (Account) throws -> [String]
     ) async throws {
         try await changing(account) { current in

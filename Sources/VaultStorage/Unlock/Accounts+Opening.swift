@@ -1,6 +1,5 @@
 public import Foundation
 internal import KeyService
-internal import VaultBiometric
 internal import VaultCrypto
 internal import VaultHTTP
 
@@ -45,7 +44,7 @@ extension Accounts {
             let current = try await current(account)
             let slot = try await slot(of: current, for: method)
             do {
-                let opened = try await open(slot, of: current, with: method)
+                let opened = try await method.opener.open(slot, of: current, in: self)
                 // A person, hardware and the key service took their time.
                 if try await self.current(account).keyslots.contains(where: { $0.id == slot.id }) {
                     if slot.kind.isHardware { try await requireRight(opened.vaultKey, of: current) }
@@ -107,27 +106,13 @@ extension Accounts {
         (try? await KeyLocks(store: store, account: account.id).locked(of: account)) ?? []
     }
 
+    /// The keyslot that the method opens: of several of one kind, the one that it chooses among those the policy allows.
     private func slot(of account: Account, for method: UnlockMethod) async throws -> Keyslot {
-        guard case .hardware(let provider, _) = method else { return try slot(of: account, method.kind) }
-        return try await hardwareSlot(of: account, provider)
-    }
-
-    private func open(
-        _ slot: Keyslot, of account: Account, with method: UnlockMethod
-    ) async throws -> OpenedKeyslot {
-        switch method {
-        case .password(let secret), .pin(let secret), .recoveryCode(let secret):
-            return try await SecretKeyslot.open(
-                slot, of: account, secret: secret.bytes, keyService: keyService(account.keyServiceURL), cost: argon2)
-        case .hardware(let provider, let prompt):
-            if !slot.needsKeyService { try requireRecentlyOnline(account) }
-            return OpenedKeyslot(
-                vaultKey: try await HardwareKeyslot.open(
-                    slot, of: account, provider: provider, prompt: prompt,
-                    keyService: keyService(account.keyServiceURL)))
-        case .offline(let password):
-            return OpenedKeyslot(vaultKey: try await openedOffline(slot, of: account, password))
-        }
+        let all = account.keyslots.filter { $0.kind == method.kind }
+        let slots = all.filter(policy.allows)
+        if slots.isEmpty && !all.isEmpty { try requireAllowed(.offline) }
+        if let slot = await method.opener.choose(from: slots) { return slot }
+        throw notEnrolled(method.kind, in: account)
     }
 
     /// A keyslot is worth what its hardware proves, and some can be made by anybody: for a token, its public key is enough.
@@ -145,52 +130,26 @@ extension Accounts {
         )
     }
 
-    private func slot(of account: Account, _ kind: Keyslot.Kind) throws -> Keyslot {
-        if let slot = account.keyslot(kind) { return slot }
+    /// What to say of a way in that is not there.
+    private func notEnrolled(_ kind: Keyslot.Kind, in account: Account) -> VaultError {
         guard account.damagedKeyslots.isEmpty else {
-            throw VaultError(
+            return VaultError(
                 .storeCorrupt,
                 "A way into \(account.displayName) is damaged. Nothing was deleted; another way in may still work. See: vault unlock list"
             )
         }
-        guard kind == .password || kind == .offline else {
-            throw VaultError(
+        guard kind.isOfPassword else {
+            return VaultError(
                 .notEnrolled, "\(account.displayName) has no \(kind.displayName): see \"vault unlock add\".")
         }
-        throw VaultError(
+        return VaultError(
             .notEnrolled,
             kind == .offline
                 ? "\(account.displayName) cannot be opened without the network: see \"vault unlock add offline\"."
                 : "\(account.displayName) has no password: another way in opens it.")
     }
 
-    /// Of several keyslots of one kind, the one whose hardware is there.
-    private func hardwareSlot(of account: Account, _ provider: any BiometricProvider) async throws -> Keyslot {
-        let kind = Keyslot.Kind(rawValue: provider.kind)
-        let all = account.keyslots.filter { $0.kind == kind }
-        let slots = all.filter(policy.allows)
-        if slots.isEmpty && !all.isEmpty { try requireAllowed(.offline) }
-        for slot in slots {
-            guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { continue }
-            if await provider.availability(of: protected) == .available { return slot }
-        }
-        // The first one says best what is missing.
-        return try slots.first ?? slot(of: account, kind)
-    }
-
     // MARK: - Without the network
-
-    private func openedOffline(
-        _ slot: Keyslot, of account: Account, _ password: SharedSecret
-    ) async throws -> VaultKey {
-        try requireRecentlyOnline(account)
-        let guesses = OfflineGuesses(store: store, account: account.id)
-        let vaultKey = try await guesses.charge(now: clock.now) {
-            try await OfflineKeyslot.open(slot, of: account, password: password.bytes, cost: offlineCost)
-        }
-        guard let vaultKey else { throw VaultError(.wrongSecret, "Wrong password.") }
-        return vaultKey
-    }
 
     /// Until when the account opens without the network; nil when it has no such way in, or the policy forbids it. It may
     /// be over already.
@@ -198,7 +157,10 @@ extension Accounts {
         opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
     }
 
-    private func requireRecentlyOnline(_ account: Account) throws {
+    /// Refuses to open an account without the network that was not online for too long.
+    ///
+    /// - Throws: ``VaultError`` with code `offlineTooLong`.
+    func requireRecentlyOnline(_ account: Account) throws {
         let (now, last) = (clock.now, account.lastOnlineAt ?? account.createdAt)
         // A clock that was put back makes it no younger than it was made.
         guard now <= last + offlineMaximumAge, now >= account.createdAt - 86_400 else {

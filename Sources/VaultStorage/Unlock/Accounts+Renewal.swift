@@ -79,13 +79,3 @@ extension Accounts {
         if let retired { await end(retired, of: account.id) }
     }
 }
-
-extension UnlockMethod {
-    /// What a person typed that a key service checks.
-    var typedSecret: SharedSecret? {
-        switch self {
-        case .password(let secret), .pin(let secret), .recoveryCode(let secret): secret
-        case .hardware, .offline: nil
-        }
-    }
-}

@@ -1,72 +1,55 @@
-public import VaultBiometric
-public import VaultCrypto
+internal import KeyService
+package import VaultCrypto
 
-/// What somebody opens an account with. Each has a keyslot of its own kind, and a key of its own at the key service:
-/// locking one leaves the others.
-public enum UnlockMethod: Sendable {
-    /// The password, as typed, UTF-8.
-    case password(SharedSecret)
-    /// The PIN, likewise.
-    case pin(SharedSecret)
-    /// The recovery code, in upper or lower case, with or without its spaces. It is to be replaced after it was used: see
-    /// ``Accounts/makeRecoveryKeyslot(for:vaultKey:)``.
-    case recoveryCode(SharedSecret)
-    /// A hardware token, TPM or security key, with what asks the person for its PIN.
-    case hardware(any BiometricProvider, any BiometricPrompt)
-    /// The password, without the key service.
-    case offline(SharedSecret)
-
+/// What somebody opens an account with: ``password(_:)-(SharedSecret)``, ``pin(_:)-(SharedSecret)``,
+/// ``recoveryCode(_:)-(SharedSecret)``, ``hardware(_:_:)`` or ``offline(_:)-(SharedSecret)``.
+///
+/// Each has a keyslot of its own kind, and a key of its own at the key service: locking one leaves the others.
+public struct UnlockMethod: Sendable {
     /// The kind of the keyslots that it opens.
-    public var kind: Keyslot.Kind {
-        switch self {
-        case .password: .password
-        case .pin: .pin
-        case .recoveryCode: .recovery
-        case .hardware(let provider, _): Keyslot.Kind(rawValue: provider.kind)
-        case .offline: .offline
-        }
+    public let kind: Keyslot.Kind
+    let opener: any KeyslotOpener
+
+    init(_ kind: Keyslot.Kind, _ opener: any KeyslotOpener) {
+        self.kind = kind
+        self.opener = opener
     }
 
-    /// As the case of the same name, with a copy of the password.
-    public static func password(_ password: borrowing SecretBytes) throws -> UnlockMethod {
-        .password(SharedSecret(try password.copy()))
-    }
-
-    /// As the case of the same name, with a copy of the PIN.
-    public static func pin(_ pin: borrowing SecretBytes) throws -> UnlockMethod {
-        .pin(SharedSecret(try pin.copy()))
-    }
-
-    /// As the case of the same name, with a copy of the code.
-    public static func recoveryCode(_ code: borrowing SecretBytes) throws -> UnlockMethod {
-        .recoveryCode(SharedSecret(try code.copy()))
-    }
-
-    /// As the case of the same name, with a copy of the password.
-    public static func offline(_ password: borrowing SecretBytes) throws -> UnlockMethod {
-        .offline(SharedSecret(try password.copy()))
-    }
+    /// What a person typed for the key service to check; nil for hardware and for opening without the network.
+    package var typedSecret: SharedSecret? { opener.typedSecret }
 }
 
-extension Keyslot.Kind {
-    /// What a person calls it.
-    public var displayName: String {
-        switch self {
-        case .password, .offline: "password"
-        case .pin: "PIN"
-        case .recovery: "recovery code"
-        case .pkcs11: "token"
-        case .tpm2: "TPM"
-        case .fido2: "security key"
-        default: rawValue
-        }
+/// Opens keyslots in one of the ways that there are: with what a person types, with hardware, without the key service.
+protocol KeyslotOpener: Sendable {
+    /// What a person typed for the key service to check.
+    var typedSecret: SharedSecret? { get }
+
+    /// Chooses one of several keyslots of one kind.
+    ///
+    /// - Returns: nil when there is none.
+    func choose(from slots: [Keyslot]) async -> Keyslot?
+
+    /// Opens a keyslot.
+    func open(_ slot: Keyslot, of account: Account, in accounts: Accounts) async throws -> OpenedKeyslot
+}
+
+extension KeyslotOpener {
+    var typedSecret: SharedSecret? { nil }
+
+    func choose(from slots: [Keyslot]) async -> Keyslot? { slots.first }
+}
+
+/// Opens a keyslot with what a person typed.
+struct TypedOpener: KeyslotOpener {
+    let secret: SharedSecret
+
+    var typedSecret: SharedSecret? { secret }
+
+    func open(_ slot: Keyslot, of account: Account, in accounts: Accounts) async throws -> OpenedKeyslot {
+        try await SecretKeyslot.open(
+            slot, of: account, secret: secret.bytes, keyService: accounts.keyService(account.keyServiceURL),
+            cost: accounts.argon2)
     }
-
-    /// Whether a person types its secret, and the key service checks it.
-    var isTyped: Bool { [.password, .pin, .recovery].contains(self) }
-
-    /// Whether an account has several of the kind: one for each piece of hardware.
-    public var isHardware: Bool { !isTyped && self != .offline }
 }
 
 extension Account {

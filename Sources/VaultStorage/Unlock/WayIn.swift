@@ -2,14 +2,15 @@ public import Foundation
 
 /// One way into an account, for a list that people choose from.
 public struct WayIn: Sendable, Hashable {
-    /// Whether it can be tried.
-    public enum State: Sendable, Hashable {
+    /// Whether it can be tried. New ones may be added, so a `switch` over them needs a `default`.
+    public struct State: Sendable, Hashable, CustomStringConvertible {
+        public let description: String
         /// The way in can be tried.
-        case usable
+        public static let usable = State(description: "usable")
         /// Its key was locked at the key service when it was tried last on this machine.
-        case locked
+        public static let locked = State(description: "locked")
         /// What is stored of it is damaged: it opens nothing.
-        case damaged
+        public static let damaged = State(description: "damaged")
     }
 
     /// The id of its keyslot.
@@ -34,7 +35,7 @@ public struct WayIn: Sendable, Hashable {
         id = slot.id
         kind = slot.kind
         label = slot.label
-        name = slot.label ?? Self.name(of: slot.kind)
+        name = slot.label ?? slot.kind.traits.listName ?? slot.kind.displayName
         state = isLocked ? .locked : .usable
         createdAt = slot.createdAt
         lastUsedAt = slot.lastUsedAt
@@ -46,16 +47,12 @@ public struct WayIn: Sendable, Hashable {
         id = slot.id
         kind = slot.kind
         label = nil
-        name = Self.name(of: slot.kind)
+        name = slot.kind.traits.listName ?? slot.kind.displayName
         state = .damaged
         createdAt = nil
         lastUsedAt = nil
         wrongGuesses = 0
         opensOffline = false
-    }
-
-    private static func name(of kind: Keyslot.Kind) -> String {
-        kind == .offline ? "password without the network" : kind.displayName
     }
 }
 

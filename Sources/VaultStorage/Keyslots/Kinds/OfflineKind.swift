@@ -1,0 +1,75 @@
+internal import Foundation
+public import VaultCrypto
+internal import VaultHTTP
+
+extension Keyslot.Kind {
+    /// The password without the key service, for when there is no network.
+    public static let offline = Keyslot.Kind(rawValue: "offline")
+}
+
+extension KeyslotTraits {
+    static let offline = KeyslotTraits(
+        kind: .offline, displayName: "password", check: .nothing, listName: "password without the network",
+        isOfPassword: true)
+}
+
+extension UnlockMethod {
+    /// The password, without the key service.
+    public static func offline(_ password: SharedSecret) -> UnlockMethod {
+        UnlockMethod(.offline, OfflineOpener(password: password))
+    }
+
+    /// As ``offline(_:)``, with a copy of the password.
+    ///
+    /// - Throws: `VaultCryptoError` with code `outOfMemory`.
+    public static func offline(_ password: borrowing SecretBytes) throws -> UnlockMethod {
+        .offline(SharedSecret(try password.copy()))
+    }
+}
+
+/// Opens a keyslot with the password alone.
+struct OfflineOpener: KeyslotOpener {
+    let password: SharedSecret
+
+    func open(_ slot: Keyslot, of account: Account, in accounts: Accounts) async throws -> OpenedKeyslot {
+        try accounts.requireRecentlyOnline(account)
+        let guesses = OfflineGuesses(store: accounts.store, account: account.id)
+        let vaultKey = try await guesses.charge(now: accounts.clock.now) {
+            try await OfflineKeyslot.open(
+                slot, of: account, password: password.bytes, cost: accounts.offlineCost)
+        }
+        guard let vaultKey else { throw VaultError(.wrongSecret, "Wrong password.") }
+        return OpenedKeyslot(vaultKey: vaultKey)
+    }
+}
+
+extension Accounts {
+    /// Adds a way in that needs no network: the password alone. It is checked first.
+    ///
+    /// A thief who has the disk can then test as many passwords as there is time for, each at the price of an Argon2id.
+    /// That is why nobody gets it unasked.
+    @discardableResult
+    public func addOffline(
+        password: SharedSecret, to account: Account, vaultKey: VaultKey
+    ) async throws -> Keyslot {
+        try requireAllowed(.offline)
+        guard try await open(account, with: .password(password)).isEqual(to: vaultKey) else {
+            throw VaultError(.storeCorrupt, "The password opens another vault key than the one that is open.")
+        }
+        let slot = try await offlineSlot(password.bytes, account, vaultKey)
+        FaultPoint.keyslotMade.reach()
+        try await put(slot, in: account, vaultKey)
+        return slot
+    }
+
+    func offlineSlot(
+        _ password: borrowing SecretBytes, _ account: Account, _ vaultKey: VaultKey
+    ) async throws -> Keyslot {
+        do {
+            return try await OfflineKeyslot.make(
+                for: account, vaultKey: vaultKey, password: password, parameters: offlineCost, now: clock.now)
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+}

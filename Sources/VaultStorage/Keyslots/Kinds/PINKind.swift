@@ -1,0 +1,45 @@
+public import VaultCrypto
+
+extension Keyslot.Kind {
+    /// A PIN, with its key at the key service.
+    public static let pin = Keyslot.Kind(rawValue: "pin")
+}
+
+extension KeyslotTraits {
+    static let pin = KeyslotTraits(kind: .pin, displayName: "PIN", check: .keyService, secretName: "PIN")
+}
+
+extension UnlockMethod {
+    /// The PIN, as typed, UTF-8.
+    public static func pin(_ pin: SharedSecret) -> UnlockMethod { UnlockMethod(.pin, TypedOpener(secret: pin)) }
+
+    /// As ``pin(_:)``, with a copy of the PIN.
+    ///
+    /// - Throws: `VaultCryptoError` with code `outOfMemory`.
+    public static func pin(_ pin: borrowing SecretBytes) throws -> UnlockMethod {
+        .pin(SharedSecret(try pin.copy()))
+    }
+}
+
+extension Accounts {
+    /// Adds a PIN, in place of one that the account has.
+    ///
+    /// - Parameters:
+    ///   - pin: as typed, UTF-8. Judge it with `PINRule` first.
+    ///   - vaultKey: the account's, opened by another way in.
+    /// - Throws: ``VaultError``: errors of the key service and the store, `passwordUnusable`, `forbiddenByPolicy`, `busy`.
+    ///   Nothing was changed.
+    @discardableResult
+    public func addPIN(_ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey) async throws -> Keyslot {
+        try requireNewPIN(pin)
+        return try await addTyped(.pin, pin, to: account, vaultKey: vaultKey)
+    }
+
+    /// Removes the PIN, if there is one. As ``removeKeyslot(_:of:)``.
+    ///
+    /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
+    ///   Nothing was changed then.
+    public func removePIN(of account: AccountID) async throws {
+        try await remove(from: account) { $0.keyslotIDs { $0 == .pin } }
+    }
+}

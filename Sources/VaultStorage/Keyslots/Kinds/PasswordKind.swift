@@ -1,0 +1,25 @@
+public import VaultCrypto
+
+extension Keyslot.Kind {
+    /// A password, with its key at the key service.
+    public static let password = Keyslot.Kind(rawValue: "password")
+}
+
+extension KeyslotTraits {
+    static let password = KeyslotTraits(
+        kind: .password, displayName: "password", check: .keyService, isOfPassword: true)
+}
+
+extension UnlockMethod {
+    /// The password, as typed, UTF-8.
+    public static func password(_ password: SharedSecret) -> UnlockMethod {
+        UnlockMethod(.password, TypedOpener(secret: password))
+    }
+
+    /// As ``password(_:)``, with a copy of the password.
+    ///
+    /// - Throws: `VaultCryptoError` with code `outOfMemory`.
+    public static func password(_ password: borrowing SecretBytes) throws -> UnlockMethod {
+        .password(SharedSecret(try password.copy()))
+    }
+}

@@ -1,0 +1,41 @@
+public import VaultCrypto
+
+extension Keyslot.Kind {
+    /// A recovery code, with its key at the key service. It is used once.
+    public static let recovery = Keyslot.Kind(rawValue: "recovery")
+}
+
+extension KeyslotTraits {
+    // Always the same characters, however the code was typed.
+    static let recovery = KeyslotTraits(
+        kind: .recovery, displayName: "recovery code", check: .keyService, prepared: { try RecoveryCode.canonical($0) })
+}
+
+extension UnlockMethod {
+    /// The recovery code, in upper or lower case, with or without its spaces. Replace it after it was used: see
+    /// ``Accounts/makeRecoveryKeyslot(for:vaultKey:)``.
+    public static func recoveryCode(_ code: SharedSecret) -> UnlockMethod {
+        UnlockMethod(.recovery, TypedOpener(secret: code))
+    }
+
+    /// As ``recoveryCode(_:)``, with a copy of the code.
+    ///
+    /// - Throws: `VaultCryptoError` with code `outOfMemory`.
+    public static func recoveryCode(_ code: borrowing SecretBytes) throws -> UnlockMethod {
+        .recoveryCode(SharedSecret(try code.copy()))
+    }
+}
+
+extension Accounts {
+    /// Makes a recovery code and its keyslot, which counts only when it is added with ``add(_:to:vaultKey:)``: the person
+    /// should have seen the code by then.
+    public func makeRecoveryKeyslot(
+        for account: Account, vaultKey: VaultKey
+    ) async throws -> (code: SharedSecret, slot: Keyslot) {
+        try requireAllowed(.recovery)
+        let code = SharedSecret(try RecoveryCode.random())
+        let slot = try await typedSlot(.recovery, code.bytes, account, vaultKey)
+        FaultPoint.keyslotMade.reach()
+        return (code, slot)
+    }
+}
