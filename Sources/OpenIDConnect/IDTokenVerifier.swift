@@ -89,21 +89,16 @@ struct IDTokenVerifier: Sendable {
 
     private func checkTimes(_ claims: JSONValue) throws -> (expiresAt: Date, issuedAt: Date) {
         let now = clock.now.timeIntervalSince1970
-        guard let expiry = Self.time(claims["exp"]) else { throw invalid("it has no expiry time") }
+        guard let expiry = Lifetime.time(claims["exp"]) else { throw invalid("it has no expiry time") }
         guard now < expiry + Self.tolerance else { throw invalid("it has expired; is the clock right?") }
-        guard let issued = Self.time(claims["iat"]) else { throw invalid("it has no time of issue") }
+        guard let issued = Lifetime.time(claims["iat"]) else { throw invalid("it has no time of issue") }
         guard issued <= now + Self.tolerance else { throw invalid("it was issued in the future; is the clock right?") }
         if let notBefore = claims.member("nbf") {
-            guard let notBefore = Self.time(notBefore), notBefore <= now + Self.tolerance else {
+            guard let notBefore = Lifetime.time(notBefore), notBefore <= now + Self.tolerance else {
                 throw invalid("it is not valid yet; is the clock right?")
             }
         }
         return (Date(timeIntervalSince1970: expiry), Date(timeIntervalSince1970: issued))
-    }
-
-    /// Seconds since 1970. Nil for what is before that, or not before the year 3000: a mistake, or milliseconds.
-    static func time(_ claim: JSONValue?) -> TimeInterval? {
-        claim?.number.flatMap { (0..<32_503_680_000).contains($0) ? $0 : nil }
     }
 
     private func checkSubject(_ claims: JSONValue) throws -> String {

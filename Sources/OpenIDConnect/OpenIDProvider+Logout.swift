@@ -12,7 +12,7 @@ extension OpenIDProvider {
     public func logoutURL(
         idTokenHint: String?, postLogoutRedirectURI: String?, state: String? = nil
     ) async throws -> String {
-        if let postLogoutRedirectURI, !Self.isUsable(redirectURI: postLogoutRedirectURI) {
+        if let postLogoutRedirectURI, !EndpointURL.isUsable(redirectURI: postLogoutRedirectURI) {
             throw OpenIDConnectError(.configurationInvalid, "the redirect URI is not usable")
         }
         guard let url = try await completeMetadata().endSessionEndpoint else {

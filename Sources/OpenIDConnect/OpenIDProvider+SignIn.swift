@@ -18,7 +18,7 @@ extension OpenIDProvider {
         redirectURI: String, scopes: [String], parameters: SignInParameters = SignInParameters(),
         mayPush: Bool = true
     ) async throws -> AuthorizationRequest {
-        guard Self.isUsable(redirectURI: redirectURI) else {
+        guard EndpointURL.isUsable(redirectURI: redirectURI) else {
             throw OpenIDConnectError(.configurationInvalid, "the redirect URI is not usable")
         }
         guard !clientID.isEmpty else { throw OpenIDConnectError(.configurationInvalid, "the client ID is empty") }
@@ -32,7 +32,7 @@ extension OpenIDProvider {
             metadata: metadata, clientID: clientID, redirectURI: redirectURI, scopes: scopes,
             additional: parameters.form, dpopKey: newDPoPKey(metadata))
         guard mayPush || metadata.requirePushedAuthorizationRequests else { return request }
-        return try await pushed(request)
+        return try await oauth.pushed(request)
     }
 
     /// Ends a sign-in: checks the redirect, exchanges the code, verifies the ID token.
@@ -42,13 +42,13 @@ extension OpenIDProvider {
     /// - Throws: ``OpenIDConnectError`` with any code. A code can be used once only: after an error start over. A second
     ///   redirect for the same request is `callbackInvalid` and reaches nobody.
     public func redeem(_ request: AuthorizationRequest, callback: String) async throws -> TokenSet {
-        let code = try AuthorizationResponse.code(in: callback, for: request)
+        let code = try request.code(in: callback)
         guard request.answer() else {
             throw OpenIDConnectError(.callbackInvalid, "it came a second time")
         }
-        let answer = try await endpoint.redeem(
+        let answer = try await oauth.redeem(
             .authorizationCode(code, redirectURI: request.redirectURI, verifier: request.verifier),
-            metadata: request.metadata, dpopKey: request.dpopKey)
+            at: request.server, dpopKey: request.dpopKey)
         return try await completed(answer, dpopKey: request.dpopKey, expecting: .signIn(nonce: request.nonce))
     }
 
@@ -65,8 +65,8 @@ extension OpenIDProvider {
         try Self.requireOpenID(scopes)
         let metadata = try await completeMetadata()
         let key = newDPoPKey(metadata)
-        let answer = try await endpoint.redeem(
-            .password(password, username: username, scopes: scopes), metadata: metadata, dpopKey: key)
+        let answer = try await oauth.redeem(
+            .password(password, username: username, scopes: scopes), at: metadata, dpopKey: key)
         return try await completed(answer, dpopKey: key, expecting: .signInWithoutNonce)
     }
 

@@ -1,6 +1,3 @@
-internal import FoundationEssentials
-internal import HTTPTypes
-internal import VaultHTTP
 internal import VaultJSON
 
 extension OpenIDProvider {
@@ -24,20 +21,18 @@ extension OpenIDProvider {
         keep: (_ refreshToken: String?, _ scope: String?) async throws -> Void = { _, _ in }
     ) async throws -> TokenSet {
         // One document is enough, except to know where a secret goes.
-        let metadata = client.asksForMethod ? try await completeMetadata() : try await metadata()
-        let answer = try await endpoint.redeem(.refreshToken(refreshToken), metadata: metadata, dpopKey: dpopKey)
+        let metadata = oauth.authentication.asksForMethod ? try await completeMetadata() : try await metadata()
+        let answer = try await oauth.redeem(.refreshToken(refreshToken), at: metadata, dpopKey: dpopKey)
         // Somebody else's refresh token must not take this one's place, whatever the signature is worth.
-        if let idToken = answer.unverifiedIDToken, let claimed = SignedToken.unverifiedSubject(of: idToken),
+        if let idToken = answer.unverifiedIDToken, let claimed = UnverifiedClaims(idToken)?.json["sub"]?.string,
             claimed != subject
         {
             throw OpenIDConnectError(
                 .tokenInvalid, "the new ID token is about another person", mayHaveBeenProcessed: true)
         }
-        // A new refresh token counts whatever the rest is like; of an answer with no token at all there is nothing to keep.
-        if answer.tokens.refreshToken != nil || !answer.tokens.accessToken.isEmpty {
-            try await keep(answer.tokens.refreshToken, answer.tokens.scope)
-        }
-        var tokens = try TokenEndpoint.bind(answer, to: dpopKey)
+        // Of an answer with no token at all there is nothing to keep.
+        if answer.hasToken { try await keep(answer.refreshToken, answer.scope) }
+        var tokens = TokenSet(try answer.usable(with: dpopKey), dpopKey: dpopKey)
         guard let idToken = answer.unverifiedIDToken else { return tokens }
         do {
             tokens.idToken = try await verifier.verify(
@@ -50,38 +45,12 @@ extension OpenIDProvider {
         return tokens
     }
 
-    /// Revokes a token (RFC 7009), or at a Glewlwyd that does not let this client do so has the refresh token deleted.
+    /// Revokes a token (RFC 7009).
     ///
     /// - Parameter hint: `refresh_token` or `access_token`.
     /// - Throws: ``OpenIDConnectError``: `unsupported` when the provider has no revocation endpoint or not for this kind
     ///   of token, `refused` with the status, or `unavailable`.
     public func revoke(_ token: String, hint: String) async throws {
-        let metadata = try await completeMetadata()
-        do {
-            guard let url = metadata.revocationEndpoint else {
-                throw OpenIDConnectError(.unsupported, "revoking tokens")
-            }
-            let (form, fields) = try client.applied(
-                to: [("token", token), ("token_type_hint", hint)], metadata: metadata)
-            let answer = try await connection.post(url, form: form, fields: fields)
-            if (200..<300).contains(answer.status.code) { return }
-            if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
-            let isUnsupported = JSONValue(objectIn: answer.body)?["error"]?.string == "unsupported_token_type"
-            throw ProviderConnection.refusal(
-                answer, as: isUnsupported ? .unsupported : .refused, sent: client.revealing(form, fields))
-        } catch let error as OpenIDConnectError where error.code == .refused || error.code == .unsupported {
-            guard metadata.isGlewlwyd, hint == "refresh_token", try await isDeleted(token, metadata: metadata) else {
-                throw error
-            }
-        }
-    }
-
-    /// Glewlwyd's own way (see ``ProviderMetadata/isGlewlwyd``); false when it does not let this client do that either.
-    private func isDeleted(_ refreshToken: String, metadata: ProviderMetadata) async throws -> Bool {
-        let (form, fields) = try client.applied(
-            to: [("grant_type", "delete_token"), ("refresh_token", refreshToken)], metadata: metadata)
-        let answer = try await connection.post(metadata.tokenEndpoint, form: form, fields: fields)
-        if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
-        return (200..<300).contains(answer.status.code) && JSONValue(objectIn: answer.body)?["error"] == nil
+        try await oauth.revoke(token, hint: hint, at: try await completeMetadata())
     }
 }

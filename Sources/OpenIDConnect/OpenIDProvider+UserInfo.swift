@@ -23,7 +23,7 @@ extension OpenIDProvider {
         }
         let answer: HTTPAnswer
         do {
-            answer = try await exchange.send(
+            answer = try await oauth.exchange.send(
                 .get, url, fields: [.accept: "application/json, application/jwt"], key: dpopKey,
                 accessToken: accessToken)
         } catch let error as OpenIDConnectError {
@@ -82,12 +82,12 @@ extension IDTokenVerifier {
         }
         let now = clock.now.timeIntervalSince1970
         if let expiry = claims.member("exp") {
-            guard let expiry = Self.time(expiry), now < expiry + Self.tolerance else {
+            guard let expiry = Lifetime.time(expiry), now < expiry + Self.tolerance else {
                 throw OpenIDConnectError(.tokenInvalid, "it has expired; is the clock right?")
             }
         }
         if let notBefore = claims.member("nbf") {
-            guard let notBefore = Self.time(notBefore), notBefore <= now + Self.tolerance else {
+            guard let notBefore = Lifetime.time(notBefore), notBefore <= now + Self.tolerance else {
                 throw OpenIDConnectError(.tokenInvalid, "it is not valid yet; is the clock right?")
             }
         }

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 public import VaultHTTP
 internal import VaultJSON
 
@@ -16,10 +15,8 @@ public final class OpenIDProvider: Sendable {
     public let usesDPoP: Bool
 
     let connection: ProviderConnection
-    let client: ClientAuthentication
     let clock: any WallClock
-    let exchange: DPoPExchange
-    let endpoint: TokenEndpoint
+    let oauth: OAuthClient
     let verifier: IDTokenVerifier
     private let discovery: Discovery
     private let keys: KeySource
@@ -55,9 +52,9 @@ public final class OpenIDProvider: Sendable {
         self.discovery = discovery
         self.keys = keys
         self.clock = clock
-        client = ClientAuthentication(clientID: clientID, secret: clientSecret, method: tokenEndpointAuthMethod)
-        exchange = DPoPExchange(connection: connection, nonces: DPoPNonces(), clock: clock)
-        endpoint = TokenEndpoint(exchange: exchange, client: client, clock: clock)
+        oauth = OAuthClient(
+            id: clientID, secret: clientSecret, method: tokenEndpointAuthMethod,
+            exchange: DPoPExchange(connection: connection, nonces: DPoPNonces(), clock: clock), clock: clock)
         verifier = IDTokenVerifier(issuer: issuer, clientID: clientID, clock: clock, keys: keys)
     }
 
@@ -91,9 +88,9 @@ public final class OpenIDProvider: Sendable {
 
     /// Ends a sign-in: there must be an ID token, and it must be right.
     func completed(
-        _ answer: TokenEndpoint.Answer, dpopKey: DPoPKey?, expecting expectation: IDTokenVerifier.Expectation
+        _ answer: TokenAnswer, dpopKey: DPoPKey?, expecting expectation: IDTokenVerifier.Expectation
     ) async throws -> TokenSet {
-        var tokens = try TokenEndpoint.bind(answer, to: dpopKey)
+        var tokens = TokenSet(try answer.usable(with: dpopKey), dpopKey: dpopKey)
         guard let idToken = answer.unverifiedIDToken else {
             throw OpenIDConnectError(.invalidAnswer, "the token answer has no ID token", mayHaveBeenProcessed: true)
         }
@@ -105,12 +102,9 @@ public final class OpenIDProvider: Sendable {
         }
         return tokens
     }
+}
 
-    static func isUsable(redirectURI: String) -> Bool {
-        guard redirectURI.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URL(string: redirectURI),
-            let scheme = url.scheme?.lowercased(), url.fragment == nil
-        else { return false }
-        // Other schemes are an app's own (RFC 8252 section 7.1).
-        return scheme != "http" && scheme != "https" || EndpointURL.isAllowed(redirectURI)
-    }
+extension TokenAnswer {
+    /// Not verified yet; nil when there is none.
+    var unverifiedIDToken: String? { json["id_token"]?.string }
 }

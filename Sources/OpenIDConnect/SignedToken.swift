@@ -36,11 +36,4 @@ struct SignedToken: Sendable {
         self.signature = signature
         signingInput = Array(token.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))
     }
-
-    /// What a token says its subject is, which proves nothing; nil when it says nothing that can be read.
-    static func unverifiedSubject(of token: String) -> String? {
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let payload = Base64URL.decode(parts[1]) else { return nil }
-        return JSONValue(objectIn: payload)?["sub"]?.string
-    }
 }

@@ -34,6 +34,13 @@ public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConv
         self.dpopKey = dpopKey
     }
 
+    /// What an answer has in it that can be used.
+    package init(_ answer: TokenAnswer, dpopKey: DPoPKey? = nil) {
+        self.init(
+            accessToken: answer.accessToken, tokenType: answer.tokenType, expiresAt: answer.expiresAt,
+            scope: answer.scope, refreshToken: answer.refreshToken, dpopKey: dpopKey)
+    }
+
     public var description: String {
         "TokenSet(\(tokenType), refreshToken: \(refreshToken != nil), idToken: \(idToken != nil))"
     }

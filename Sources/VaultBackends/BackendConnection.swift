@@ -9,20 +9,20 @@ internal import VaultStorage
 /// Speaks JSON over HTTP with one backend, and says in the usual errors what went wrong.
 struct BackendConnection: Sendable {
     let endpoint: ServerEndpoint
-    private let connection: ProviderConnection
+    let http: ProviderConnection
 
     /// What a refusal by this status, with this text in the member `error`, means; nil for what it means usually.
     typealias Meaning = @Sendable (_ status: Int, _ error: String?) -> OpenIDConnectError.Code?
 
     init(_ endpoint: ServerEndpoint, transport: any HTTPTransport) {
         self.endpoint = endpoint
-        connection = ProviderConnection(transport: transport)
+        http = ProviderConnection(transport: transport)
     }
 
     /// Reads something. That uses nothing up, whatever becomes of the answer.
     func get(_ path: String, token: String? = nil, meaning: Meaning = { _, _ in nil }) async throws -> JSONValue {
         do {
-            let answer = try await connection.send(.get, endpoint.url(path), fields: Self.fields(token))
+            let answer = try await http.send(.get, endpoint.url(path), fields: Self.fields(token))
             return try Self.object(in: answer, meaning, secrets: [token])
         } catch let error as OpenIDConnectError {
             throw error.processed(false)
@@ -34,13 +34,6 @@ struct BackendConnection: Sendable {
         _ path: String, json: JSONValue, secrets: [String?], meaning: Meaning = { _, _ in nil }
     ) async throws -> JSONValue {
         try Self.object(in: try await send(path, json: json), meaning, secrets: secrets)
-    }
-
-    /// - Parameter secrets: what of the request must not be in an error, should the backend repeat it.
-    func post(
-        _ path: String, form: ProviderConnection.Form, secrets: [String?], meaning: Meaning = { _, _ in nil }
-    ) async throws -> JSONValue {
-        try Self.object(in: try await connection.post(endpoint.url(path), form: form), meaning, secrets: secrets)
     }
 
     /// Posts what a person typed.
@@ -71,19 +64,10 @@ struct BackendConnection: Sendable {
         try Self.check(answer, Self.endingMeaning, secrets: [secret])
     }
 
-    /// Has a token ended in OAuth's way (RFC 7009).
-    func end(
-        _ path: String, form: ProviderConnection.Form, secrets: [String?], bearer: String?
-    ) async throws {
-        guard !path.isEmpty else { throw OpenIDConnectError(.unsupported, "ending tokens") }
-        let answer = try await connection.post(endpoint.url(path), form: form, fields: Self.fields(bearer))
-        try Self.check(answer, Self.endingMeaning, secrets: secrets)
-    }
-
     private static let endingMeaning: Meaning = { status, _ in [404, 405, 501].contains(status) ? .unsupported : nil }
 
     private func send(_ path: String, json: JSONValue, token: String? = nil) async throws -> HTTPAnswer {
-        try await connection.post(endpoint.url(path), json: json, fields: Self.fields(token))
+        try await http.post(endpoint.url(path), json: json, fields: Self.fields(token))
     }
 
     private static func fields(_ token: String?) -> HTTPFields {
@@ -106,11 +90,13 @@ struct BackendConnection: Sendable {
         guard !(200..<300).contains(status) else { return }
         let json = JSONValue(objectIn: answer.body)
         let isRefusal = (400..<500).contains(status)
-        let code =
-            switch status {
-            case 408, 429, 500...599: meaning(status, nil) ?? .unavailable
-            case 400..<500: meaning(status, json?["error"]?.string) ?? .refused
-            default: OpenIDConnectError.Code.invalidAnswer
+        let code: OpenIDConnectError.Code =
+            if ProviderConnection.outage(status) != nil {
+                meaning(status, nil) ?? .unavailable
+            } else if isRefusal {
+                meaning(status, json?["error"]?.string) ?? .refused
+            } else {
+                .invalidAnswer
             }
         let words = words(in: json)
         let secrets = secrets.compactMap { $0 }

@@ -1,3 +1,4 @@
+internal import OpenIDConnect
 internal import VaultAuth
 
 /// The paths and field names of the backends that are no OpenID providers, all with their usual values.
@@ -32,6 +33,16 @@ public struct BackendLayout: Sendable, Codable, Hashable {
         public var scope = "scope"
 
         public init() {}
+
+        var fields: TokenAnswer.Fields {
+            var fields = TokenAnswer.Fields()
+            fields.accessToken = accessToken
+            fields.tokenType = tokenType
+            fields.expiresIn = expiresIn
+            fields.refreshToken = refreshToken
+            fields.scope = scope
+            return fields
+        }
 
         public init(from decoder: any Decoder) throws {
             let members = try decoder.layout(keyedBy: CodingKeys.self)

@@ -45,7 +45,7 @@ struct BrowserBackend: UserInfoSource {
     }
 
     func redeem(_ redirect: String, redirectURI: String) async throws -> RefreshToken {
-        let callback = try RedirectAnswer(redirect)
+        let callback = try AuthorizationResponse(redirect)
         if let refusal = try callback.refusal(besides: layout.code) { throw refusal }
         let (code, state) = (try callback.required(layout.code), try callback.required(layout.state))
         let now = clock.now
@@ -55,7 +55,7 @@ struct BrowserBackend: UserInfoSource {
                 (layout.code, .string(code)), (layout.state, .string(state)),
                 (layout.redirectURI, .string(redirectURI)),
             ]), secrets: [code, state])
-        let tokens = try BackendTokens(answer, layout.tokens, sentAt: now)
+        let tokens = try TokenAnswer(answer, layout.tokens.fields, sentAt: now).usable()
         let credential = Credential(
             value: tokens.accessToken, scope: tokens.scope, expiresAt: tokens.expiresAt, isAccessToken: true)
         return RefreshToken(

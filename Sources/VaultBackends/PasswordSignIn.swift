@@ -47,7 +47,7 @@ struct PasswordBackend: UserInfoSource {
     let clock: any WallClock
 
     func signedIn(_ answer: JSONValue, at now: Date) async throws -> RefreshToken {
-        let tokens = try BackendTokens(answer, layout.tokens, sentAt: now)
+        let tokens = try TokenAnswer(answer, layout.tokens.fields, sentAt: now).usable()
         guard let refreshToken = tokens.refreshToken else {
             throw OpenIDConnectError(.invalidAnswer, "it has no refresh token", mayHaveBeenProcessed: true)
         }
@@ -82,9 +82,10 @@ struct PasswordBackend: UserInfoSource {
         }
         var renewed = credential
         // An answer without a refresh token keeps the old one.
-        renewed.value = BackendTokens.token(answer, layout.tokens.refreshToken) ?? credential.value
-        if BackendTokens.areIn(answer, layout.tokens) { try await keep(renewed) }
-        let tokens = try BackendTokens(answer, layout.tokens, sentAt: now)
+        let tokens = TokenAnswer(answer, layout.tokens.fields, sentAt: now)
+        renewed.value = tokens.refreshToken ?? credential.value
+        if tokens.hasToken { try await keep(renewed) }
+        try tokens.usable()
         // The backend may call people otherwise in its tokens than elsewhere: only it can tell. When it does not, nobody
         // gets the access token; the new refresh token is stored already, and the next try asks again.
         if isSomebodyElse { try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true) }
@@ -121,7 +122,7 @@ struct PasswordBackend: UserInfoSource {
         return user
     }
 
-    private static func end(of tokens: BackendTokens) -> Date? {
+    private static func end(of tokens: TokenAnswer) -> Date? {
         tokens.expiresAt ?? UnverifiedClaims(tokens.accessToken)?.expiresAt
     }
 }

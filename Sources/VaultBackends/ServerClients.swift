@@ -1,4 +1,3 @@
-internal import Foundation
 internal import OpenIDConnect
 internal import VaultAuth
 internal import VaultHTTP
@@ -14,22 +13,8 @@ struct ServerClients: Sendable {
 
     /// A receiver of the redirect, and a client that may send the browser there.
     func receiverAndClient(for delivery: RedirectDelivery) async throws -> (any RedirectReceiver, LoginClient) {
-        if let client = try context.configuredClient() {
-            return (try await context.receiver(for: delivery), client)
-        }
-        // The server compares the redirect URI with the registered one, port included.
-        if let known = try await take(), let receiver = try? await context.receiver(for: delivery, port: known.port) {
-            if receiver.redirectURI == known.redirectURI { return (receiver, LoginClient(id: known.clientID)) }
-            await receiver.stop()
-        }
-        let receiver = try await context.receiver(for: delivery)
-        do {
-            return (
-                receiver, try await server.register(context.settings.clientName, redirectURI: receiver.redirectURI)
-            )
-        } catch {
-            await receiver.stop()
-            throw error
+        try await context.receiverAndClient(for: delivery, known: take) {
+            try await server.register(context.settings.clientName, redirectURI: $0)
         }
     }
 
@@ -40,8 +25,8 @@ struct ServerClients: Sendable {
         let record = LoginClient.Record(
             clientID: client.id, redirectURI: redirectURI, registeredAt: context.clock.now)
         // Without it the next sign-in registers another client.
-        guard let bytes = try? JSONEncoder().encode(record) else { return }
-        try? await context.store.withRecord(name) { $0 = Array(bytes) }
+        guard let bytes = try? record.encoded() else { return }
+        try? await context.store.withRecord(name) { $0 = bytes }
     }
 
     private var name: String { "server client \(server.connection.endpoint.url)" }
@@ -49,7 +34,7 @@ struct ServerClients: Sendable {
     private func take() async throws -> LoginClient.Record? {
         let record = try await context.store.withRecord(name) { bytes in
             defer { bytes = nil }
-            return bytes.flatMap { try? JSONDecoder().decode(LoginClient.Record.self, from: Data($0)) }
+            return LoginClient.Record(bytes)
         }
         return context.settings.registersAnew ? nil : record
     }

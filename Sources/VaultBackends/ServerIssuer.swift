@@ -22,14 +22,13 @@ struct ServerIssuer: UserInfoSource {
                 clock: server.clock
             ).confirm(credential, of: id, keep: keep)
         }
-        let now = server.clock.now
-        let answer = try await server.refresh(credential, clientID: clientID)
+        let tokens = try await client(of: credential).redeem(.refreshToken(credential.value), at: server)
         var renewed = credential
         // An answer without a refresh token keeps the old one (RFC 6749 section 6).
-        renewed.value = BackendTokens.token(answer, server.layout.tokens.refreshToken) ?? credential.value
-        renewed.scope = answer[path: server.layout.tokens.scope]?.string ?? credential.scope
-        if BackendTokens.areIn(answer, server.layout.tokens) { try await keep(renewed) }
-        let tokens = try BackendTokens(answer, server.layout.tokens, sentAt: now)
+        renewed.value = tokens.refreshToken ?? credential.value
+        renewed.scope = tokens.scope ?? credential.scope
+        if tokens.hasToken { try await keep(renewed) }
+        try tokens.usable()
         // Most tokens do not say whose they are. The server may call people otherwise in them: only it can tell.
         if let claimed = UnverifiedClaims(tokens.accessToken)?.subject, claimed != id.subject {
             try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true)
@@ -40,20 +39,20 @@ struct ServerIssuer: UserInfoSource {
     }
 
     func revoke(_ credential: Credential, of id: AccountID) async throws {
-        let layout = server.layout
         guard method == .serverOAuth else {
             return try await server.connection.end(
-                layout.apiTokenRevocation, json: .object([:]), secret: credential.value, isBearer: true, accepted: [401]
-            )
+                server.layout.apiTokenRevocation, json: .object([:]), secret: credential.value, isBearer: true,
+                accepted: [401])
         }
-        let hint = credential.isAccessToken == true ? "access_token" : "refresh_token"
-        let form: ProviderConnection.Form =
-            [("token", credential.value), ("token_type_hint", hint), ("client_id", clientID)]
-            + (credential.clientSecret.map { [("client_secret", $0)] } ?? [])
         // Some want the token as a proof of who asks; a refresh token is none.
-        try await server.connection.end(
-            layout.oauthRevocation, form: form, secrets: [credential.value, credential.clientSecret],
-            bearer: credential.isAccessToken == true ? credential.value : nil)
+        let isAccessToken = credential.isAccessToken == true
+        try await client(of: credential).revoke(
+            credential.value, hint: isAccessToken ? "access_token" : "refresh_token", at: server,
+            bearer: isAccessToken ? credential.value : nil)
+    }
+
+    private func client(of credential: Credential) -> OAuthClient {
+        server.client(id: clientID, secret: credential.clientSecret)
     }
 
     func userInfo(accessToken: String) async throws -> UserInfo { UserInfo(try await user(of: accessToken)) }

@@ -86,12 +86,13 @@ public struct ServerSignIn: SignIn {
     private func oauth(_ server: Server, _ context: SignInContext) async throws -> RefreshToken {
         let clients = ServerClients(server: server, context: context)
         let (receiver, client) = try await clients.receiverAndClient(for: delivery)
-        let request = Server.Authorization(client: client, redirectURI: receiver.redirectURI)
+        let request = AuthorizationRequest(
+            server: server, clientID: client.id, redirectURI: receiver.redirectURI, scopes: context.settings.scopes)
         do {
             let token = try await receiver.finish(
-                opening: server.url(of: request, scopes: context.settings.scopes), with: userAgent
+                opening: request.url, with: userAgent
             ) { redirect in
-                try await server.redeem(request, redirect)
+                try await server.redeem(request, of: client, redirect)
             }
             await clients.keep(client, redirectURI: receiver.redirectURI)
             return token

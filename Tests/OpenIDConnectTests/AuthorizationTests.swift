@@ -117,7 +117,7 @@ struct AuthorizationTests {
         let request = try await client.authorizationRequest(redirectURI: TestProvider.redirectURI, scopes: ["openid"])
         let callback = template.replacingOccurrences(of: "STATE", with: request.state)
         do {
-            let found = try AuthorizationResponse.code(in: callback, for: request)
+            let found = try request.code(in: callback)
             #expect(code == nil)
             #expect(found == "CODE")
         } catch let error as OpenIDConnectError {

@@ -123,7 +123,7 @@ struct ClientSecretTests {
 
     @Test("a grant does not print what is handed in")
     func printingGrants() {
-        let grants: [TokenEndpoint.Grant] = [
+        let grants: [OAuthClient.Grant] = [
             .authorizationCode("SECRET", redirectURI: "SECRET", verifier: "SECRET"), .refreshToken("SECRET"),
             .deviceCode("SECRET"), .password("SECRET", username: "SECRET", scopes: ["SECRET"]),
         ]

@@ -147,7 +147,7 @@ struct TokenEndpointTests {
             (.text(#"{"error":"invalid_grant","error_description":"dead"}"#, status: 400), .invalidGrant, false),
             (.text(#"{"error":"invalid_grant"}"#, status: 401), .invalidGrant, false),
             (.text(#"{"error":"invalid_grant"}"#, status: 200), .invalidGrant, false),
-            (.text(#"{"error":"invalid_request"}"#, status: 400), .invalidGrant, false),
+            (.text(#"{"error":"invalid_request"}"#, status: 400), .refused, false),
             (.text(#"{"error":"invalid_client"}"#, status: 401), .refused, false),
             (.text(#"{"error":"unauthorized_client"}"#, status: 400), .refused, false),
             (.text("", status: 403), .refused, false), (.text("", status: 401), .refused, false),
@@ -161,6 +161,7 @@ struct TokenEndpointTests {
             (.text(#"{"access_token":""}"#, status: 200), .invalidAnswer, true),
             (.text(#"{"access_token":7}"#, status: 200), .invalidAnswer, true),
             (.text(#"{"access_token":"a\nb"}"#, status: 200), .invalidAnswer, true),
+            (.text(#"{"access_token":"a b"}"#, status: 200), .invalidAnswer, true),
             (.text(#"{"access_token":"A","token_type":"DPoP"}"#, status: 200), .unsupported, true),
         ])
     func refusals(answer: HTTPAnswer, code: OpenIDConnectError.Code, mayHaveBeenProcessed: Bool) async {
@@ -217,6 +218,19 @@ struct TokenEndpointTests {
         }
         #expect(password?.code == .wrongCredentials)
         #expect(password?.providerDescription == nil)
+    }
+
+    @Test(
+        "only a Glewlwyd says invalid_request of a dead refresh token",
+        arguments: [(true, OpenIDConnectError.Code.invalidGrant), (false, .refused)])
+    func glewlwyd(isGlewlwyd: Bool, code: OpenIDConnectError.Code) async {
+        provider.set {
+            $0.metadata["response_types_supported"] = isGlewlwyd ? ["code", "refresh_token"] : ["code"]
+            $0.token = { _ in .text(#"{"error":"invalid_request"}"#, status: 400) }
+        }
+        let error = await caught { _ = try await provider.client().refresh("R", subject: "alice") }
+        #expect(error?.code == code)
+        #expect(error?.mayHaveBeenProcessed == false)
     }
 
     @Test("invalid_request says nothing about a code")

@@ -100,9 +100,9 @@ import VaultTesting
     @Test func `nothing of a backend's answers is printed`() throws {
         let answer = try #require(
             JSONValue(objectIn: Array(#"{"access_token":"secret-a","refresh_token":"secret-r"}"#.utf8)))
-        let tokens = try BackendTokens(answer, BackendLayout.Tokens(), sentAt: ManualClock().now)
+        let tokens = TokenAnswer(answer, BackendLayout.Tokens().fields, sentAt: ManualClock().now)
         let client = LoginClient(id: "id", secret: "secret-c")
-        let redirect = try RedirectAnswer("/callback?code=secret-d")
+        let redirect = try AuthorizationResponse("/callback?code=secret-d")
         var text = "\(tokens) \(client) \(redirect)" + String(reflecting: [tokens]) + String(reflecting: [client])
         dump(tokens, to: &text)
         dump(client, to: &text)

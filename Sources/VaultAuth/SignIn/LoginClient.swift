@@ -35,7 +35,15 @@ package struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible
             self.registeredAt = registeredAt
         }
 
-        package var port: Int? { URLComponents(string: redirectURI)?.port }
+        /// nil for what cannot be read. That is no reason to fail: a client can be registered again.
+        package init?(_ bytes: [UInt8]?) {
+            guard let bytes, let record = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
+            self = record
+        }
+
+        package func encoded() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }
+
+        fileprivate var port: Int? { URLComponents(string: redirectURI)?.port }
     }
 }
 
@@ -69,17 +77,30 @@ extension SignInContext {
 
     /// A receiver of the redirect, and a client that may send the browser there.
     func receiverAndClient(for delivery: RedirectDelivery) async throws -> (any RedirectReceiver, LoginClient) {
+        try await receiverAndClient(for: delivery, known: registeredClient) {
+            try await register(redirectURI: $0)
+        }
+    }
+
+    /// A receiver of the redirect, and a client that may send the browser there: the one of the settings, one that was
+    /// registered before, or a new one.
+    ///
+    /// - Parameters:
+    ///   - known: the one that was registered before.
+    ///   - register: registers another one for this redirect URI.
+    package func receiverAndClient(
+        for delivery: RedirectDelivery, known: () async throws -> LoginClient.Record?,
+        register: (_ redirectURI: String) async throws -> LoginClient
+    ) async throws -> (any RedirectReceiver, LoginClient) {
         if let client = try configuredClient() { return (try await receiver(for: delivery), client) }
-        // A provider may insist on the very port that the client was registered with.
-        if let known = try await registeredClient(),
-            let receiver = try? await receiver(for: delivery, port: known.port)
-        {
+        // A server may insist on the very port that the client was registered with.
+        if let known = try await known(), let receiver = try? await receiver(for: delivery, port: known.port) {
             if receiver.redirectURI == known.redirectURI { return (receiver, LoginClient(id: known.clientID)) }
             await receiver.stop()
         }
         let receiver = try await receiver(for: delivery)
         do {
-            return (receiver, try await register(redirectURI: receiver.redirectURI))
+            return (receiver, try await register(receiver.redirectURI))
         } catch {
             await receiver.stop()
             throw error
@@ -103,8 +124,7 @@ extension SignInContext {
             && ["invalid_client", "unauthorized_client"].contains(error.providerError ?? "")
         {
             try? await store.withRecord(recordName) { bytes in
-                let known = bytes.flatMap { try? JSONDecoder().decode(LoginClient.Record.self, from: Data($0)) }
-                if known?.clientID == client.id { bytes = nil }
+                if LoginClient.Record(bytes)?.clientID == client.id { bytes = nil }
             }
             throw error
         }
@@ -114,10 +134,7 @@ extension SignInContext {
 
     private func registeredClient() async throws -> LoginClient.Record? {
         guard !settings.registersAnew else { return nil }
-        return try await store.withRecord(recordName) { bytes in
-            // A record that cannot be read is no reason to fail: a client can be registered again.
-            bytes.flatMap { try? JSONDecoder().decode(LoginClient.Record.self, from: Data($0)) }
-        }
+        return try await store.withRecord(recordName) { LoginClient.Record($0) }
     }
 
     private func register(redirectURI: String) async throws -> LoginClient {
@@ -139,7 +156,7 @@ extension SignInContext {
         }
         let record = LoginClient.Record(
             clientID: registered.clientID, redirectURI: redirectURI, registeredAt: clock.now)
-        let bytes = Array(try JSONEncoder().encode(record))
+        let bytes = try record.encoded()
         try await store.withRecord(recordName) { $0 = bytes }
         return LoginClient(id: registered.clientID)
     }

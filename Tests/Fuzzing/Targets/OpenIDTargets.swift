@@ -33,7 +33,7 @@ extension FuzzTarget {
             issuer: issuer, clientID: "vault-cli", clock: clock, keys: KeySource(clock: clock) { (keys, 3600) })
         let token = String(decoding: parts.last ?? [], as: UTF8.self)
         _ = try? await verifier.verify(token, accessToken: "A", expecting: .signInWithoutNonce)
-        _ = SignedToken.unverifiedSubject(of: token)
+        _ = UnverifiedClaims(token)?.expiresAt
     }
 
     static func metadata(_ bytes: [UInt8]) {
@@ -51,7 +51,7 @@ extension FuzzTarget {
         let request = AuthorizationRequest(
             metadata: metadata, clientID: "vault-cli", redirectURI: "http://127.0.0.1/", scopes: ["openid"],
             state: "s", nonce: "n", verifier: "v")
-        _ = try? AuthorizationResponse.code(in: String(decoding: bytes, as: UTF8.self), for: request)
+        _ = try? request.code(in: String(decoding: bytes, as: UTF8.self))
     }
 
     /// What is asked, a status, a letter for each header field, an end of line, and the body.

@@ -45,4 +45,13 @@ package enum EndpointURL {
         let separator = !url.contains("?") ? "?" : url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&"
         return url + separator + FormParameters.encode(parameters)
     }
+
+    /// Whether the browser can be sent back to `redirectURI`.
+    static func isUsable(redirectURI: String) -> Bool {
+        guard redirectURI.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URL(string: redirectURI),
+            let scheme = url.scheme?.lowercased(), url.fragment == nil
+        else { return false }
+        // Other schemes are an app's own (RFC 8252 section 7.1).
+        return scheme != "http" && scheme != "https" || isAllowed(redirectURI)
+    }
 }

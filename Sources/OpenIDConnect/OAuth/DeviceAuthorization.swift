@@ -17,15 +17,15 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
     /// How long to wait between two polls.
     public let interval: Duration
     let deviceCode: String
-    /// The provider as it was when the sign-in started: it ends at the same one.
-    let metadata: ProviderMetadata
+    /// The server as it was when the sign-in started: it ends at the same one.
+    let server: any AuthorizationServer
     /// What the tokens will be bound to.
     let dpopKey: DPoPKey?
 
     static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
     /// Reads the answer of the device authorization endpoint.
-    init(answer: JSONValue, metadata: ProviderMetadata, dpopKey: DPoPKey?) throws {
+    init(answer: JSONValue, server: any AuthorizationServer, dpopKey: DPoPKey?) throws {
         func invalid(_ reason: String) -> OpenIDConnectError {
             OpenIDConnectError(.invalidAnswer, "the device authorization \(reason)")
         }
@@ -39,15 +39,15 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
         guard let userCode = text("user_code", atMost: 64) else { throw invalid("has no user code") }
         // The second name is that of drafts, which large providers still use.
         guard let address = answer["verification_uri"]?.string ?? answer["verification_url"]?.string,
-            EndpointURL.isAllowed(address, by: metadata.issuer)
+            EndpointURL.isAllowed(address, by: server.issuer)
         else { throw invalid("has no https address for the person") }
         self.deviceCode = deviceCode
         self.userCode = userCode
-        self.metadata = metadata
+        self.server = server
         self.dpopKey = dpopKey
         verificationURI = address
         verificationURIComplete = answer["verification_uri_complete"]?.string.flatMap {
-            EndpointURL.isAllowed($0, by: metadata.issuer) ? $0 : nil
+            EndpointURL.isAllowed($0, by: server.issuer) ? $0 : nil
         }
         // Ten minutes where there is no sensible number: the provider says itself when the time is over.
         expiresIn = Self.seconds(answer["expires_in"], in: 1...86_400) ?? .seconds(600)
@@ -56,9 +56,7 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
 
     /// A number of seconds, or one in quotes, brought into a range; nil when it is not above zero.
     private static func seconds(_ value: JSONValue?, in range: ClosedRange<Double>) -> Duration? {
-        guard let seconds = value?.number ?? value?.string.flatMap(Double.init), seconds.isFinite, seconds > 0 else {
-            return nil
-        }
+        guard let seconds = Lifetime.seconds(value), seconds > 0 else { return nil }
         return .seconds(min(max(seconds, range.lowerBound), range.upperBound))
     }
 

@@ -1,9 +1,8 @@
-internal import FoundationEssentials
 package import HTTPTypes
 package import VaultHTTP
 package import VaultJSON
 
-/// Speaks HTTP with a provider and turns what the transport throws into this library's errors.
+/// Speaks HTTP with a provider or another server and turns what the transport throws into this library's errors.
 package struct ProviderConnection: Sendable {
     package typealias Form = [(name: String, value: String)]
 
@@ -11,33 +10,6 @@ package struct ProviderConnection: Sendable {
 
     package init(transport: any HTTPTransport) {
         self.transport = transport
-    }
-
-    /// Fetches a JSON object.
-    package func getJSON(_ url: String, named name: String) async throws -> JSONValue {
-        try await getDocument(url, named: name).json
-    }
-
-    /// Fetches a JSON object, and for how many seconds it may be kept.
-    func getDocument(
-        _ url: String, named name: String, within limit: Duration = .seconds(30)
-    ) async throws -> (json: JSONValue, lifetime: TimeInterval) {
-        let answer: HTTPAnswer
-        do {
-            answer = try await send(.get, url, within: limit)
-        } catch let error as OpenIDConnectError {
-            throw error.processed(false)  // Reading uses nothing up.
-        }
-        guard answer.status == .ok else {
-            if let error = Self.outage(answer.status.code) { throw error.processed(false) }
-            throw OpenIDConnectError(
-                .invalidAnswer, "\(name) cannot be read (HTTP \(answer.status.code) at \(url))",
-                status: answer.status.code)
-        }
-        guard let json = JSONValue(objectIn: answer.body) else {
-            throw OpenIDConnectError(.invalidAnswer, "\(name) is not a JSON object", status: answer.status.code)
-        }
-        return (json, DocumentLifetime.seconds(of: answer.headerFields))
     }
 
     /// Posts a form and returns the answer, whatever its status.
@@ -91,7 +63,7 @@ package struct ProviderConnection: Sendable {
     /// The error for an answer that says no: what it means, and the provider's own words, which may be missing.
     ///
     /// - Parameter form: what was sent. Some providers repeat the token that they do not like: such words are left out.
-    static func refusal(
+    package static func refusal(
         _ answer: HTTPAnswer, as code: OpenIDConnectError.Code = .refused, sent form: Form = []
     ) -> OpenIDConnectError {
         let json = JSONValue(objectIn: answer.body)

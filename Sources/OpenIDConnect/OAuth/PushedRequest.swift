@@ -3,30 +3,30 @@ internal import HTTPTypes
 internal import VaultHTTP
 internal import VaultJSON
 
-extension OpenIDProvider {
-    /// Hands a request in where the provider takes it (RFC 9126).
+extension OAuthClient {
+    /// Hands a request in where the server takes it (RFC 9126).
     ///
-    /// - Returns: the request as it was when the provider takes none, or refuses this one and does not insist.
+    /// - Returns: the request as it was when the server takes none, or refuses this one and does not insist.
     func pushed(_ request: AuthorizationRequest) async throws -> AuthorizationRequest {
-        let metadata = request.metadata
-        guard let url = metadata.pushedAuthorizationRequestEndpoint else {
-            if metadata.requirePushedAuthorizationRequests {
+        let server = request.server
+        guard let url = server.pushedAuthorizationRequestEndpoint else {
+            if server.requirePushedAuthorizationRequests {
                 throw OpenIDConnectError(.invalidAnswer, "the provider's metadata has no place to push requests to")
             }
             return request
         }
-        let sentAt = clock.now
+        let (sentAt, clientID) = (clock.now, authentication.clientID)
         do {
             // The client names itself as it does at the token endpoint (section 2), and the request has its
             // `client_id` in any case, as it would have in the browser (section 2.1).
             let others = request.parameters.filter { $0.name != "client_id" }
-            let (applied, fields) = try client.applied(to: others, metadata: metadata)
+            let (applied, fields) = try authentication.applied(to: others, at: server)
             let form = applied.contains { $0.name == "client_id" } ? applied : [("client_id", clientID)] + applied
             let answer = try await connection.post(url, form: form, fields: fields)
-            let (requestURI, lifetime) = try Self.requestURI(in: answer, sent: client.revealing(form, fields))
+            let (requestURI, lifetime) = try Self.requestURI(in: answer, sent: authentication.revealing(form, fields))
             return request.pushed(
                 as: requestURI, clientID: clientID, expiresAt: lifetime.map { sentAt.addingTimeInterval($0) })
-        } catch let error as OpenIDConnectError where !metadata.requirePushedAuthorizationRequests {
+        } catch let error as OpenIDConnectError where !server.requirePushedAuthorizationRequests {
             // Only when the provider is there and does not mean the person: then the browser may have more luck.
             guard error.status != nil, error.code != .denied else { throw error.processed(false) }
             return request
@@ -48,7 +48,6 @@ extension OpenIDProvider {
         guard let json = JSONValue(objectIn: answer.body), let uri = json["request_uri"]?.string,
             (1...1024).contains(uri.utf8.count), uri.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { throw OpenIDConnectError(.invalidAnswer, "the pushed request got no request_uri", status: status) }
-        let lifetime = json["expires_in"]?.number ?? json["expires_in"]?.string.flatMap(TimeInterval.init)
-        return (uri, lifetime.flatMap { $0.isFinite && $0 > 0 ? min($0, 86_400) : nil })
+        return (uri, Lifetime.seconds(json["expires_in"]).flatMap { $0 > 0 ? min($0, 86_400) : nil })
     }
 }

@@ -2,7 +2,7 @@ internal import Crypto
 public import FoundationEssentials
 internal import VaultLocks
 
-/// One sign-in that was started in the browser (OpenID Connect Core section 3.1.2.1, PKCE with S256).
+/// One sign-in that was started in the browser (RFC 6749 section 4.1.1, with PKCE: RFC 7636, S256).
 ///
 /// Keep it in memory until the redirect comes. Its state, nonce and code verifier are secrets, and it does not print them.
 public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -15,13 +15,12 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
     /// The scopes asked for.
     public let scopes: [String]
     package let state: String
-    package let nonce: String
     package let verifier: String
     /// What the tokens will be bound to.
     package let dpopKey: DPoPKey?
-    /// The provider as it was when the sign-in started: it ends at the same one.
-    let metadata: ProviderMetadata
-    /// What the provider is asked, which is the same in the address and when it is handed in beforehand.
+    /// The server as it was when the sign-in started: it ends at the same one.
+    let server: any AuthorizationServer
+    /// What the server is asked, which is the same in the address and when it is handed in beforehand.
     let parameters: ProviderConnection.Form
     private let isAnswered = Flag()
 
@@ -29,41 +28,40 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
         let value = Lock(false)
     }
 
-    init(
-        metadata: ProviderMetadata, clientID: String, redirectURI: String, scopes: [String],
+    /// - Parameter additional: what else to ask for.
+    package init(
+        server: any AuthorizationServer, clientID: String, redirectURI: String, scopes: [String],
         additional: ProviderConnection.Form = [], dpopKey: DPoPKey? = nil, state: String = RandomText.make(),
-        nonce: String = RandomText.make(),
         verifier: String = RandomText.make()
     ) {
-        self.metadata = metadata
+        self.server = server
         self.redirectURI = redirectURI
         self.scopes = scopes
         self.state = state
-        self.nonce = nonce
         self.verifier = verifier
         self.dpopKey = dpopKey
         var parameters: ProviderConnection.Form = [
-            ("response_type", "code"), ("client_id", clientID), ("redirect_uri", redirectURI),
-            ("scope", scopes.joined(separator: " ")), ("state", state), ("nonce", nonce),
+            ("response_type", "code"), ("client_id", clientID), ("redirect_uri", redirectURI), ("state", state),
             ("code_challenge", Self.challenge(for: verifier)), ("code_challenge_method", "S256"),
         ]
+        if !scopes.isEmpty { parameters.append(("scope", scopes.joined(separator: " "))) }
         parameters += additional
         // Binds the code to the key, so that nobody else can redeem it (RFC 9449 section 10).
         if let dpopKey { parameters.append(("dpop_jkt", dpopKey.thumbprint)) }
         self.parameters = parameters
-        url = EndpointURL.adding(parameters, to: metadata.authorizationEndpoint)
+        url = EndpointURL.adding(parameters, to: server.authorizationEndpoint)
     }
 
     /// The same request after it was handed in: the address only points to it (RFC 9126 section 4).
     func pushed(as requestURI: String, clientID: String, expiresAt: Date?) -> AuthorizationRequest {
         var request = self
         request.url = EndpointURL.adding(
-            [("client_id", clientID), ("request_uri", requestURI)], to: metadata.authorizationEndpoint)
+            [("client_id", clientID), ("request_uri", requestURI)], to: server.authorizationEndpoint)
         request.expiresAt = expiresAt
         return request
     }
 
-    /// Takes note that the code is being redeemed; false when that was done before. A provider takes a code that comes
+    /// Takes note that the code is being redeemed; false when that was done before. A server takes a code that comes
     /// twice for stolen, and revokes what it gave for it.
     func answer() -> Bool {
         isAnswered.value.withLock { isAnswered in
@@ -71,9 +69,6 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
             return !isAnswered
         }
     }
-
-    /// Whether the provider is asked to show the person nothing.
-    var showsNothing: Bool { parameters.contains { $0 == ("prompt", "none") } }
 
     /// The S256 code challenge (RFC 7636 section 4.2).
     package static func challenge(for verifier: String) -> String {

@@ -1,8 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// Who the client is, and how it says so at the provider's endpoints (RFC 6749 section 2.3, OpenID Connect Core
-/// section 9). It does not print its secret.
+/// Who the client is, and how it says so at the server's endpoints (RFC 6749 section 2.3). It does not print its secret.
 struct ClientAuthentication: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     let clientID: String
     /// nil for a public client.
@@ -10,17 +9,17 @@ struct ClientAuthentication: Sendable, CustomStringConvertible, CustomDebugStrin
     /// The method that the client was registered with; nil when it is not known.
     let method: String?
 
-    /// Whether it takes the provider's announcement to know where the secret goes.
+    /// Whether it takes the server's announcement to know where the secret goes.
     var asksForMethod: Bool { secret?.isEmpty == false && method == nil }
 
     /// The form with what names the client, and the header fields that go with it.
     func applied(
-        to form: ProviderConnection.Form, metadata: ProviderMetadata
+        to form: ProviderConnection.Form, at server: any AuthorizationServer
     ) throws -> (form: ProviderConnection.Form, fields: HTTPFields) {
         // Discovery allows an empty one, as a client that registers itself has none yet.
         guard !clientID.isEmpty else { throw OpenIDConnectError(.configurationInvalid, "the client ID is empty") }
         guard let secret, !secret.isEmpty, method != "none" else { return (form + [("client_id", clientID)], [:]) }
-        if usesBasic(metadata) {
+        if usesBasic(at: server) {
             // Both encoded like a form, so that a colon in one is none between them (RFC 6749 section 2.3.1).
             let pair = FormParameters.escape(clientID) + ":" + FormParameters.escape(secret)
             return (form, [.authorization: "Basic " + Data(pair.utf8).base64EncodedString()])
@@ -36,10 +35,10 @@ struct ClientAuthentication: Sendable, CustomStringConvertible, CustomDebugStrin
             .map { ("client_secret", $0) }
     }
 
-    /// What counts is the registration, then what the provider announces, then the standard's default.
-    private func usesBasic(_ metadata: ProviderMetadata) -> Bool {
+    /// What counts is the registration, then what the server announces, then the standard's default.
+    private func usesBasic(at server: any AuthorizationServer) -> Bool {
         if let method { return method == "client_secret_basic" }
-        return metadata.tokenEndpointAuthMethodsSupported?.contains("client_secret_basic") ?? true
+        return server.tokenEndpointAuthMethodsSupported?.contains("client_secret_basic") ?? true
     }
 
     var description: String { "ClientAuthentication(\(clientID))" }

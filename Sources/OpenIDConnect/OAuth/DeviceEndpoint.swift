@@ -1,0 +1,32 @@
+internal import HTTPTypes
+internal import VaultHTTP
+internal import VaultJSON
+
+extension OAuthClient {
+    /// Starts a sign-in that the person ends on another device (RFC 8628 section 3.1).
+    ///
+    /// - Parameters:
+    ///   - parameters: the scopes, and what else to ask for.
+    ///   - dpopKey: what the tokens shall be bound to.
+    func authorizeDevice(
+        _ parameters: ProviderConnection.Form, at server: any AuthorizationServer, dpopKey: DPoPKey?
+    ) async throws -> DeviceAuthorization {
+        guard let url = server.deviceAuthorizationEndpoint else {
+            throw OpenIDConnectError(.unsupported, "signing in on another device")
+        }
+        let (answer, sent): (HTTPAnswer, ProviderConnection.Form)
+        do {
+            (answer, sent) = try await post(parameters, to: url, of: server)
+        } catch let error as OpenIDConnectError {
+            throw error.processed(false)  // Nobody has signed in yet, and nothing is used up.
+        }
+        guard (200..<300).contains(answer.status.code) else {
+            if let outage = ProviderConnection.outage(answer.status.code) { throw outage.processed(false) }
+            throw ProviderConnection.refusal(answer, sent: sent)
+        }
+        guard let json = JSONValue(objectIn: answer.body) else {
+            throw OpenIDConnectError(.invalidAnswer, "the device authorization is not JSON", status: answer.status.code)
+        }
+        return try DeviceAuthorization(answer: json, server: server, dpopKey: dpopKey)
+    }
+}

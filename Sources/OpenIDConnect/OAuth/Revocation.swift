@@ -1,0 +1,38 @@
+internal import HTTPTypes
+internal import VaultHTTP
+internal import VaultJSON
+
+extension OAuthClient {
+    /// Revokes a token (RFC 7009), or where the server does not let this client do so has it deleted in its own way.
+    ///
+    /// - Parameters:
+    ///   - hint: `refresh_token` or `access_token`.
+    ///   - bearer: for a server that wants an access token as a proof of who asks.
+    package func revoke(
+        _ token: String, hint: String, at server: any AuthorizationServer, bearer: String? = nil
+    ) async throws {
+        do {
+            guard let url = server.revocationEndpoint else {
+                throw OpenIDConnectError(.unsupported, "revoking tokens")
+            }
+            let (answer, sent) = try await post(
+                [("token", token), ("token_type_hint", hint)], to: url, of: server,
+                fields: bearer.map { [.authorization: "Bearer " + $0] } ?? [:])
+            if (200..<300).contains(answer.status.code) { return }
+            if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
+            let isUnsupported = JSONValue(objectIn: answer.body)?["error"]?.string == "unsupported_token_type"
+            throw ProviderConnection.refusal(answer, as: isUnsupported ? .unsupported : .refused, sent: sent)
+        } catch let error as OpenIDConnectError where error.code == .refused || error.code == .unsupported {
+            guard hint == "refresh_token", let form = server.variant?.deletion(of: token),
+                try await isDeleted(by: form, at: server)
+            else { throw error }
+        }
+    }
+
+    /// False when the server does not let this client do that, either.
+    private func isDeleted(by form: ProviderConnection.Form, at server: any AuthorizationServer) async throws -> Bool {
+        let answer = try await post(form, to: server.tokenEndpoint, of: server).answer
+        if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
+        return (200..<300).contains(answer.status.code) && JSONValue(objectIn: answer.body)?["error"] == nil
+    }
+}

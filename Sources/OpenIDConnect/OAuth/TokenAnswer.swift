@@ -1,0 +1,78 @@
+package import FoundationEssentials
+package import VaultJSON
+
+/// What the token endpoint gave (RFC 6749 section 5.1). It does not print its tokens.
+package struct TokenAnswer: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Where the tokens are in the answer, as dotted paths. OAuth's own names where nothing else is said.
+    package struct Fields: Sendable {
+        package var accessToken = "access_token"
+        package var tokenType = "token_type"
+        package var expiresIn = "expires_in"
+        package var refreshToken = "refresh_token"
+        package var scope = "scope"
+
+        package init() {}
+    }
+
+    /// nil when there is none that can be used.
+    private let usableAccessToken: String?
+    /// Empty when there is none that can be used.
+    package var accessToken: String { usableAccessToken ?? "" }
+    /// As the server spelled it.
+    package let tokenType: String
+    /// Counted from before the request was sent; nil when the server does not say.
+    package let expiresAt: Date?
+    package let refreshToken: String?
+    package let scope: String?
+    /// The whole answer.
+    package let json: JSONValue
+    private let status: Int?
+
+    /// - Parameter sentAt: when the request was sent, from which the access token's time counts.
+    package init(_ json: JSONValue, _ fields: Fields = .init(), sentAt: Date, status: Int? = nil) {
+        self.json = json
+        self.status = status
+        let type = Self.text(json[path: fields.tokenType])
+        usableAccessToken = Self.text(json[path: fields.accessToken]).flatMap { $0.contains(" ") ? nil : $0 }
+        // Required by the RFC, but to lose a rotated refresh token over its absence would help nobody.
+        tokenType = type ?? "Bearer"
+        expiresAt = Lifetime.end(in: json[path: fields.expiresIn], from: sentAt)
+        refreshToken = Self.text(json[path: fields.refreshToken])
+        scope = Self.text(json[path: fields.scope])
+    }
+
+    /// Whether there is any token at all. A new refresh token counts whatever the rest is like.
+    package var hasToken: Bool { refreshToken != nil || usableAccessToken != nil }
+
+    /// The same answer, when this client can use its access token. To be asked when the refresh token is safe.
+    ///
+    /// A server may answer a proof with a Bearer token. The refresh token of a public client is bound to the key all the
+    /// same (RFC 9449 section 5).
+    ///
+    /// - Parameter key: what the tokens were to be bound to.
+    @discardableResult
+    package func usable(with key: DPoPKey? = nil) throws -> Self {
+        guard usableAccessToken != nil else {
+            throw OpenIDConnectError(
+                .invalidAnswer, "the token answer has no access token", status: status, mayHaveBeenProcessed: true)
+        }
+        switch (tokenType.lowercased(), key) {
+        case ("bearer", _), ("dpop", _?): return self
+        default:
+            throw OpenIDConnectError(
+                .unsupported, "access tokens of this type", status: status, mayHaveBeenProcessed: true)
+        }
+    }
+
+    /// A non-empty text of printable ASCII (RFC 6749 appendix A); nil for anything else.
+    static func text(_ value: JSONValue?) -> String? {
+        guard let text = value?.string, !text.isEmpty, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            return nil
+        }
+        return text
+    }
+
+    package var description: String { "TokenAnswer(\(tokenType), refreshToken: \(refreshToken != nil))" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
