@@ -79,12 +79,13 @@ public struct Vault: Sendable {
             opened = try await Self.openStore(
                 configuration.folder ?? Self.standardFolder, allowsFUSE: configuration.allowsFUSE)
         }
-        let accounts = Accounts(
+        var accounts = Accounts(
             store: opened, clock: clock, argon2: configuration.argon2,
             offlineCost: configuration.offlineArgon2, offlineMaximumAge: configuration.offlineMaximumAge,
             policy: .stricter(of: configuration.policy, machinePolicy ?? configuration.policy),
             keyServiceURL: configuration.keyServiceURL ?? "",
             keyService: { try keyService ?? HTTPKeyService(baseURL: $0, transport: transport) })
+        accounts.displayClaims = configuration.displayClaims
         var settings = Auth.Settings(
             issuer: configuration.issuer ?? "", clientID: configuration.clientID, scopes: configuration.scopes,
             redirectURI: configuration.redirectURI, clientName: configuration.clientName)

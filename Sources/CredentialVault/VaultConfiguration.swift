@@ -57,6 +57,14 @@ public struct VaultConfiguration: Sendable {
     /// the result: `Vault.accounts.policy`.
     public var policy = VaultPolicy.standard
 
+    /// Claims of the ID token that a list of accounts shows without opening them, such as `name` and `picture`:
+    /// `Account.displayClaims`. They lie unsealed on the disk, where a thief can read them. Nil leaves what another program
+    /// chose; an empty list removes it, from each account when it is opened next.
+    ///
+    /// Always unsealed, and not named here: the subject, `email`, `preferred_username`, the alias, the scopes, and when the
+    /// access token ends.
+    public var displayClaims: [String]?
+
     /// What is asked for unless something else is said.
     public static let standardScopes = ["openid", "profile", "email", "offline_access"]
 

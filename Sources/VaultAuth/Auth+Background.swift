@@ -10,16 +10,23 @@ extension Auth {
     ///
     /// - Parameters:
     ///   - duration: how long the app may stay in the background. Time that the machine sleeps counts.
-    ///   - monitor: tells when the app goes to the background and when it comes back: ``StopSignalMonitor`` for a program in
-    ///     a terminal, ``AppBackgroundMonitor``, `LogindMonitor` of the product VaultLogind, or the app's own.
+    ///   - monitors: tell when the app goes to the background and when it comes back: ``StopSignalMonitor`` for a program in
+    ///     a terminal, ``AppBackgroundMonitor``, `LogindMonitor` of the product VaultLogind, or the app's own. The app is in
+    ///     the background while one of them says so. ``monitorStatus()`` tells whether each of them works.
     ///   - clock: counts the time.
     ///   - handler: called after an account was locked for that, once for each stay in the background.
     public func enableBackgroundTimeout(
-        duration: Duration, monitor: any BackgroundMonitor, clock: any Clock<Duration>,
+        duration: Duration, monitors: [any BackgroundMonitor], clock: any Clock<Duration>,
         handler: @escaping @Sendable () async -> Void
     ) async {
         await disableBackgroundTimeout()
-        backgroundTimeout = timeout(.backgroundTimeout, duration, monitor, clock, handler)
+        backgroundTimeout = timeout(.backgroundTimeout, duration, monitors, clock, handler)
+    }
+
+    /// What the background timeout and the idle timeout listen to, and what keeps a monitor from it. Empty when neither
+    /// is enabled.
+    public func monitorStatus() async -> [MonitorStatus] {
+        await (backgroundTimeout?.status() ?? []) + (idleTimeout?.status() ?? [])
     }
 
     /// Ends the background timeout. When this returns no handler runs any more, unless it was the handler that called.
@@ -41,7 +48,7 @@ extension Auth {
     ) async {
         await disableIdleTimeout()
         idle.noteActivity()
-        idleTimeout = timeout(.idle, duration, idle, clock, handler)
+        idleTimeout = timeout(.idle, duration, [idle], clock, handler)
     }
 
     /// Says that the person did something, so that the time of the idle timeout begins again.
@@ -55,11 +62,11 @@ extension Auth {
     }
 
     private func timeout(
-        _ reason: SessionUpdate.Reason, _ duration: Duration, _ monitor: any BackgroundMonitor,
+        _ reason: SessionUpdate.Reason, _ duration: Duration, _ monitors: [any BackgroundMonitor],
         _ clock: any Clock<Duration>, _ handler: @escaping @Sendable () async -> Void
     ) -> BackgroundTimeout {
         BackgroundTimeout(
-            duration: duration, monitor: monitor, clock: clock,
+            duration: duration, monitors: monitors, clock: clock,
             isLoggedIn: { [weak self] in await self?.hasSomethingToLock ?? false },
             lock: { [weak self] in await self?.lock(reason) }, handler: handler)
     }

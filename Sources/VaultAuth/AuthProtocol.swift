@@ -101,9 +101,11 @@ public protocol AuthProtocol: Sendable {
 
     /// Locks the open account when the app was in the background for too long.
     func enableBackgroundTimeout(
-        duration: Duration, monitor: any BackgroundMonitor, clock: any Clock<Duration>,
+        duration: Duration, monitors: [any BackgroundMonitor], clock: any Clock<Duration>,
         handler: @escaping @Sendable () async -> Void
     ) async
+    /// What the timeouts listen to, and what keeps a monitor from it.
+    func monitorStatus() async -> [MonitorStatus]
     /// Ends the background timeout.
     func disableBackgroundTimeout() async
     /// Locks the open account when nobody did anything for too long.
@@ -209,7 +211,10 @@ extension AuthProtocol {
         storeNewRefreshToken: Bool = true, willBeginNetworkRequests: @escaping @Sendable () -> Void = {}
     ) async throws -> Session {
         let announced = AnnouncedProvider(base: provider, isDone: willBeginNetworkRequests)
-        let method = UnlockMethod.hardware(announced, prompt)
+        // A PIN is all that a `PINProvider` has to do with it.
+        let isPIN = provider.kind == Keyslot.Kind.pin.rawValue
+        let method = UnlockMethod.hardware(
+            announced, isPIN ? AnnouncedPrompt(base: prompt, isDone: willBeginNetworkRequests) : prompt)
         return storeNewRefreshToken
             ? try await login(userID: userID, with: method) : try await unlock(userID: userID, with: method)
     }
@@ -217,14 +222,22 @@ extension AuthProtocol {
     /// What happens to sessions from now on.
     public var sessionUpdates: AsyncStream<SessionUpdate> { sessionUpdates(replaying: false) }
 
-    /// As ``enableBackgroundTimeout(duration:monitor:clock:handler:)``, on the machine's clock.
+    /// As ``enableBackgroundTimeout(duration:monitors:clock:handler:)``, on the machine's clock.
+    public func enableBackgroundTimeout(
+        duration: Duration, monitors: [any BackgroundMonitor], handler: @escaping @Sendable () async -> Void
+    ) async {
+        await enableBackgroundTimeout(
+            duration: duration, monitors: monitors, clock: ContinuousClock(), handler: handler)
+    }
+
+    /// As ``enableBackgroundTimeout(duration:monitors:clock:handler:)``, with one monitor.
     ///
     /// - Parameter monitor: for a program in a terminal, unless another one is given.
     public func enableBackgroundTimeout(
         duration: Duration, monitor: any BackgroundMonitor = StopSignalMonitor(),
-        handler: @escaping @Sendable () async -> Void
+        clock: any Clock<Duration> = ContinuousClock(), handler: @escaping @Sendable () async -> Void
     ) async {
-        await enableBackgroundTimeout(duration: duration, monitor: monitor, clock: ContinuousClock(), handler: handler)
+        await enableBackgroundTimeout(duration: duration, monitors: [monitor], clock: clock, handler: handler)
     }
 
     /// As ``enableIdleTimeout(_:clock:handler:)``, on the machine's clock.

@@ -2,7 +2,7 @@ public import VaultBiometric
 public import VaultCrypto
 public import VaultStorage
 
-// Opening an account with hardware or a PIN. All but `setPIN` are Trifork Identity Manager's. What else there is, the recovery
+// Opening an account with hardware or a PIN. All but those of the PIN are Trifork Identity Manager's. What else there is, the recovery
 // code and opening without the network among it, is with ``Accounts``.
 extension Storage {
     /// Has a hardware token, TPM or security key open the account from now on, beside the password. Of the same kind there
@@ -10,7 +10,7 @@ extension Storage {
     ///
     /// - Parameters:
     ///   - password: the account's password; it is checked first.
-    ///   - provider: the hardware.
+    ///   - provider: the hardware; or `PINProvider`, to give the account a PIN that the prompt asks for.
     ///   - prompt: asks the person for its PIN.
     ///   - opensOffline: whether it is to do so without the key service: only for hardware that counts wrong PINs itself.
     ///   - label: what the person calls it; nil for its own label.
@@ -24,6 +24,13 @@ extension Storage {
     ) async throws {
         try accounts.requireAllowed(Keyslot.Kind(rawValue: provider.kind))
         if opensOffline { try accounts.requireAllowed(.offline) }
+        if provider.kind == Keyslot.Kind.pin.rawValue {
+            guard !opensOffline else {
+                throw VaultError(.configurationInvalid, "A PIN cannot open the account without the key service.")
+            }
+            let pin = try await asking { try await prompt.pin(PINRequest(label: "new PIN", length: PINRule.length)) }
+            return try await setPIN(pin, userID: userID, password: password)
+        }
         let account = try await account(userID: userID)
         let vaultKey = try await accounts.open(account, with: .password(password))
         try await accounts.addHardware(
@@ -37,21 +44,23 @@ extension Storage {
         try await accounts.removeHardware(of: account(userID: userID).id)
     }
 
-    /// Gives the account a PIN, beside the password, in place of one that it has. It opens the account with
-    /// `Auth.login(userID:with:)` and `UnlockMethod.pin`.
+    /// Gives the account a PIN, in place of one that it has. It opens the account with `Auth.login(_:with:)` and
+    /// `UnlockMethod.pin`.
     ///
     /// - Parameters:
     ///   - pin: UTF-8. Judge it with `PINRule` first.
-    ///   - password: the account's password; it is checked first.
-    /// - Throws: `VaultError`: `passwordUnusable` and `forbiddenByPolicy` (the PIN; nothing was sent); `wrongSecret`,
-    ///   `keyLocked`, `keyMissing`, `keyServiceUnavailable`, `busy`, `storeUnreadable`. Nothing was changed then.
-    public func setPIN(
-        _ pin: borrowing SecretBytes, userID: String, password: borrowing SecretBytes
-    ) async throws {
+    ///   - method: opens the account first: the password, or another way in if the PIN was forgotten.
+    /// - Throws: `VaultError`: `passwordUnusable` and `forbiddenByPolicy` (the PIN; nothing was sent); `accountNotFound`,
+    ///   what `Accounts.open(_:with:)` throws, `busy`, `storeUnreadable`. Nothing was changed then.
+    public func setPIN(_ pin: borrowing SecretBytes, of account: AccountID, with method: UnlockMethod) async throws {
         try accounts.requireNewPIN(pin)
-        let account = try await account(userID: userID)
-        let vaultKey = try await accounts.open(account, with: .password(password))
+        let account = try await self.account(account)
+        let vaultKey = try await accounts.open(account, with: method)
         try await accounts.addPIN(pin, to: account, vaultKey: vaultKey)
+    }
+
+    private func asking(_ body: () async throws -> SecretBytes) async throws -> SecretBytes {
+        do { return try await body() } catch { throw VaultError.converting(error) }
     }
 
     /// Whether the account has a PIN. Needs no network. Whether the PIN may be used, `Accounts.policy` tells.

@@ -41,8 +41,8 @@ public protocol StorageProtocol: Sendable {
     func changePassword(
         userID: String, from old: borrowing SecretBytes, to new: borrowing SecretBytes
     ) async throws
-    /// Gives the account a PIN, in place of one that it has.
-    func setPIN(_ pin: borrowing SecretBytes, userID: String, password: borrowing SecretBytes) async throws
+    /// Gives the account a PIN, in place of one that it has. See ``Storage/setPIN(_:of:with:)``.
+    func setPIN(_ pin: borrowing SecretBytes, of account: AccountID, with method: UnlockMethod) async throws
     /// Whether the account has a PIN. Needs no network.
     func hasPIN(_ account: AccountID) async throws -> Bool
     /// Takes the account's PIN away, and ends its key at the key service.
@@ -90,6 +90,14 @@ extension StorageProtocol {
     @discardableResult
     public func storeRefreshToken(_ token: RefreshToken, with method: UnlockMethod) async throws -> Session {
         try await storeRefreshToken(token, with: method, alias: nil)
+    }
+
+    /// As ``setPIN(_:of:with:)``, for an account by one of its names, with the password.
+    public func setPIN(
+        _ pin: borrowing SecretBytes, userID: String, password: borrowing SecretBytes
+    ) async throws {
+        let method = try UnlockMethod.password(password)
+        try await setPIN(pin, of: account(userID: userID).id, with: method)
     }
 
     /// As ``storedRefreshToken(of:with:)``, with the password.

@@ -28,6 +28,8 @@ public final class AppBackgroundMonitor: BackgroundMonitor {
         return stream
     }
 
+    public func status() async -> MonitorStatus { MonitorStatus(source: "app", events: ["background"]) }
+
     private func change(to isInBackground: Bool) {
         // Told under the lock, so that two threads that change it at once tell everybody in the same order.
         state.withLock { state in

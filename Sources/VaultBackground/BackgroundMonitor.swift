@@ -18,4 +18,11 @@ public protocol BackgroundMonitor: Sendable {
     /// The stream ends only when nothing will ever be noticed again. Dropping it, or cancelling the task that waits for
     /// it, ends the listening.
     func changes() -> AsyncStream<BackgroundChange>
+
+    /// What it listens to now, and whether it can. Without this function that is the type's name, and nothing more.
+    func status() async -> MonitorStatus
+}
+
+extension BackgroundMonitor {
+    public func status() async -> MonitorStatus { MonitorStatus(source: "\(Self.self)", events: ["its own events"]) }
 }

@@ -17,7 +17,11 @@ package final class BackgroundTimeout: Sendable {
         var stay: Stay?
         var stays = 0
         var isDisabled = false
-        var listening: Task<Void, Never>?
+        /// One task for each monitor.
+        var listening: [Task<Void, Never>] = []
+        /// The monitors that say that the person is away, and those that will tell nothing more.
+        var away: Set<Int> = []
+        var ended: Set<Int> = []
         /// The last lockout, which is over when all are over.
         var lockout: Task<Void, Never>?
     }
@@ -26,6 +30,7 @@ package final class BackgroundTimeout: Sendable {
     @TaskLocal private static var current: BackgroundTimeout?
 
     private let state = Lock(State())
+    private let monitors: [any BackgroundMonitor]
     private let duration: Duration
     private let clock: any Clock<Duration>
     private let isLoggedIn: @Sendable () async -> Bool
@@ -36,31 +41,52 @@ package final class BackgroundTimeout: Sendable {
     ///
     /// - Parameters:
     ///   - duration: how long somebody may stay away.
-    ///   - monitor: tells when the stay begins and ends.
+    ///   - monitors: tell when the stay begins and ends. It begins with the first that says so, and ends with the last.
     ///   - clock: measures it; has to go on while the machine is asleep.
     ///   - isLoggedIn: whether there is a session to end. Asked when the time is up.
     ///   - lock: ends the session.
     ///   - handler: called after that. It may call ``disable()``.
     package init(
-        duration: Duration, monitor: any BackgroundMonitor, clock: any Clock<Duration> = ContinuousClock(),
+        duration: Duration, monitors: [any BackgroundMonitor], clock: any Clock<Duration> = ContinuousClock(),
         isLoggedIn: @escaping @Sendable () async -> Bool, lock: @escaping @Sendable () async -> Void,
         handler: @escaping @Sendable () async -> Void
     ) {
+        self.monitors = monitors
         self.duration = duration
         self.clock = clock
         self.isLoggedIn = isLoggedIn
         self.lock = lock
         self.handler = handler
-        let changes = monitor.changes()
-        let listening = Task { [weak self] in
-            for await change in changes {
-                switch change {
-                case .entered: self?.enter()
-                case .left: self?.leave()
+        let listening = monitors.enumerated().map { index, monitor in
+            let changes = monitor.changes()
+            return Task { [weak self] in
+                for await change in changes {
+                    switch change {
+                    case .entered: self?.enter(index)
+                    case .left: self?.leave(index)
+                    }
+                }
+                // A stay that it began goes on, and the next one to come back ends it.
+                self?.state.withLock { state in
+                    state.ended.insert(index)
+                    state.away.remove(index)
                 }
             }
         }
         state.withLock { $0.listening = listening }
+    }
+
+    /// What is listened to now, by each monitor.
+    package func status() async -> [MonitorStatus] {
+        var all: [MonitorStatus] = []
+        for (index, monitor) in monitors.enumerated() {
+            let status = await monitor.status()
+            let hasEnded = state.withLock { $0.ended.contains(index) }
+            all.append(
+                hasEnded
+                    ? MonitorStatus(source: status.source, events: [], problem: status.problem ?? "It ended.") : status)
+        }
+        return all
     }
 
     deinit { cancel() }
@@ -77,17 +103,18 @@ package final class BackgroundTimeout: Sendable {
         let ended = state.withLock { state in
             defer { state.stay = nil }
             state.isDisabled = true
-            return [state.listening, state.stay?.counting]
+            return state.listening + [state.stay?.counting].compactMap { $0 }
         }
         // What this makes a monitor or a clock do may come back here, so not under the lock.
-        for task in ended { task?.cancel() }
+        for task in ended { task.cancel() }
     }
 
     // MARK: - A stay in the background
 
-    private func enter() {
+    private func enter(_ monitor: Int) {
         let (isOver, end) = Self.timer(clock, duration)
         state.withLock { state in
+            state.away.insert(monitor)
             guard !state.isDisabled, state.stay == nil else { return }
             state.stays += 1
             let number = state.stays
@@ -101,8 +128,10 @@ package final class BackgroundTimeout: Sendable {
         }
     }
 
-    private func leave() {
-        let stay = state.withLock { state in
+    private func leave(_ monitor: Int) {
+        let stay: Stay? = state.withLock { state in
+            state.away.remove(monitor)
+            guard state.away.isEmpty else { return nil }
             let stay = state.stay.take()
             if let stay, !stay.isTooLong, stay.isOver() { lockOut(&state) }
             return stay

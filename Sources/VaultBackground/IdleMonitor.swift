@@ -12,4 +12,6 @@ public final class IdleMonitor: BackgroundMonitor {
     }
 
     public func changes() -> AsyncStream<BackgroundChange> { monitor.changes() }
+
+    public func status() async -> MonitorStatus { MonitorStatus(source: "app", events: ["no activity"]) }
 }

@@ -10,4 +10,11 @@ public struct StopSignalMonitor: BackgroundMonitor {
     public init() {}
 
     public func changes() -> AsyncStream<BackgroundChange> { StopSignals.shared.changes() }
+
+    public func status() async -> MonitorStatus {
+        StopSignals.areIgnored
+            ? MonitorStatus(
+                source: "terminal", events: [], problem: "This program was started so that Ctrl-Z is ignored.")
+            : MonitorStatus(source: "terminal", events: ["Ctrl-Z"])
+    }
 }

@@ -73,6 +73,12 @@ final class StopSignals: Sendable {
         return sigaction(SIGTSTP, &before, nil) == 0
     }
 
+    /// Whether the program is never stopped by the signal, and hears nothing of it.
+    static var areIgnored: Bool {
+        var current = sigaction()
+        return sigaction(SIGTSTP, nil, &current) == 0 && handler(current) == ignore
+    }
+
     private static let ours = unsafeBitCast(noteStopSignal as @convention(c) (Int32) -> Void, to: Int.self)
     private static let ignore = 1
 

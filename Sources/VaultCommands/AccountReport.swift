@@ -13,6 +13,8 @@ struct AccountReport: Encodable {
     let clientId: String
     let keyService: String
     var keyslots: [String]
+    /// Claims that the setting display-claims chose; nil for none.
+    let displayClaims: [String: String]?
     let registeredAt: Date
     /// Only when it was made just now.
     var recoveryCode: String?
@@ -27,6 +29,7 @@ struct AccountReport: Encodable {
         clientId = account.clientID
         keyService = account.keyServiceURL
         keyslots = account.keyslots.map(\.kind.rawValue)
+        displayClaims = account.displayClaims.isEmpty ? nil : account.displayClaims
         registeredAt = account.createdAt
     }
 }

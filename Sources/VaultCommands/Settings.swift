@@ -23,6 +23,7 @@ struct Settings {
         case backendFile = "backend-file"
         case dpop
         case offlineMaxAge = "offline-max-age"
+        case displayClaims = "display-claims"
         case pkcs11
         case tpm2
         case home
@@ -47,6 +48,8 @@ struct Settings {
             case .backendFile: "a JSON file with a backend's paths and field names, where they are not the usual ones"
             case .dpop: "auto, or off to bind no tokens to a key"
             case .offlineMaxAge: "for how many days after it was online last an account opens without the network; 14"
+            case .displayClaims:
+                "claims of the ID token that \"vault users\" shows, stored unsealed: name picture; none to remove them"
             case .pkcs11: "which PKCS#11 token is meant unless another one is named: its URI, also with module-path"
             case .tpm2: "how the TPM is reached unless another one is named; device:/dev/tpmrm0"
             case .home: "the folder of the store"
@@ -216,6 +219,9 @@ struct Settings {
         }
         if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.isYes(value) }
         configuration.certificateFile = certificateFile
+        configuration.displayClaims = self[.displayClaims].map {
+            $0 == "none" ? [] : $0.split(separator: " ").map(String.init)
+        }
         if let days = self[.offlineMaxAge] { configuration.offlineMaximumAge = try Name.days(days) }
         if let file = self[.backendFile] {
             do {

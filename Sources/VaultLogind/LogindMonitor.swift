@@ -17,6 +17,7 @@
         private let session: String?
         private let busAddress: String?
         private let pause: Duration
+        private let connection = LogindStatus()
 
         /// Makes a monitor. Nothing is connected until somebody listens.
         ///
@@ -45,9 +46,23 @@
             }
             let (stream, listener) = BackgroundListener.make { end.signal() }
             let watch = LogindWatch(
-                session: session, busAddress: busAddress, pause: pause, listener: listener, end: end)
+                session: session, busAddress: busAddress, pause: pause, listener: listener, end: end,
+                connection: connection)
             Thread.detachNewThread { @Sendable in watch.run() }
             return stream
+        }
+
+        /// What logind can be heard of now: `logind: screen lock, sleep`. While nobody listens yet, it is asked.
+        public func status() async -> MonitorStatus {
+            if let known = connection.status { return known }
+            do {
+                try await checkReachable()
+                return .logind(hasSession: true)
+            } catch {
+                let error = error as? LogindError ?? LogindError(.logindUnavailable)
+                // A process without a session hears of sleep; with one that does not exist it hears nothing.
+                return error.code == .noSuchSession && session == nil ? .logind(hasSession: false) : .logind(error)
+            }
         }
 
         /// Finds out whether logind answers and knows the session, before somebody relies on it.

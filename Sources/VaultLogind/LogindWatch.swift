@@ -10,6 +10,8 @@
         let listener: BackgroundListener
         /// Signalled when nobody listens any more.
         let end: EventDescriptor
+        /// Told whether logind can be heard.
+        let connection: LogindStatus
 
         private static let longestPause = Duration.seconds(30)
 
@@ -23,14 +25,17 @@
 
         /// Returns when nobody listens any more.
         func run() {
+            defer { connection.set(nil) }
             var absence = Absence()
             var pause = pause
             while !listener.hasEnded {
                 do {
                     let logind = try LogindConnection(session: session, busAddress: busAddress, end: end)
                     pause = self.pause
+                    connection.set(.logind(hasSession: logind.hasSession))
                     try follow(logind, &absence)
                 } catch {
+                    connection.set(.logind(error as? LogindError ?? LogindError(.logindUnavailable)))
                     // The bus or logind is gone, or speaks in riddles. Nobody can help that here but by trying again.
                     if end.wait(atMost: pause) { return }
                     pause = min(pause * 2, Self.longestPause)

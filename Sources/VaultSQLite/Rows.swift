@@ -17,7 +17,8 @@ extension AccountID {
 extension Account {
     static let columns = """
         id, issuer, subject, alias, email, preferred_username, method, client_id, key_service_url, device_secret,
-        created_at, last_online_at, refresh_started_at, layout, layout_checksum, checksum
+        created_at, last_online_at, refresh_started_at, granted_scope, access_token_expires_at, display_claims, layout,
+        layout_checksum, checksum
         """
 
     /// The accounts that have a name. UNION lets each condition use its own index, however many accounts there are.
@@ -53,6 +54,11 @@ extension Account {
             lastOnlineAt: lastOnlineAt.map { Date(timeIntervalSince1970: $0) },
             refreshStartedAt: refreshStartedAt.map { Date(timeIntervalSince1970: $0) }, keyslots: keyslots)
         damagedKeyslots = damaged
+        // Only for a person to look at: damage here keeps nobody from the account.
+        grantedScope = try? row.decode(forColumn: "granted_scope")
+        accessTokenExpiresAt = (try? row.decode(Double.self, forColumn: "access_token_expires_at"))
+            .map { Date(timeIntervalSince1970: $0) }
+        displayClaims = DisplayClaims.read(try? row.decode(forColumn: "display_claims"))
         layout = StoredLayout(row: row, of: id)
         guard try row.bytes("checksum") == checksum else {
             throw StoreError(.corrupt, "The stored account \(id) is damaged.")

@@ -79,6 +79,14 @@ enum Schema {
         migrator.registerMigration("attempts") { db in
             try db.execute(sql: "DELETE FROM record WHERE name >= 'attempts ' AND name < 'attempts!'")
         }
+        migrator.registerMigration("display") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE account ADD COLUMN granted_scope TEXT;
+                    ALTER TABLE account ADD COLUMN access_token_expires_at REAL;
+                    ALTER TABLE account ADD COLUMN display_claims TEXT;
+                    """)
+        }
         return migrator
     }
 }

@@ -44,6 +44,14 @@ extension StoreChange {
             try db.execute(
                 sql: "UPDATE account SET last_online_at = ? WHERE id = ?",
                 arguments: [date.timeIntervalSince1970, row])
+        case .noteTokens(let scope, let end):
+            try db.execute(
+                sql: "UPDATE account SET granted_scope = ?, access_token_expires_at = ? WHERE id = ?",
+                arguments: [scope, end?.timeIntervalSince1970, row])
+        case .putDisplayClaims(let claims):
+            try db.execute(
+                sql: "UPDATE account SET display_claims = ? WHERE id = ?",
+                arguments: [DisplayClaims.written(claims), row])
         case .putItem(let name, let sealed):
             try db.execute(
                 sql: """
@@ -53,6 +61,10 @@ extension StoreChange {
         case .removeItem(let name):
             try db.execute(
                 sql: "DELETE FROM item WHERE account_id = ? AND name = ?", arguments: [row, name.rawValue])
+            if name == .accessToken {
+                try db.execute(
+                    sql: "UPDATE account SET access_token_expires_at = NULL WHERE id = ?", arguments: [row])
+            }
         case .beginRefresh(let date):
             try db.execute(
                 sql: "UPDATE account SET refresh_started_at = ? WHERE id = ?",

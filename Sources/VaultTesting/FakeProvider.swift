@@ -28,6 +28,7 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
         var current: [String: String] = [:]
         var issued = 0
         var renewals = 0
+        var scope: String?
     }
 
     /// The issuer, as accounts have it.
@@ -50,6 +51,9 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
 
     /// Decides how renewals end from now on.
     public func answer(with answer: Answer) { state.withLock { $0.answer = answer } }
+
+    /// What renewals say that was granted, separated by spaces; nil to say nothing.
+    public func grant(_ scope: String?) { state.withLock { $0.scope = scope } }
 
     /// How often a refresh token was exchanged, or tried to be.
     public var renewals: Int { state.withLock { $0.renewals } }
@@ -93,7 +97,8 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
         renewed.value = next.refresh
         try await keep(renewed)
         return TokenSet(
-            accessToken: next.access, expiresAt: clock.now.addingTimeInterval(lifetime), scope: nil,
+            accessToken: next.access, expiresAt: clock.now.addingTimeInterval(lifetime),
+            scope: state.withLock { $0.scope },
             refreshToken: next.refresh)
     }
 

@@ -84,6 +84,9 @@ public final class InMemoryStore: SecureStore {
             account.keyslots = content?.account.keyslots ?? []
             account.refreshStartedAt = content?.account.refreshStartedAt
             account.lastOnlineAt = content?.account.lastOnlineAt
+            account.grantedScope = content?.account.grantedScope
+            account.accessTokenExpiresAt = content?.account.accessTokenExpiresAt
+            account.displayClaims = content?.account.displayClaims ?? [:]
             content = Content(account: account, staged: content?.staged, items: content?.items ?? [:])
             return
         }
@@ -107,8 +110,13 @@ public final class InMemoryStore: SecureStore {
         case .renameKeyslot(let slot, let label): Self.change(slot, in: &new) { $0.label = label }
         case .noteUse(let slot, let date): Self.change(slot, in: &new) { $0.lastUsedAt = date }
         case .noteOnline(let date): new.account.lastOnlineAt = date
+        case .noteTokens(let scope, let end):
+            (new.account.grantedScope, new.account.accessTokenExpiresAt) = (scope, end)
+        case .putDisplayClaims(let claims): new.account.displayClaims = claims
         case .putItem(let name, let sealed): new.items[name] = sealed
-        case .removeItem(let name): new.items[name] = nil
+        case .removeItem(let name):
+            new.items[name] = nil
+            if name == .accessToken { new.account.accessTokenExpiresAt = nil }
         case .beginRefresh(let date): new.account.refreshStartedAt = date
         case .endRefresh: new.account.refreshStartedAt = nil
         }

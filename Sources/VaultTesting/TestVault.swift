@@ -39,7 +39,7 @@ public struct TestVault: Sendable {
         let service = wrapped(keyService)
         accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
-            keyServiceURL: "https://keys.example", keyService: { _ in service })
+            policy: .standard, keyServiceURL: "https://keys.example", keyService: { _ in service })
         auth = Auth(
             settings: .init(issuer: provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
             accounts: accounts,

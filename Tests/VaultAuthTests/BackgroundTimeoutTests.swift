@@ -18,7 +18,7 @@ private final class Scene: Sendable {
     init(onHandler: @escaping @Sendable (BackgroundTimeout?) async -> Void = { _ in }) {
         (events, log) = AsyncStream.makeStream()
         let timeout = BackgroundTimeout(
-            duration: .seconds(60), monitor: monitor, clock: clock,
+            duration: .seconds(60), monitors: [monitor], clock: clock,
             isLoggedIn: { [weak self] in self?.isLoggedIn.withLock { $0 } ?? false },
             lock: { [log] in log.yield("locked") },
             handler: { [log, weak self] in

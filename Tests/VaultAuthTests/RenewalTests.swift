@@ -45,7 +45,8 @@ struct Thief {
         let slots = account.keyslots.map { StoreChange.putKeyslot($0) }
         try await store.apply([.putAccount(account)] + slots, to: account.id)
         accounts = Accounts(
-            store: store, clock: ManualClock(), argon2: .insecureForTests, keyServiceURL: account.keyServiceURL,
+            store: store, clock: ManualClock(), argon2: .insecureForTests, policy: .standard,
+            keyServiceURL: account.keyServiceURL,
             keyService: { _ in keyService })
     }
 

@@ -94,7 +94,7 @@ private let ownHandlerCalls = Atomic(0)
             let program = try Program()
             let (events, log) = AsyncStream.makeStream(of: String.self)
             let timeout = BackgroundTimeout(
-                duration: .milliseconds(250), monitor: StopSignalMonitor(), isLoggedIn: { true },
+                duration: .milliseconds(250), monitors: [StopSignalMonitor()], isLoggedIn: { true },
                 lock: { log.yield("locked") }, handler: { log.yield("handled") })
             try program.letSomebodyStopMe(forSeconds: 0.3)
             #expect(await events.prefix(2).reduce(into: []) { $0.append($1) } == ["locked", "handled"])

@@ -181,13 +181,32 @@
             #expect(await code(monitor) == nil)
         }
 
+        @Test func `what it hears is told, and what keeps it from hearing`() async throws {
+            let mock = try MockLogind()
+            let monitor = LogindMonitor(session: "c1", busAddress: mock.address, pause: .milliseconds(10))
+            #expect(
+                await monitor.status().description == "logind: nothing (The message bus cannot be reached (error 2).)")
+            let listener = Listener(monitor, mock)
+            try await mock.run("start_bus")
+            try await mock.run("start_logind")
+            try await mock.run("add_session c1")
+            try await mock.run("await_delays 1")
+            #expect(await monitor.status().description == "logind: screen lock, sleep")
+            try await mock.run("know_no_session")
+            let status = await LogindMonitor(busAddress: mock.address).status()
+            #expect(status.events == ["sleep"] && status.problem?.contains("no session") == true)
+            // One that does not exist: also of sleep nothing is heard.
+            #expect(await !LogindMonitor(session: "c9", busAddress: mock.address).status().isListening)
+            withExtendedLifetime(listener) {}
+        }
+
         @Test func `whoever stays behind a locked screen for too long is locked out`() async throws {
             let mock = try await MockLogind.started()
             let clock = ManualContinuousClock()
             let (events, log) = AsyncStream.makeStream(of: String.self)
             let monitor = LogindMonitor(session: "c1", busAddress: mock.address)
             let timeout = BackgroundTimeout(
-                duration: .seconds(60), monitor: monitor, clock: clock, isLoggedIn: { true },
+                duration: .seconds(60), monitors: [monitor], clock: clock, isLoggedIn: { true },
                 lock: { log.yield("locked") }, handler: { log.yield("handled") })
             try await mock.run("await_delays 1")
             try await mock.run("sleep true")

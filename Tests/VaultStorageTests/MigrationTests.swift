@@ -24,9 +24,15 @@ import VaultStorage
         ALTER TABLE account DROP COLUMN layout_checksum;
         DELETE FROM grdb_migrations WHERE identifier = 'layout';
         """,
+        5: """
+        ALTER TABLE account DROP COLUMN granted_scope;
+        ALTER TABLE account DROP COLUMN access_token_expires_at;
+        ALTER TABLE account DROP COLUMN display_claims;
+        DELETE FROM grdb_migrations WHERE identifier = 'display';
+        """,
     ]
 
-    @Test(arguments: [1, 2, 3])
+    @Test(arguments: [1, 2, 3, 4])
     func `a store of an earlier version opens, with all there is in it`(version: Int) async throws {
         try await withTemporaryFolder { folder in
             var account = Account.example("alice", alias: "home")
@@ -50,6 +56,7 @@ import VaultStorage
                 #expect(try await store.account(account.id) == account)
                 #expect(try await store.account(account.id)?.method == .openIDConnect)
                 #expect(try await store.account(account.id)?.layout == nil)
+                #expect(try await store.account(account.id)?.displayClaims == [:])
                 #expect(try await store.item(.refreshToken, of: account.id) == [1])
                 #expect(try await store.withRecord("x") { $0 } == nil)
                 #expect(try await store.stagedKeyslot(of: account.id) == .example("staged"))

@@ -52,6 +52,7 @@ import VaultStorage
                     .removeKeyslot(id: "old"), .activateKeyslot(id: "new"), .putItem(.accessToken, [2]),
                     .removeItem(.accessToken), .beginRefresh(Date()), .endRefresh, .putAccount(account),
                     .renameKeyslot(id: "new", label: "x"), .noteUse(ofKeyslot: "new", Date()), .noteOnline(Date()),
+                    .noteTokens(scope: "a", accessTokenExpiresAt: Date()), .putDisplayClaims(["name": "A"]),
                     .removeAccount,
                 ], to: id)
 

@@ -194,6 +194,33 @@ import VaultTesting
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `what a list of accounts shows is kept until it is replaced`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let end = Date(timeIntervalSince1970: 1_800_000_004)
+            let claims = ["name": "Ålice \"A\" 猫", "team": ""]
+            try await store.apply(
+                [
+                    .putAccount(.example("alice")), .noteTokens(scope: "openid mail", accessTokenExpiresAt: end),
+                    .putDisplayClaims(claims), .putItem(.accessToken, [1]),
+                ], to: alice)
+            try await store.apply([.putAccount(.example("alice", alias: "me")), .removeItem(.refreshToken)], to: alice)
+            var account = try #require(try await store.accounts().first)
+            #expect(account.grantedScope == "openid mail" && account.accessTokenExpiresAt == end)
+            #expect(account.displayClaims == claims && account.alias == "me")
+            // When the access token goes, its end goes, too.
+            try await store.apply([.removeItem(.accessToken), .putDisplayClaims([:])], to: alice)
+            account = try #require(try await store.account(alice))
+            #expect(account.grantedScope == "openid mail" && account.accessTokenExpiresAt == nil)
+            #expect(account.displayClaims == [:])
+            try await store.apply(
+                [.noteTokens(scope: nil, accessTokenExpiresAt: nil), .putDisplayClaims(claims)], to: alice)
+            #expect(try await store.account(alice)?.grantedScope == nil)
+            try await store.apply([.removeAccount, .putAccount(.example("alice"))], to: alice)
+            #expect(try await store.account(alice) == .example("alice"))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `changes are made together or not at all`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let account = Account.example("alice")
@@ -233,7 +260,8 @@ import VaultTesting
                 .removeAccount, .putKeyslot(.example("1")), .stageKeyslot(.example("1")), .activateKeyslot(id: "1"),
                 .removeKeyslot(id: "1"), .putItem(.accessToken, []), .removeItem(.accessToken),
                 .beginRefresh(Date()), .endRefresh, .renameKeyslot(id: "1", label: "x"),
-                .noteUse(ofKeyslot: "1", Date()), .noteOnline(Date()),
+                .noteUse(ofKeyslot: "1", Date()), .noteOnline(Date()), .putDisplayClaims([:]),
+                .noteTokens(scope: nil, accessTokenExpiresAt: nil),
             ]
             for change in changes {
                 #expect(await storeCode { try await store.apply([change], to: alice) } == .noSuchAccount)

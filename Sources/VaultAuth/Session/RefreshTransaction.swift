@@ -125,7 +125,10 @@ struct RefreshTransaction: Sendable {
         let accessToken = AccessToken(
             value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt,
             scope: tokens.scope ?? stored.credential.scope, obtainedAt: clock.now)
-        var changes = [try items.put(accessToken)]
+        var changes = [
+            try items.put(accessToken),
+            .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt),
+        ]
         if let idToken = tokens.idToken {
             changes += [try items.put(claimsJSON: idToken.claimsJSON), try items.put(idToken: idToken.encoded)]
         }

@@ -8,6 +8,18 @@ extension Session {
     /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `storeUnreadable`, `storeCorrupt`.
     public func identity() async throws -> RefreshToken.Identity { try await storedRefreshToken().identity }
 
+    /// What the provider granted, and when the access token ends, as far as that is known.
+    ///
+    /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `accountNotFound`, `storeUnreadable`.
+    public func grant() async throws -> Grant {
+        _ = try openVaultKey()
+        do {
+            return Grant(of: try await accounts.account(id))
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
     /// The bytes of an item of the app's own; nil when there is none.
     ///
     /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `storeUnreadable`, `storeCorrupt`.

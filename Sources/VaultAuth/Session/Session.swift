@@ -243,7 +243,10 @@ public actor Session {
     func replace(_ credential: Credential, _ accessToken: AccessToken) async throws {
         let vaultKey = try openVaultKey()
         let items = TokenItems(store: accounts.store, id: id, vaultKey: vaultKey)
-        let changes = [try items.put(credential), try items.put(accessToken), .endRefresh]
+        let changes = [
+            try items.put(credential), try items.put(accessToken),
+            .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt), .endRefresh,
+        ]
         try await accounts.withLock(on: id) { [accounts, id, source] _ in
             // Whoever logged out meanwhile does not want them back.
             guard isOpen else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }

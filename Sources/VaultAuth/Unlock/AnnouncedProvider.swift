@@ -25,3 +25,17 @@ struct AnnouncedProvider: BiometricProvider {
         return secret
     }
 }
+
+/// Tells when the person has typed a PIN.
+struct AnnouncedPrompt: BiometricPrompt {
+    let base: any BiometricPrompt
+    let isDone: @Sendable () -> Void
+
+    func pin(_ request: PINRequest) async throws -> SecretBytes {
+        let pin = try await base.pin(request)
+        isDone()
+        return pin
+    }
+
+    func act(_ instruction: String) async { await base.act(instruction) }
+}

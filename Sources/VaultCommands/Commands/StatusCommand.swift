@@ -14,36 +14,39 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let names = try await vault.accounts.store.itemNames(of: account.id)
         let offlineUntil = vault.accounts.endOfOpeningOffline(account)
+        let grant = Grant(of: account)
         let report = Report(
             account: AccountReport(account), hasRefreshToken: names.contains(.refreshToken),
-            hasAccessToken: names.contains(.accessToken), lastOnlineAt: account.lastOnlineAt,
+            hasAccessToken: names.contains(.accessToken), scopes: grant.scopes,
+            accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
             opensOfflineUntil: offlineUntil, isOffline: account.wasOpenedOffline,
             refreshInterruptedAt: account.refreshStartedAt,
             items: names.filter { !$0.isReserved }.map(\.rawValue))
         if global.json { return Output.json(report) }
         let date = Date.ISO8601FormatStyle.iso8601
-        let lines = [
+        var end = ""
+        if let date = grant.accessTokenExpiresAt {
+            let isOver = date <= vault.accounts.clock.now
+            end = (isOver ? "; ended at " : "; valid until ") + date.formatted(.iso8601)
+        }
+        let lastOnline = account.lastOnlineAt?.formatted(date) ?? "-"
+        let interrupted = account.refreshStartedAt.map { "a refresh at \($0.formatted(date)) did not end" }
+        let offline = offlineUntil.map { "opens without the network until \($0.formatted(date))" }
+        var lines: [(String, String)] = [
             ("User", account.displayName), ("Subject", account.id.subject), ("Issuer", account.id.issuer),
             ("Alias", account.alias ?? "-"), ("E-mail", account.email ?? "-"), ("Method", account.method.rawValue),
             ("Client", account.clientID.isEmpty ? "-" : account.clientID),
             ("Key service", account.keyServiceURL),
             ("Ways in", account.keyslots.map(\.kind.rawValue).joined(separator: ", ")),
-            (
-                "Last online",
-                (account.lastOnlineAt?.formatted(date) ?? "-")
-                    + (account.wasOpenedOffline ? "; opened without the network since then" : "")
-            ),
-            (
-                "Offline",
-                offlineUntil.map { "opens without the network until \($0.formatted(date))" }
-                    ?? "does not open without the network"
-            ),
+            ("Last online", lastOnline + (account.wasOpenedOffline ? "; opened without the network since then" : "")),
+            ("Offline", offline ?? "does not open without the network"),
             ("Registered", account.createdAt.formatted(date)),
             ("Refresh token", report.hasRefreshToken ? "stored, sealed" : "none: register again"),
-            ("Access token", report.hasAccessToken ? "stored, sealed" : "none"),
-            ("Interrupted", account.refreshStartedAt.map { "a refresh at \($0.formatted(date)) did not end" } ?? "no"),
-            ("Items", "\(report.items.count)"),
+            ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
+            ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
+            ("Interrupted", interrupted ?? "no"), ("Items", "\(report.items.count)"),
         ]
+        for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) { lines.append((claim.key, claim.value)) }
         for (name, value) in lines { Output.line("\(name):".padded(to: 16) + Printable.text(value)) }
     }
 
@@ -51,6 +54,10 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let account: AccountReport
         let hasRefreshToken: Bool
         let hasAccessToken: Bool
+        /// What the provider granted; nil when it did not say.
+        let scopes: [String]?
+        /// Nil when no access token is stored, or its end is not known.
+        let accessTokenExpiresAt: Date?
         let lastOnlineAt: Date?
         /// Until when it opens without the network, where it does at all.
         let opensOfflineUntil: Date?

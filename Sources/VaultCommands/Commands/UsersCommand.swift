@@ -11,15 +11,19 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
         let accounts = try await global.openVault().storage.all()
         if global.json { return Output.json(accounts.map(AccountReport.init)) }
         guard !accounts.isEmpty else { return Output.note("No accounts here yet. Register one: vault register") }
+        // A column for each claim that an account shows.
+        let claims = Set(accounts.flatMap(\.displayClaims.keys)).sorted()
         let rows =
-            [["USER", "E-MAIL", "METHOD", "SUBJECT", "ISSUER"]]
-            + accounts.map {
-                [$0.displayName, $0.email ?? "-", $0.method.rawValue, $0.id.subject, $0.id.issuer].map(Printable.text)
+            [["USER"] + claims.map { Printable.text($0.uppercased()) } + ["E-MAIL", "METHOD", "SUBJECT", "ISSUER"]]
+            + accounts.map { account in
+                ([account.displayName] + claims.map { account.displayClaims[$0] ?? "-" }
+                    + [account.email ?? "-", account.method.rawValue, account.id.subject, account.id.issuer])
+                    .map(Printable.text)
             }
-        let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        let widths = rows[0].indices.dropLast().map { column in rows.map { $0[column].count }.max() ?? 0 }
         for row in rows {
             let cells = zip(row, widths).map { $0.padded(to: $1) }
-            Output.line((cells + [row[4]]).joined(separator: "  "))
+            Output.line((cells + [row[row.count - 1]]).joined(separator: "  "))
         }
     }
 }

@@ -47,6 +47,13 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public let createdAt: Date
     /// When the provider last confirmed the account: how long it may be opened without the network counts from here.
     public var lastOnlineAt: Date?
+    /// What the provider granted (RFC 6749 section 3.3), separated by spaces; nil when it did not say.
+    public var grantedScope: String?
+    /// When the stored access token ends; nil when none is stored, or the provider did not say.
+    public var accessTokenExpiresAt: Date?
+    /// Claims of the ID token that a list of accounts shows without opening them, as text: see
+    /// `VaultConfiguration.displayClaims`. They lie unsealed on the disk. Empty unless an app chose some.
+    public var displayClaims: [String: String] = [:]
     /// Set while a refresh is under way. Found set later, it tells an interrupted refresh from an expired token.
     public var refreshStartedAt: Date?
     /// The ways to the vault key. Staged ones are not among them.

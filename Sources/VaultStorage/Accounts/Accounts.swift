@@ -9,6 +9,9 @@ public struct Accounts: Sendable {
     public let store: any SecureStore
     /// Tells the time.
     public let clock: any WallClock
+    /// The claims of the ID token that a list of accounts shows without opening them. See
+    /// `VaultConfiguration.displayClaims`.
+    public var displayClaims: [String]?
     /// The cost of a new password's Argon2id.
     let argon2: Argon2Parameters
     /// The cost of a guess at a keyslot that needs no key service.
@@ -36,7 +39,7 @@ public struct Accounts: Sendable {
         store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters,
         offlineCost: Argon2Parameters = OfflineKeyslot.standardCost,
         offlineMaximumAge: Duration = .seconds(14 * 86_400),
-        policy: VaultPolicy = .standard, keyServiceURL: String, timer: any Clock<Duration> = ContinuousClock(),
+        policy: VaultPolicy, keyServiceURL: String, timer: any Clock<Duration> = ContinuousClock(),
         keyService: @escaping @Sendable (_ url: String) throws -> any KeyService
     ) {
         self.store = store
@@ -223,7 +226,9 @@ public struct Accounts: Sendable {
             try token.accessToken.map { try items.put($0) } ?? .removeItem(.accessToken),
             try items.put(claimsJSON: token.identity.claimsJSON),
             try token.idToken.map { try items.put(idToken: $0) } ?? .removeItem(.idToken),
+            .noteTokens(
+                scope: token.accessToken?.scope ?? token.scope, accessTokenExpiresAt: token.accessToken?.expiresAt),
             .endRefresh, .noteOnline(clock.now),
-        ]
+        ] + changesToShow(token.identity.claimsJSON)
     }
 }

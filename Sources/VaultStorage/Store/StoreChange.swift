@@ -2,8 +2,9 @@ public import Foundation
 
 /// One step of a change to an account.
 public enum StoreChange: Sendable {
-    /// Adds the account, or replaces everything of it but its keyslots, items, refresh mark and last time online. An alias
-    /// that it does not have yet must be a name of no other account.
+    /// Adds the account, or replaces everything of it but its keyslots, items, refresh mark and what ``noteOnline(_:)``,
+    /// ``noteTokens(scope:accessTokenExpiresAt:)`` and ``putDisplayClaims(_:)`` wrote. An alias that it does not have yet
+    /// must be a name of no other account.
     case putAccount(Account)
     /// Removes the account with all it has, and the records whose names begin with its ``AccountID/recordPrefix``.
     case removeAccount
@@ -22,9 +23,13 @@ public enum StoreChange: Sendable {
     case noteUse(ofKeyslot: String, Date)
     /// Notes that the provider confirmed the account.
     case noteOnline(Date)
+    /// Notes what the provider granted, and when the access token ends that is stored with this change.
+    case noteTokens(scope: String?, accessTokenExpiresAt: Date?)
+    /// Replaces the claims that a list of accounts shows.
+    case putDisplayClaims([String: String])
     /// Writes an item's sealed bytes.
     case putItem(ItemName, [UInt8])
-    /// Removes an item if it is there.
+    /// Removes an item if it is there. When an access token ends goes with it.
     case removeItem(ItemName)
     /// Notes that a refresh begins. The conformer also makes sure, as far as it can, that the result will find room.
     case beginRefresh(Date)

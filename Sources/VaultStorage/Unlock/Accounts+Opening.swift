@@ -25,10 +25,12 @@ extension Accounts {
     public func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
         try requireAllowed(method.kind)
         do {
+            let method = try await method.askingForPIN(of: account)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
             // Only for the person to look at: it must not keep anybody out.
             try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: current.id)
             await AttemptRecords.forget(in: store, at: clock.now)
+            await showClaims(of: current, vaultKey: opened.vaultKey)
             let notice = await settle(opened, slot, of: current, with: method)
             return OpenedAccount(vaultKey: opened.vaultKey, wrongGuesses: notice)
         } catch {

@@ -83,13 +83,16 @@ class Person:
         assert result.status == 0, result
         return self
 
-    def stored(self):
+    def stored(self, for_good=False):
         """Everything that is in the database but when a way in was last used, to prove that nothing was lost or changed."""
         database, copy = sqlite3.connect(self.database), sqlite3.connect(":memory:")
         try:
             database.backup(copy)
             if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'keyslot'").fetchone():
                 copy.execute("UPDATE keyslot SET last_used_at = NULL")
+            if for_good:
+                copy.execute("DELETE FROM item WHERE name = 'vault/access-token'")
+                copy.execute("UPDATE account SET access_token_expires_at = NULL")
             return list(copy.iterdump())
         finally:
             copy.close()
@@ -97,7 +100,7 @@ class Person:
 
     def stored_for_good(self):
         """As `stored`, without the access token: it goes when the provider refuses the account."""
-        return [row for row in self.stored() if "'vault/access-token'" not in row]
+        return self.stored(for_good=True)
 
     def files(self):
         """Everything that is on the disk, by name, for a database that cannot be read. Without what SQLite keeps in

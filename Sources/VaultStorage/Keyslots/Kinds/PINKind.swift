@@ -1,3 +1,4 @@
+internal import VaultBiometric
 public import VaultCrypto
 
 extension Keyslot.Kind {
@@ -18,6 +19,14 @@ extension UnlockMethod {
     /// - Throws: `VaultCryptoError` with code `outOfMemory`.
     public static func pin(_ pin: borrowing SecretBytes) throws -> UnlockMethod {
         .pin(SharedSecret(try pin.copy()))
+    }
+}
+
+extension UnlockMethod {
+    /// The PIN, asked for now, if the hardware is a `PINProvider` and the account has a PIN. Any other method as it is.
+    func askingForPIN(of account: Account) async throws -> UnlockMethod {
+        guard kind == .pin, let asking = opener as? HardwareOpener, account.keyslot(.pin) != nil else { return self }
+        return try .pin(await asking.prompt.pin(PINRequest(label: "PIN")))
     }
 }
 

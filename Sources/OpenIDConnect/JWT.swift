@@ -1,0 +1,48 @@
+public import Foundation
+internal import VaultJSON
+
+/// What an ID token, or an access token in the form of a JWT (RFC 9068), says. **It verifies nothing**: anybody can write
+/// such a token. Use it to look at a token, and never to decide what somebody may do.
+///
+/// The claims of an ID token that the vault verified are `RefreshToken.Identity.claimsJSON`: from a sign-in, or from
+/// `Session.identity()`. An access token is for the API alone, which verifies it; its provider may change its form.
+public struct JWT: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// All claims, a JSON object in UTF-8.
+    public let claimsJSON: [UInt8]
+    private let claims: JSONValue
+
+    /// - Parameter token: in compact form (RFC 7515 section 7.1).
+    /// - Returns: nil when it is something else: an opaque token, or an encrypted one.
+    public init?(_ token: String) {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Base64URL.decode(parts[0]), JSONValue(objectIn: header) != nil,
+            let payload = Base64URL.decode(parts[1]), let claims = JSONValue(objectIn: payload)
+        else { return nil }
+        claimsJSON = payload
+        self.claims = claims
+    }
+
+    /// Who it is about (`sub`).
+    public var subject: String? { claims["sub"]?.string }
+    /// Who wrote it (`iss`).
+    public var issuer: String? { claims["iss"]?.string }
+    /// Who it is for (`aud`).
+    public var audience: [String] { claims["aud"]?.string.map { [$0] } ?? claims["aud"]?.strings ?? [] }
+    /// When it was written (`iat`).
+    public var issuedAt: Date? { date("iat") }
+    /// When it ends (`exp`).
+    public var expiresAt: Date? { date("exp") }
+
+    /// One claim.
+    ///
+    /// - Returns: nil when there is none, or one of another type.
+    public func claim<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) -> Value? {
+        claims[name].flatMap { try? JSONDecoder().decode(type, from: Data($0.encoded())) }
+    }
+
+    private func date(_ name: String) -> Date? { claims[name]?.number.map { Date(timeIntervalSince1970: $0) } }
+
+    public var description: String { "JWT" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

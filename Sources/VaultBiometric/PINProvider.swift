@@ -1,0 +1,29 @@
+public import VaultCrypto
+
+/// The account's PIN in the shape of hardware, for an app that offers its ways in as a list of `BiometricProvider`s.
+///
+/// It opens and makes the same keyslot as `UnlockMethod.pin` and `setPIN` do. The key service checks the PIN and counts
+/// wrong ones, so there is nothing that this provider could open by itself: ``protect(_:prompt:)`` and
+/// ``unprotect(_:prompt:)`` throw. Use it with `loginWithBiometrics`, `enableBiometricAccess` and `UnlockMethod.hardware`.
+public struct PINProvider: BiometricProvider {
+    public init() {}
+
+    public var kind: String { "pin" }
+    /// False: the key service counts, and not this machine. So a PIN never opens an account without the key service.
+    public var limitsGuesses: Bool { false }
+
+    public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability { .available }
+
+    /// Throws, as a PIN protects nothing without the key service.
+    public func protect(_ secret: borrowing SecretBytes, prompt: any BiometricPrompt) async throws -> ProtectedSecret {
+        throw Self.isNoHardware
+    }
+
+    /// Throws, as a PIN protects nothing without the key service.
+    public func unprotect(_ protected: ProtectedSecret, prompt: any BiometricPrompt) async throws -> SecretBytes {
+        throw Self.isNoHardware
+    }
+
+    private static let isNoHardware = BiometricError(
+        .failed, "A PIN opens an account only together with the key service.")
+}

@@ -1,0 +1,27 @@
+#if Logind
+    internal import VaultBackground
+    internal import VaultLocks
+
+    /// How it stands with the connection to logind of those who listen; nil before the first one.
+    final class LogindStatus: Sendable {
+        private let current = Lock<MonitorStatus?>(nil)
+
+        var status: MonitorStatus? { current.withLock { $0 } }
+
+        func set(_ status: MonitorStatus?) { current.withLock { $0 = status } }
+    }
+
+    extension MonitorStatus {
+        static func logind(hasSession: Bool) -> MonitorStatus {
+            hasSession
+                ? MonitorStatus(source: "logind", events: ["screen lock", "sleep"])
+                : MonitorStatus(
+                    source: "logind", events: ["sleep"],
+                    problem: "The process belongs to no session, so the screen lock is not noticed.")
+        }
+
+        static func logind(_ error: LogindError) -> MonitorStatus {
+            MonitorStatus(source: "logind", events: [], problem: error.description)
+        }
+    }
+#endif

@@ -1,0 +1,18 @@
+internal import Foundation
+
+/// The claims that a list of accounts shows, as the text in their column.
+enum DisplayClaims {
+    /// Nil for none.
+    static func written(_ claims: [String: String]) throws -> String? {
+        guard !claims.isEmpty else { return nil }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        return String(decoding: try encoder.encode(claims), as: UTF8.self)
+    }
+
+    /// Empty for none, and for what is damaged.
+    static func read(_ text: String?) -> [String: String] {
+        guard let text else { return [:] }
+        return (try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))) ?? [:]
+    }
+}
