@@ -94,7 +94,8 @@ let package = Package(
             name: "VaultNetworking",
             dependencies: ["VaultHTTP", "VaultLocks", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL]),
         .target(
-            name: "OpenIDConnect", dependencies: ["VaultHTTP", "VaultJSON", "VaultLocks", httpTypes, jwtKit, crypto]),
+            name: "OpenIDConnect",
+            dependencies: ["VaultHTTP", "VaultJSON", "VaultLocks", httpTypes, crypto, cryptoExtras]),
         .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
         .target(name: "VaultBiometric", dependencies: ["VaultCrypto", "VaultLocks"]),
         .target(

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "VaultHTTP": "HTTPTypes",
     "VaultBackground": "CLinux VaultLocks",
     "VaultNetworking": "VaultHTTP VaultLocks HTTPTypes AsyncHTTPClient NIOCore NIOHTTP1 NIOPosix NIOSSL",
-    "OpenIDConnect": "VaultHTTP VaultJSON VaultLocks HTTPTypes JWTKit Crypto",
+    "OpenIDConnect": "VaultHTTP VaultJSON VaultLocks HTTPTypes Crypto CryptoExtras",
     "KeyService": "KeyServiceAPI VaultHTTP VaultCrypto HTTPTypes",
     "VaultBiometric": "VaultCrypto VaultLocks",
     "VaultTPM2": "VaultBiometric VaultCrypto CTPM2 Crypto",

@@ -57,10 +57,10 @@ struct IDTokenVerifier: Sendable {
     /// Checks that a key of the provider made the signature.
     func checkSignature(of token: SignedToken) async throws {
         let known = try await keys.keys()
-        if await Self.isSigned(token, byAnyOf: known.keys) { return }
+        if Self.isSigned(token, byAnyOf: known.keys) { return }
         // The provider may have changed its keys since.
         if !known.areFresh, let newer = try await keys.keys(newerThan: known.generation),
-            await Self.isSigned(token, byAnyOf: newer)
+            Self.isSigned(token, byAnyOf: newer)
         {
             return
         }
@@ -68,11 +68,11 @@ struct IDTokenVerifier: Sendable {
     }
 
     /// Whether one of the keys that the token may mean made its signature.
-    static func isSigned(_ token: SignedToken, byAnyOf keys: [SignatureKey]) async -> Bool {
-        for key in keys where token.keyID == nil || token.keyID == key.keyID {
-            if await key.verifies(token.signature, over: token.signingInput, algorithm: token.algorithm) { return true }
+    static func isSigned(_ token: SignedToken, byAnyOf keys: [SignatureKey]) -> Bool {
+        keys.contains { key in
+            (token.keyID == nil || token.keyID == key.keyID)
+                && key.verifies(token.signature, over: token.signingInput, algorithm: token.algorithm)
         }
-        return false
     }
 
     private func checkIssuerAndAudience(_ claims: JSONValue) throws {

@@ -1,4 +1,6 @@
-internal import JWTKit
+internal import Crypto
+internal import CryptoExtras
+internal import FoundationEssentials
 internal import VaultJSON
 
 /// One public key of a provider (RFC 7517). Private members, if somebody published them, are left out.
@@ -51,38 +53,54 @@ struct SignatureKey: Sendable {
     }
 
     /// Whether `signature` is this key's signature over `input`. False for keys that are too weak or broken as well.
-    func verifies(_ signature: [UInt8], over input: [UInt8], algorithm: SignatureAlgorithm) async -> Bool {
-        guard fits(algorithm), let jwk = publicKey(for: algorithm) else { return false }
+    func verifies(_ signature: [UInt8], over input: [UInt8], algorithm: SignatureAlgorithm) -> Bool {
+        guard fits(algorithm) else { return false }
         do {
-            let keys = JWTKeyCollection()
-            try await keys.add(jwk: jwk)
-            let verifier = try await keys.getKey(for: Self.identifier, alg: algorithm.rawValue)
-            guard verifier.name == algorithm.rawValue else { return false }
-            return try verifier.verify(signature, signs: input)
+            return switch algorithm {
+            case .rs256: try isRSA(signature, of: SHA256.hash(data: input), padding: .insecurePKCS1v1_5)
+            case .rs384: try isRSA(signature, of: SHA384.hash(data: input), padding: .insecurePKCS1v1_5)
+            case .rs512: try isRSA(signature, of: SHA512.hash(data: input), padding: .insecurePKCS1v1_5)
+            case .ps256: try isRSA(signature, of: SHA256.hash(data: input), padding: .PSS)
+            case .ps384: try isRSA(signature, of: SHA384.hash(data: input), padding: .PSS)
+            case .ps512: try isRSA(signature, of: SHA512.hash(data: input), padding: .PSS)
+            case .es256:
+                try P256.Signing.PublicKey(rawRepresentation: point(of: algorithm))
+                    .isValidSignature(.init(rawRepresentation: signature), for: SHA256.hash(data: input))
+            case .es384:
+                try P384.Signing.PublicKey(rawRepresentation: point(of: algorithm))
+                    .isValidSignature(.init(rawRepresentation: signature), for: SHA384.hash(data: input))
+            case .es512:
+                try P521.Signing.PublicKey(rawRepresentation: point(of: algorithm))
+                    .isValidSignature(.init(rawRepresentation: signature), for: SHA512.hash(data: input))
+            case .eddsa:
+                try Curve25519.Signing.PublicKey(rawRepresentation: coordinate("x", of: algorithm))
+                    .isValidSignature(signature, for: input)
+            }
         } catch {
             return false
         }
     }
 
-    // jwt-kit wants each key to have one.
-    private static let identifier = JWKIdentifier(string: "candidate")
+    /// A member that is missing, of another length than the curve's, or of a key that is too weak.
+    private struct Unusable: Error {}
 
-    private func publicKey(for algorithm: SignatureAlgorithm) -> JWK? {
-        guard let alg = JWK.Algorithm(rawValue: algorithm.rawValue) else { return nil }
-        if algorithm.keyType == "RSA" {
-            guard let modulus = bytes("n"), let exponent = bytes("e"),
-                Self.isSound(modulus: modulus, exponent: exponent)
-            else { return nil }
-            return .rsa(alg, identifier: Self.identifier, modulus: members["n"], exponent: members["e"])
-        }
-        guard let curve = algorithm.curve, bytes("x")?.count == curve.coordinateBytes else { return nil }
-        if algorithm.keyType == "OKP" {
-            return .octetKeyPair(alg, identifier: Self.identifier, x: members["x"], y: nil, curve: .ed25519)
-        }
-        guard bytes("y")?.count == curve.coordinateBytes, let name = ECDSACurve(rawValue: curve.name) else {
-            return nil
-        }
-        return .ecdsa(alg, identifier: Self.identifier, x: members["x"], y: members["y"], curve: name)
+    private func isRSA(
+        _ signature: [UInt8], of digest: some Digest, padding: _RSA.Signing.Padding
+    ) throws -> Bool {
+        guard let modulus = bytes("n"), let exponent = bytes("e"), Self.isSound(modulus: modulus, exponent: exponent)
+        else { throw Unusable() }
+        return try _RSA.Signing.PublicKey(n: modulus, e: exponent)
+            .isValidSignature(.init(rawRepresentation: signature), for: digest, padding: padding)
+    }
+
+    /// Both coordinates of a curve's point. That it is on the curve, the library checks.
+    private func point(of algorithm: SignatureAlgorithm) throws -> [UInt8] {
+        try coordinate("x", of: algorithm) + coordinate("y", of: algorithm)
+    }
+
+    private func coordinate(_ name: String, of algorithm: SignatureAlgorithm) throws -> [UInt8] {
+        guard let value = bytes(name), value.count == algorithm.curve?.coordinateBytes else { throw Unusable() }
+        return value
     }
 
     private func bytes(_ name: String) -> [UInt8]? {

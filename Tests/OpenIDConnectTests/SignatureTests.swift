@@ -64,9 +64,9 @@ struct SignatureTests {
         SignatureKey(.object(members.mapValues { .string($0) }))
     }
 
-    private func isSigned(_ token: String, by members: [String: String]) async throws -> Bool {
+    private func isSigned(_ token: String, by members: [String: String]) throws -> Bool {
         guard let key = key(members) else { return false }
-        return await IDTokenVerifier.isSigned(try SignedToken(token), byAnyOf: [key])
+        return IDTokenVerifier.isSigned(try SignedToken(token), byAnyOf: [key])
     }
 
     @Test("a modulus of the broken generator is known by its remainders, and one of a sound generator is not")
@@ -92,9 +92,9 @@ struct SignatureTests {
         arguments: [
             (RFC7515.rs256, RFC7515.rsaKey), (RFC7515.es256, RFC7515.ecKey), (RFC7515.es512, RFC7515.ec521Key),
         ])
-    func vectors(token: String, key: [String: String]) async throws {
-        #expect(try await isSigned(token, by: key))
-        #expect(try await isSigned(token, by: key.merging(["use": "sig", "key_ops": "?"]) { $1 }))
+    func vectors(token: String, key: [String: String]) throws {
+        #expect(try isSigned(token, by: key))
+        #expect(try isSigned(token, by: key.merging(["use": "sig", "key_ops": "?"]) { $1 }))
     }
 
     @Test("the HMAC of RFC 7515 appendix A.1 is refused, whatever the keys")
@@ -110,39 +110,39 @@ struct SignatureTests {
             // On the curve's field but not on the curve.
             ["x": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE"],
         ])
-    func misfits(change: [String: String]) async throws {
+    func misfits(change: [String: String]) throws {
         let header = #"{"alg":"ES256","kid":"k1"}"#
         let signer = TestKey.es256()
         let token = try signer.token(header: header, payload: "{}")
-        #expect(try await isSigned(token, by: signer.jwk))
-        #expect(try await !isSigned(token, by: signer.jwk.merging(change) { $1 }))
+        #expect(try isSigned(token, by: signer.jwk))
+        #expect(try !isSigned(token, by: signer.jwk.merging(change) { $1 }))
     }
 
     @Test("key_ops without verify is heeded")
-    func keyOperations() async throws {
+    func keyOperations() throws {
         var members = RFC7515.ecKey.mapValues(JSONValue.string)
         members["key_ops"] = .array([.string("sign")])
         let signing = try #require(SignatureKey(.object(members)))
-        #expect(await !IDTokenVerifier.isSigned(try SignedToken(RFC7515.es256), byAnyOf: [signing]))
+        #expect(!IDTokenVerifier.isSigned(try SignedToken(RFC7515.es256), byAnyOf: [signing]))
         members["key_ops"] = .array([.string("verify")])
         let verifying = try #require(SignatureKey(.object(members)))
-        #expect(await IDTokenVerifier.isSigned(try SignedToken(RFC7515.es256), byAnyOf: [verifying]))
+        #expect(IDTokenVerifier.isSigned(try SignedToken(RFC7515.es256), byAnyOf: [verifying]))
     }
 
     @Test("a good signature of a 1024-bit RSA key is refused")
-    func weakKey() async throws {
+    func weakKey() throws {
         let token =
             "eyJhbGciOiJSUzI1NiJ9.e30.OSG6cqp8BBn7Sn06TEJtlFKbv6Kqaf6qbaAXs1NH4ZsWg1fIgq1IiuT2Ghge_gRTOgMvMWRHQZXm7mJm"
             + "CxuIx17zhuvQZjAZm_TzL8pPLepsLpHx5REK2qWjTQDhoo_UwvEv7LQXV0cSCSvjo8zb_pFDCl8hB3Gxjr8zG7enPZg"
         let modulus =
             "0q3EbUrkv_85qQ4B0lgsJmt7zQcvNHKHBzCyIvzBgFRqZK2_wl1DawWAoCYyY7HAUSqWdMosbVf98-5z9CMEgtvHeB7x7xcXuA_7mELW"
             + "rLgigaabaHi8W7RsEMOuwTtX0fSAPVNI2d-jB7XPO2EJ6CXWg3lZPOSE3G1gISK0s1E"
-        #expect(try await !isSigned(token, by: ["kty": "RSA", "n": modulus, "e": "AQAB"]))
+        #expect(try !isSigned(token, by: ["kty": "RSA", "n": modulus, "e": "AQAB"]))
     }
 
     @Test("broken RSA keys do no harm", arguments: ["", "AQ", "AA", "Ag", "AAAAAAAAAAAAAAAB", "////"])
-    func brokenExponent(exponent: String) async throws {
-        #expect(try await !isSigned(RFC7515.rs256, by: RFC7515.rsaKey.merging(["e": exponent]) { $1 }))
+    func brokenExponent(exponent: String) throws {
+        #expect(try !isSigned(RFC7515.rs256, by: RFC7515.rsaKey.merging(["e": exponent]) { $1 }))
     }
 
     @Test("unreadable entries of a key set are skipped")
