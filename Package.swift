@@ -21,6 +21,8 @@ let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", pac
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
+let networking: Set<String> = ["Networking"]
+
 let package = Package(
     name: "credential-vault",
     products: [
@@ -47,10 +49,22 @@ let package = Package(
         .executable(name: "vault-dev", targets: ["vault-dev"]),
     ],
     traits: [
-        .trait(name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss."),
-        .trait(name: "FIDO2", description: "A FIDO2 security key can protect an account. Needs libfido2."),
-        .trait(name: "PKCS11", description: "A PKCS#11 token can protect an account. Needs p11-kit."),
-        .trait(name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd."),
+        .default(enabledTraits: networking),
+        .trait(
+            name: "Networking",
+            description: "HTTP by async-http-client. An app with an HTTPTransport of its own builds faster without."),
+        // To ask for one of these takes the default away, and the programs need it.
+        .trait(
+            name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss.", enabledTraits: networking),
+        .trait(
+            name: "FIDO2", description: "A FIDO2 security key can protect an account. Needs libfido2.",
+            enabledTraits: networking),
+        .trait(
+            name: "PKCS11", description: "A PKCS#11 token can protect an account. Needs p11-kit.",
+            enabledTraits: networking),
+        .trait(
+            name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd.",
+            enabledTraits: networking),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -141,7 +155,8 @@ let package = Package(
             name: "CredentialVault",
             dependencies: [
                 "VaultAuth", "VaultBackends", "VaultBackground", "VaultStorage", "VaultBiometric", "OpenIDConnect",
-                "KeyService", "VaultCrypto", "VaultHTTP", "VaultNetworking", "VaultSQLite",
+                "KeyService", "VaultCrypto", "VaultHTTP", "VaultSQLite",
+                .target(name: "VaultNetworking", condition: .when(traits: networking)),
             ]),
         .target(
             name: "KeyServiceServer",

@@ -3,11 +3,14 @@
 
 Every target of Sources stands in the table below, lowest first, with all that its files may import beside Swift's own
 libraries. A target imports only targets above it in the table. A target that apps need for a seam reaches none of the
-mechanisms behind it, not even through another target.
+mechanisms behind it, not even through another target. And without the trait Networking, an app that uses the library
+builds nothing that talks to the network.
 """
 
+import json
 import pathlib
 import re
+import subprocess
 import sys
 
 SWIFT = {"Foundation", "FoundationEssentials", "Dispatch", "Glibc", "Musl", "Synchronization"}
@@ -51,6 +54,8 @@ MAY_IMPORT = {
     "ServiceLifecycle UnixSignals",
     "vault-dev": "VaultDevelopment KeyServiceServer ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
 }  # fmt: skip
+# What an app that brings its own networking does not build.
+NETWORKING = {"VaultNetworking", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "Hummingbird"}
 # What apps need for a seam.
 SEAMS = (
     "VaultCrypto VaultHTTP VaultBackground KeyService VaultBiometric VaultStorage OpenIDConnect VaultAuth VaultBackends "
@@ -76,8 +81,23 @@ def closure(target: str) -> set[str]:
     return direct | {below for name in direct for below in closure(name)}
 
 
+def built_without_networking(package: pathlib.Path) -> set[str]:
+    """The targets and the products of other packages that the library is built from without the trait Networking."""
+    command = ["swift", "package", "--disable-default-traits", "describe", "--type", "json"]
+    described = json.loads(subprocess.run(command, cwd=package, check=True, stdout=subprocess.PIPE).stdout)
+    targets = {target["name"]: target for target in described["targets"]}
+    found, left = set(), {"CredentialVault"}
+    while left:
+        name = left.pop()
+        found.add(name)
+        target = targets.get(name, {})
+        left |= {*target.get("target_dependencies", []), *target.get("product_dependencies", [])} - found
+    return found
+
+
 def main() -> int:
-    sources = pathlib.Path(__file__).resolve().parent.parent / "Sources"
+    package = pathlib.Path(__file__).resolve().parent.parent
+    sources = package / "Sources"
     errors = []
     order = list(MAY_IMPORT)
     for target in order:
@@ -87,6 +107,8 @@ def main() -> int:
     for seam in SEAMS:
         if reached := closure(seam) & MECHANISMS:
             errors.append(f"{seam} is for seams, and reaches {', '.join(sorted(reached))}.")
+    if reached := built_without_networking(package) & NETWORKING:
+        errors.append(f"Without the trait Networking, CredentialVault still builds {', '.join(sorted(reached))}.")
     for folder in sorted(path for path in sources.iterdir() if any(path.rglob("*.swift"))):
         if folder.name not in MAY_IMPORT:
             errors.append(f"{folder.name} does not stand in the table.")

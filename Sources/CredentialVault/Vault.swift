@@ -7,7 +7,6 @@ internal import Foundation
 @_exported public import VaultBiometric
 @_exported public import VaultCrypto
 @_exported public import VaultHTTP
-@_exported public import VaultNetworking
 @_exported public import VaultSQLite
 @_exported public import VaultStorage
 
@@ -42,36 +41,36 @@ public struct Vault: Sendable {
         self.accounts = accounts
     }
 
-    /// Opens the store and wires everything together. No network is used yet.
+    /// Opens the store and wires everything together over the app's own networking. No network is used yet.
     ///
     /// - Parameters:
     ///   - configuration: the settings.
     ///   - store: nil for SQLite in the configured folder.
     ///   - keyService: nil for HTTP to the key service that each account was registered with.
-    ///   - transport: nil for async-http-client.
+    ///   - transport: sends the HTTP requests.
+    ///   - listening: opens a port for the browser's redirect; nil where no sign-in has a redirect URI with a port.
     ///   - clock: tells the time.
     ///   - issuers: kinds of servers of the app's own, besides OpenID providers and ``Backends``.
     /// - Throws: `VaultError`: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid` (also of a policy file of
     ///   the machine's that cannot be used), `unsafeFileSystem`.
     public init(
         _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
-        transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
+        transport: any HTTPTransport, listening: (any RedirectListening)?, clock: any WallClock = SystemWallClock(),
         issuers: [any IssuerKind] = []
     ) async throws {
         try await self.init(
             configuration, machinePolicy: VaultPolicy.ofMachine(), store: store, keyService: keyService,
-            transport: transport, clock: clock, issuers: issuers)
+            transport: transport, listening: listening, clock: clock, issuers: issuers)
     }
 
-    /// As ``init(_:store:keyService:transport:clock:issuers:)``.
+    /// As ``init(_:store:keyService:transport:listening:clock:issuers:)``.
     ///
     /// - Parameter machinePolicy: the machine's policy; nil when it has none.
     package init(
-        _ configuration: VaultConfiguration, machinePolicy: VaultPolicy?, store: (any SecureStore)? = nil,
-        keyService: (any KeyService)? = nil, transport: (any HTTPTransport)? = nil,
-        clock: any WallClock = SystemWallClock(), issuers: [any IssuerKind] = []
+        _ configuration: VaultConfiguration, machinePolicy: VaultPolicy?, store: (any SecureStore)?,
+        keyService: (any KeyService)?, transport: any HTTPTransport, listening: (any RedirectListening)?,
+        clock: any WallClock, issuers: [any IssuerKind]
     ) async throws {
-        let transport = transport ?? AsyncHTTPTransport(certificateFile: configuration.certificateFile)
         let opened: any SecureStore
         if let store {
             opened = store
@@ -96,7 +95,7 @@ public struct Vault: Sendable {
         let backends = Backends(
             layout: configuration.backend, problem: configuration.backendProblem, transport: transport, clock: clock)
         let auth = Auth(
-            settings: settings, accounts: accounts, transport: transport, listening: LoopbackListening(),
+            settings: settings, accounts: accounts, transport: transport, listening: listening ?? NoRedirects(),
             issuers: issuers + [backends])
         self.auth = auth
         storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)

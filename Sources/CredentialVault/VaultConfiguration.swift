@@ -2,8 +2,11 @@ public import OpenIDConnect
 internal import VaultAuth
 public import VaultBackends
 public import VaultCrypto
-public import VaultNetworking
 public import VaultStorage
+
+#if Networking
+    public import VaultNetworking
+#endif
 
 /// What a ``Vault`` needs to know.
 public struct VaultConfiguration: Sendable {
@@ -31,9 +34,11 @@ public struct VaultConfiguration: Sendable {
     public var redirectURI: String?
     /// Whether tokens are bound to a key where the provider announces that (DPoP, RFC 9449).
     public var usesDPoP = true
-    /// Certificate authorities to trust besides those of the system, such as a company's own. Not for a transport of the
-    /// app's own.
-    public var certificateFile: CertificateFile?
+    #if Networking
+        /// Certificate authorities to trust besides those of the system, such as a company's own. Not for a transport of
+        /// the app's own.
+        public var certificateFile: CertificateFile?
+    #endif
     /// What the paths and fields are called at a backend that is no OpenID provider.
     /// An account keeps to the one that it was registered with.
     public var backend = BackendLayout()

@@ -16,6 +16,15 @@ public protocol RedirectListening: Sendable {
     func listen(port: Int, path: String, isForLocalhost: Bool) async throws -> any RedirectListener
 }
 
+/// Opens no port, where the redirects are the app's own.
+package struct NoRedirects: RedirectListening {
+    package init() {}
+
+    package func listen(port: Int, path: String, isForLocalhost: Bool) async throws -> any RedirectListener {
+        throw RedirectListenerError(.cannotListen, port: port)
+    }
+}
+
 /// An open port that waits for the browser's redirect.
 public protocol RedirectListener: Sendable {
     /// The port.

@@ -70,10 +70,3 @@ public struct TestVault: Sendable {
         return id
     }
 }
-
-/// Opens no port: the app's redirects are its own.
-private struct NoRedirects: RedirectListening {
-    func listen(port: Int, path: String, isForLocalhost: Bool) async throws -> any RedirectListener {
-        throw RedirectListenerError(.cannotListen, port: port)
-    }
-}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Checks that what has a part for a trait also compiles without any trait: Tests/traits.sh .build/tests/debug
+#
+# Only the types are checked, against the modules of a build with every trait in that folder: seconds, where a build
+# without traits takes minutes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+binaries=$1
+# The Swift package manager calls a package after its folder.
+package=$(basename "$PWD" | tr '[:upper:]' '[:lower:]' | tr -c '[:alnum:]\n' _)
+
+# What the modules of C are called by.
+maps=()
+for map in Sources/C*/module.modulemap "$binaries"/*.build/module.modulemap \
+    "${binaries%/*}"/checkouts/*/Sources/*/module.modulemap "${binaries%/*}"/checkouts/*/Sources/*/include/module.modulemap; do
+    [[ -e $map ]] && maps+=(-Xcc "-fmodule-map-file=$map")
+done
+mapfile -t targets < <(
+    grep -rlE '^ *#(if|elseif) .*(Networking|Logind|TPM2|PKCS11|FIDO2)' Sources | cut -d/ -f2 | sort -u
+)
+for target in "${targets[@]}"; do
+    echo "Without traits: $target"
+    mapfile -t files < <(find "Sources/$target" -name '*.swift')
+    swiftc -typecheck -swift-version 6 -package-name "$package" -module-name "$target" \
+        -I "$binaries/Modules" "${maps[@]}" -enable-upcoming-feature ExistentialAny \
+        -enable-upcoming-feature MemberImportVisibility -enable-upcoming-feature InternalImportsByDefault \
+        -warnings-as-errors "${files[@]}"
+done
