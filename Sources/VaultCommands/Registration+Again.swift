@@ -13,17 +13,16 @@ extension Registration {
     func openAgain(_ existing: Account) async throws -> UnlockMethod {
         let name = Printable.text(existing.displayName)
         Output.note("\(name) is registered here already. What opens it keeps everything that is stored.")
-        let typed = [Keyslot.Kind.password, .pin, .recovery].filter {
-            existing.keyslot($0) != nil && policy.allows($0)
+        let typed = Way.all.filter {
+            $0.secret != nil && $0.kind != .offline && existing.keyslot($0.kind) != nil && policy.allows($0.kind)
         }
         let hasHardware = existing.keyslots.contains { $0.kind.isHardware && policy.allows($0) }
-        for kind in typed {
-            let isLast = kind == typed.last && !hasHardware
+        for way in typed {
+            let isLast = way.kind == typed.last?.kind && !hasHardware
             let otherwise = isLast ? "empty to choose a new password" : "empty for another way"
-            guard let method = try await ask(kind, otherwise, existing) else { continue }
-            if kind != .password {
-                let option = kind == .pin ? "--pin" : "--recovery-code"
-                Output.note("The password stays as it is. To choose a new one: vault passwd \(option)")
+            guard let method = try await ask(way, otherwise, existing) else { continue }
+            if way.kind != .password {
+                Output.note("The password stays as it is. To choose a new one: vault passwd \(way.kind.option)")
             }
             return method
         }
@@ -38,21 +37,15 @@ extension Registration {
     }
 
     /// - Returns: nil when the person, or the key service, wants another way.
-    private func ask(_ kind: Keyslot.Kind, _ otherwise: String, _ existing: Account) async throws -> UnlockMethod? {
-        let label = kind.displayName.prefix(1).uppercased() + kind.displayName.dropFirst()
+    private func ask(_ way: Way, _ otherwise: String, _ existing: Account) async throws -> UnlockMethod? {
+        guard let typed = way.secret else { return nil }
         while true {
-            let secret = SharedSecret(try await terminal.askSecret("\(label) (\(otherwise)): "))
+            let secret = SharedSecret(try await terminal.askSecret("\(typed.name) (\(otherwise)): "))
             guard secret.bytes.count > 0 else { return nil }
-            let method: UnlockMethod =
-                switch kind {
-                case .pin: .pin(secret)
-                case .recovery: .recoveryCode(secret)
-                default: .password(secret)
-                }
             do {
-                return try await open(existing, with: method)
+                return try await open(existing, with: typed.method(secret))
             } catch let error as VaultError where Self.meansAnotherWay(error) {
-                if kind == .password, let method = try await openWithoutKeyService(existing, secret, after: error) {
+                if way.kind == .password, let method = try await openWithoutKeyService(existing, secret, after: error) {
                     return method
                 }
                 Output.note(error.description)
@@ -73,7 +66,7 @@ extension Registration {
             guard try await terminal.confirm("Open it with \(name)?") else { continue }
             let prompt = TerminalPrompt(terminal: terminal, source: nil)
             do {
-                return try await open(existing, with: .hardware(hardware.provider(slot.kind.rawValue), prompt))
+                return try await open(existing, with: .hardware(hardware.provider(slot.kind), prompt))
             } catch let error as VaultError where error.code != .cancelled {
                 Output.note(error.description)
             }

@@ -44,7 +44,7 @@ struct Settings {
             case .audience: "the API that the access tokens are for, where the provider wants to know it"
             case .uiLocales: "the languages of the provider's pages, with spaces between them"
             case .parameters: "other parameters of a sign-in, such as access_type=offline&hd=example.com"
-            case .method: "how register signs in: \(WayIn.allCases.map(\.rawValue).joined(separator: ", "))"
+            case .method: "how register signs in: \(SignInWay.allValueStrings.joined(separator: ", "))"
             case .backendFile: "a JSON file with a backend's paths and field names, where they are not the usual ones"
             case .dpop: "auto, or off to bind no tokens to a key"
             case .offlineMaxAge: "for how many days after it was online last an account opens without the network; 14"
@@ -65,10 +65,10 @@ struct Settings {
             guard !value.isEmpty else { return }
             switch self {
             case .method:
-                guard WayIn(rawValue: value) == nil else { return }
+                guard SignInWay(named: value) == nil else { return }
                 throw VaultError(
                     .configurationInvalid,
-                    "method has to be one of \(WayIn.allCases.map(\.rawValue).joined(separator: ", ")), and not \(value)."
+                    "method has to be one of \(SignInWay.allValueStrings.joined(separator: ", ")), and not \(value)."
                 )
             case .dpop:
                 guard value != "auto", value != "off" else { return }
@@ -234,11 +234,11 @@ struct Settings {
     }
 
     /// How to sign in where no option says it.
-    var way: WayIn? {
+    var way: SignInWay? {
         get throws {
             guard let name = self[.method] else { return nil }
             try Name.method.validate(name)
-            return WayIn(rawValue: name)
+            return SignInWay(named: name)
         }
     }
 

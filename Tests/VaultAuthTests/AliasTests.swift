@@ -91,7 +91,7 @@ import VaultTesting
                 #expect(try await vault.storage.all().map(\.id) == [id])
                 #expect(try await vault.storage.account(userID: "alice").id == id)
                 #expect(try await vault.storage.hasRefreshToken(userID: "alice"))
-                guard case .locked = try await vault.auth.restoreSession(userID: "alice") else {
+                guard try await vault.auth.restoreSession(userID: "alice").state == .locked else {
                     Issue.record("\(issuer ?? "nil")")
                     continue
                 }

@@ -68,10 +68,10 @@ struct BackendsBench {
     }
 
     /// Restores the session in a program that was started again.
-    func restore() async throws -> (state: RestoredSession, vault: Vault) {
+    func restore() async throws -> (restored: RestoredSession, vault: Vault) {
         let vault = try await anotherVault()
-        let state = try await vault.auth.restoreSession(userID: "alice", password: SecretBytes(utf8: Self.password))
-        return (state, vault)
+        let restored = try await vault.auth.restoreSession(userID: "alice", password: SecretBytes(utf8: Self.password))
+        return (restored, vault)
     }
 
     func account() async throws -> Account { try await vault.storage.account(userID: "alice") }

@@ -29,7 +29,7 @@ import VaultTesting
             #expect(await bench.asked == [.me])
             #expect(await bench.backend.requests.last?.authorization == "Bearer")
             #expect(try await vault.auth.accessToken().value == token.value)
-            guard case .verified = try await bench.restore().state else {
+            guard try await bench.restore().restored.state == .verified else {
                 _ = Issue.record("not verified")
                 return
             }
@@ -107,8 +107,8 @@ import VaultTesting
             bench.clock.advance(by: 900)
             await bench.backend.clearRequests()
             #expect(await failure { try await bench.login() }?.code == .refreshTokenExpired)
-            let (state, vault) = try await bench.restore()
-            guard case .expired(let error) = state else {
+            let (restored, vault) = try await bench.restore()
+            guard restored.state == .expired, let error = restored.error else {
                 _ = Issue.record("not expired")
                 return
             }
@@ -133,18 +133,18 @@ import VaultTesting
         try await withBackend { bench in
             try await bench.register(way)
             bench.wire.answer("/auth/me", #"{"error":"no"}"#, status: 401)
-            guard case .expired = try await bench.restore().state else {
+            guard try await bench.restore().restored.state == .expired else {
                 _ = Issue.record("not expired")
                 return
             }
             bench.wire.answer("/auth/me", nil)
             // The stored token stays: a backend's mistake can be mended.
-            guard case .verified = try await bench.restore().state else {
+            guard try await bench.restore().restored.state == .verified else {
                 _ = Issue.record("not verified")
                 return
             }
             await bench.backend.endAllSessions()
-            guard case .expired = try await bench.restore().state else {
+            guard try await bench.restore().restored.state == .expired else {
                 _ = Issue.record("not expired")
                 return
             }
@@ -156,8 +156,8 @@ import VaultTesting
             let session = try await bench.register(way)
             let mine = try await session.accessToken().value
             await bench.stopBackend()
-            let (state, vault) = try await bench.restore()
-            guard case .unverified(_, let error) = state else {
+            let (restored, vault) = try await bench.restore()
+            guard restored.state == .unverified, let error = restored.error else {
                 _ = Issue.record("not unverified")
                 return
             }
@@ -182,7 +182,8 @@ import VaultTesting
         try await withBackend { bench in
             try await bench.register(way)
             bench.wire.answer("/auth/me", body, status: status)
-            guard case .unverified(let session, let error) = try await bench.restore().state else {
+            let restored = try await bench.restore().restored
+            guard restored.state == .unverified, let session = restored.session, let error = restored.error else {
                 _ = Issue.record("not unverified")
                 return
             }

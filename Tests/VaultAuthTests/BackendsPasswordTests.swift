@@ -296,7 +296,8 @@ import VaultTesting
         try await withBackend { bench in
             try await bench.register(way())
             await bench.stopBackend()
-            guard case .unverified(let session, let error) = try await bench.restore().state else {
+            let restored = try await bench.restore().restored
+            guard restored.state == .unverified, let session = restored.session, let error = restored.error else {
                 _ = Issue.record("not unverified")
                 return
             }

@@ -150,7 +150,7 @@ import VaultTesting
             #expect(await bench.asked == [.profile])
             #expect(try await vault.auth.accessToken().value == token.value)
             await bench.backend.endAllSessions()
-            guard case .expired = try await bench.restore().state else {
+            guard try await bench.restore().restored.state == .expired else {
                 _ = Issue.record("not expired")
                 return
             }
@@ -324,7 +324,8 @@ import VaultTesting
             try await withBackend(.init(options: { $0.features = features })) { bench in
                 try await bench.register(way(Typist()))
                 await bench.stopBackend()
-                guard case .unverified(let session, _) = try await bench.restore().state else {
+                let restored = try await bench.restore().restored
+                guard restored.state == .unverified, let session = restored.session else {
                     _ = Issue.record("not unverified")
                     return
                 }

@@ -4,6 +4,8 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
+@testable import VaultAuth
+
 /// A client that the provider's operator registered, with a secret, and what its sign-ins ask for.
 @Suite struct ConfiguredClientTests {
     private static let secret = "se cret:1%&"
@@ -111,7 +113,7 @@ import VaultTesting
             let machine = Machine(issuer: "https://login.example.com")
             let vault = try await machine.vault(machine.configuration())
             let auth = try #require(vault.auth as? Auth)
-            let token = try await auth.run(BrowserSignIn(using: Self.alice), issuer: other.issuer)
+            let token = try await auth.signIns.run(BrowserSignIn(using: Self.alice), at: other.issuer, layout: nil)
             #expect(token.credential.clientSecret == nil)
             let own = await other.requests.filter { $0.clientAuthentication != nil }
             #expect(!own.isEmpty && own.allSatisfy { $0.clientAuthentication == "none" })

@@ -37,7 +37,8 @@ import VaultTesting
                 [.putItem(Bench.note, key.seal([1, 2, 3], as: Bench.note, of: session.id))], to: session.id)
             let sealed = try #require(try await bench.store.item(Bench.note, of: session.id))
             #expect(try key.open(sealed, as: Bench.note, of: session.id) == [1, 2, 3])
-            guard case .expired(let error) = try await auth.restoreSession(userID: "alice") else {
+            let restored = try await auth.restoreSession(userID: "alice")
+            guard restored.state == .expired, let error = restored.error else {
                 return #expect(Bool(false), "the provider refused it")
             }
             #expect(error.code == .refreshTokenExpired)

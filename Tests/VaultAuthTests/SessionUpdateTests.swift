@@ -99,21 +99,23 @@ import VaultTesting
 
     @Test func `it is absent, locked, or verified`() async throws {
         try await withBench { bench in
-            guard case .absent = try await bench.vault.auth.restoreSession(userID: "alice"),
-                case .absent = try await restore(bench.vault)
+            guard try await bench.vault.auth.restoreSession(userID: "alice").state == .absent,
+                try await restore(bench.vault).state == .absent
             else { return #expect(Bool(false), "nobody is registered yet") }
             try await bench.register()
-            guard case .verified = try await bench.vault.auth.restoreSession(userID: "alice") else {
+            guard try await bench.vault.auth.restoreSession(userID: "alice").state == .verified else {
                 return #expect(Bool(false), "the session is open")
             }
             let vault = try await bench.anotherVault()
-            guard case .locked(let account) = try await vault.auth.restoreSession(userID: "alice") else {
+            let restored = try await vault.auth.restoreSession(userID: "alice")
+            guard restored.state == .locked, let account = restored.account else {
                 return #expect(Bool(false), "it is locked")
             }
             #expect(account.preferredUsername == "alice")
             #expect(!vault.auth.isLoggedIn)
             #expect(await failure { _ = try await restore(vault, "wrong") }?.code == .wrongSecret)
-            guard case .verified(let session) = try await restore(vault) else {
+            let opened = try await restore(vault)
+            guard opened.state == .verified, let session = opened.session else {
                 return #expect(Bool(false), "the provider takes it")
             }
             #expect(session.isOpen)
@@ -126,7 +128,8 @@ import VaultTesting
             try await bench.register()
             let vault = try await bench.anotherVault()
             await bench.provider.setFault(.status(503))
-            guard case .unverified(let session, let error) = try await restore(vault) else {
+            let restored = try await restore(vault)
+            guard restored.state == .unverified, let session = restored.session, let error = restored.error else {
                 return #expect(Bool(false), "the provider cannot be asked")
             }
             #expect(error.code == .identityProviderUnavailable)
@@ -174,7 +177,8 @@ import VaultTesting
             try await bench.register()
             let vault = try await bench.anotherVault()
             try await bench.provider.revokeAllRefreshTokens()
-            guard case .expired(let error) = try await restore(vault) else {
+            let restored = try await restore(vault)
+            guard restored.state == .expired, let error = restored.error else {
                 return #expect(Bool(false), "the provider revoked it")
             }
             #expect(error.code == .refreshTokenExpired)

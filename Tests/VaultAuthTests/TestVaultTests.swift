@@ -127,6 +127,13 @@ import VaultTesting
         clock.advance(by: .seconds(1))
         let update = await updates.next()
         #expect(update?.event == .locked && update?.reason == .idle)
+        // It counts anew from the next login.
+        try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        #expect(await updates.next()?.event == .loggedIn)
+        await clock.waitForSleeper()
+        clock.advance(by: .seconds(60))
+        while let update = await updates.next(), update.event != .locked {}
+        #expect(test.auth.session == nil)
         await test.auth.disableIdleTimeout()
     }
 

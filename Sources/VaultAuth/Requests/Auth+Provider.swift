@@ -31,7 +31,7 @@ extension Auth {
     }
 
     private func userInfo(of holder: TokenHolder, _ token: AccessToken) async throws -> UserInfo {
-        let (issuer, id) = try issuer(of: holder)
+        let (issuer, id) = try target(of: holder)
         if let server = issuer as? any UserInfoSource {
             let user = try await server.userInfo(accessToken: token.value)
             guard user.subject == id.subject else {
@@ -53,7 +53,7 @@ extension Auth {
     /// - Throws: ``VaultError``: `notLoggedIn`, `configurationInvalid` when the provider has no such address.
     public func providerLogoutURL(redirectURI: String?, state: String?) async throws -> String {
         let holder = try holder()
-        let provider = try Self.openIDProvider(issuer(of: holder).issuer)
+        let provider = try Self.openIDProvider(target(of: holder).issuer)
         let hint: String?
         switch holder {
         case .unstored(let token, _): hint = token.idToken
@@ -76,10 +76,10 @@ extension Auth {
     }
 
     /// What issued somebody's tokens, and who that is.
-    private func issuer(of holder: TokenHolder) throws -> (issuer: any TokenIssuer, id: AccountID) {
+    private func target(of holder: TokenHolder) throws -> (issuer: any TokenIssuer, id: AccountID) {
         switch holder {
-        case .unstored(let token, _): (try issuer(source(of: token)), token.account)
-        case .open(let session): (try issuer(session.source), session.id)
+        case .unstored(let token, _): (try issuers.issuer(issuers.source(of: token)), token.account)
+        case .open(let session): (try issuers.issuer(session.source), session.id)
         }
     }
 

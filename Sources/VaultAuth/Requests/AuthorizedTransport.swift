@@ -81,7 +81,7 @@ extension Auth {
     ///   - base: what carries the requests; nil for the vault's own transport.
     /// - Throws: ``VaultError`` with code `configurationInvalid` when one of the origins is none, or plain `http:` to
     ///   another machine.
-    public nonisolated func authorizedTransport(
+    public func authorizedTransport(
         for origins: [String], as login: RefreshToken?, leeway: Duration, over base: (any HTTPTransport)?
     ) throws -> any HTTPTransport {
         let known = try origins.map { text in

@@ -42,10 +42,10 @@ enum TokenHolder {
 
 extension Auth {
     /// - Parameter login: a login that is not stored yet; nil for the person who is logged in.
-    nonisolated func holder(_ login: RefreshToken? = nil) throws -> TokenHolder {
+    func holder(_ login: RefreshToken? = nil) throws -> TokenHolder {
         if let login { return .unstored(login, auth: self) }
-        return switch state {
-        case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        return switch current.login {
+        case .none: throw VaultError(.notLoggedIn, "Nobody is logged in.")
         case .unstored(let token): .unstored(token, auth: self)
         case .open(let session): .open(session)
         }

@@ -11,33 +11,17 @@ public actor Session {
     private var vaultKey: VaultKey?
     private var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
     private var proofKey: DPoPKey?
-    /// What can be looked at without waiting for the actor's turn. Only the actor writes it.
-    private nonisolated let live = Lock(Live())
+    private nonisolated let live: Lock<SessionState>
     let accounts: Accounts
     private let issuer: any TokenIssuer
     nonisolated let source: IssuerSource
     private let updates: SessionUpdates
 
-    private struct Live {
-        var isOpen = true
-        /// Whether the provider has confirmed the account since it was opened.
-        var isConfirmed = false
-        /// Whether it counts as a login only when the provider has confirmed it.
-        var isPending = false
-        /// Whether it was opened, or goes on, without the provider.
-        var isOffline = false
-        /// Wrong guesses that were told when it was opened.
-        var wrongGuesses: AccountNotice?
-        /// Why nothing is handed out any more, when that is so.
-        var refusal: VaultError?
-        /// Nil also while a renewed token waits to be stored: that comes first.
-        var token: AccessToken?
-    }
-
     init(
         id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, source: IssuerSource,
-        updates: SessionUpdates
+        updates: SessionUpdates, state: SessionState
     ) {
+        live = Lock(state)
         self.id = id
         self.vaultKey = vaultKey
         self.accounts = accounts
@@ -55,17 +39,14 @@ public actor Session {
     public nonisolated var isConfirmed: Bool { live.withLock { $0.isConfirmed } }
 
     /// Whether it counts as a login: it is open, the provider did not refuse it, and it does not wait to be confirmed.
-    nonisolated var isLogin: Bool { live.withLock { $0.isOpen && !$0.isPending && $0.refusal == nil } }
+    nonisolated var isLogin: Bool { live.withLock { $0.isLogin } }
 
     /// Why the session hands out no tokens any more: the provider refused the account. What is sealed in the account can
     /// be read until the session is locked (``openVaultKey()``). Nil for any other session.
     public nonisolated var refusal: VaultError? { live.withLock { $0.refusal } }
 
-    /// Makes it wait for the provider before it counts as a login, or ends the wait.
-    nonisolated func setPending(_ isPending: Bool) { live.withLock { $0.isPending = isPending } }
-
-    /// Notes that the person has just signed in at the provider.
-    nonisolated func setConfirmed() { live.withLock { $0.isConfirmed = true } }
+    /// Ends the wait for the provider: it counts as a login from now on.
+    nonisolated func begin() { live.withLock { $0.begin() } }
 
     /// Whether the account is open without the provider: it was opened without the network, or the provider could not be
     /// reached when it was asked last. What is stored is at hand, and the access token as long as it is valid. The first
@@ -76,11 +57,8 @@ public actor Session {
     /// there were none.
     public nonisolated var wrongGuesses: AccountNotice? { live.withLock { $0.wrongGuesses } }
 
-    /// Notes what was told when it was opened.
-    nonisolated func setWrongGuesses(_ notice: AccountNotice?) { live.withLock { $0.wrongGuesses = notice } }
-
     /// Notes that it goes on without the provider.
-    nonisolated func setOffline() { live.withLock { $0.isOffline = true } }
+    nonisolated func goOffline() { live.withLock { $0.goOffline() } }
 
     /// The vault key, for adding ways in (see ``Accounts``) and for sealing items of an app's own.
     ///
@@ -168,17 +146,13 @@ public actor Session {
             guard vaultKey != nil else {
                 throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
             }
-            live.withLock { live in
-                live.token = token
-                live.isConfirmed = live.isConfirmed || isNew
-                live.isOffline = live.isOffline && !isNew
-            }
+            live.withLock { $0.use(token, isNew: isNew) }
             // Signing in anew, in another program, binds the account's tokens to another key.
             proofKey = nil
             if isNew { updates.send(.init(.refreshed, id)) }
             return token
         } catch {
-            if accounts.unstored.holds(id) { live.withLock { $0.token = nil } }
+            if accounts.unstored.holds(id) { live.withLock { $0.forgetToken() } }
             throw failed(error)
         }
     }
@@ -190,19 +164,19 @@ public actor Session {
         switch error.code {
         case .refreshTokenExpired, .refreshInterrupted:
             proofKey = nil
-            live.withLock { ($0.token, $0.refusal) = (nil, error) }
+            live.withLock { $0.refuse(error) }
             updates.send(.init(.loggedOut, id, reason: .refused, error: error))
             return error
         // What another program did meanwhile: nothing is left to go on with.
         case .notLoggedIn: reason = .everywhere
         case .accountNotFound: reason = .deleted
         default:
-            if error.isProviderOutage { setOffline() }
+            if error.isProviderOutage { goOffline() }
             updates.send(.init(.refreshFailed, id, error: error))
             return error
         }
         lock(.loggedOut, reason: reason, error: error)
-        live.withLock { $0.refusal = error }
+        live.withLock { $0.end(error) }
         return error
     }
 
@@ -265,10 +239,7 @@ public actor Session {
         }
         proofKey = nil
         guard self.vaultKey != nil else { return }
-        let wasRefused = live.withLock { live in
-            defer { (live.token, live.refusal) = (accessToken, nil) }
-            return live.refusal != nil
-        }
+        let wasRefused = live.withLock { $0.accept(accessToken) }
         updates.send(.init(wasRefused ? .loggedIn : .refreshed, id))
     }
 
@@ -285,7 +256,7 @@ public actor Session {
         guard vaultKey != nil else { return }
         (vaultKey, proofKey) = (nil, nil)
         let refusal = live.withLock { live in
-            defer { live = Live(isOpen: false, refusal: live.refusal) }
+            defer { live.end() }
             return live.refusal
         }
         // That it is over was told when the provider refused it.

@@ -28,9 +28,9 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             try await currentToken(of: session, mayFail: vault.accounts.opensOffline(account))
         }
         var code: Result<NewRecoveryCode, VaultError>?
-        if unlock.recoveryCode {
+        if unlock.usesRecoveryCode {
             code = await NewRecoveryCode.made(
-                for: account, vaultKey: try session.openVaultKey(), in: vault, isQuiet: global.json)
+                for: account, vaultKey: try session.openVaultKey(), in: vault.accounts, isQuiet: global.json)
         }
         let newCode = try? code?.get()
         if global.json {

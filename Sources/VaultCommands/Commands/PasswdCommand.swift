@@ -65,7 +65,8 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let kept = (changed ?? account).keyslots.filter { $0.kind != .password }
         var code: Result<NewRecoveryCode, VaultError>?
         if method.kind == .recovery, !dropsOtherWays {
-            code = await NewRecoveryCode.made(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
+            code = await NewRecoveryCode.made(
+                for: account, vaultKey: vaultKey, in: vault.accounts, isQuiet: global.json)
         }
         let newCode = try? code?.get()
         if global.json {

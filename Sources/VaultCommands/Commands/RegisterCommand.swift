@@ -118,7 +118,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         }
         var code: Result<NewRecoveryCode, VaultError>?
         if recoveryCode || method.kind == .recovery {
-            code = await NewRecoveryCode.made(for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
+            code = await NewRecoveryCode.made(
+                for: account, vaultKey: vaultKey, in: vault.accounts, isQuiet: global.json)
         }
         try await report(account, try? code?.get(), in: vault)
         _ = try code?.get()
@@ -143,7 +144,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     }
 
     /// What the sign-in goes by.
-    private func configuration(_ settings: Settings, _ way: WayIn) throws -> VaultConfiguration {
+    private func configuration(_ settings: Settings, _ way: SignInWay) throws -> VaultConfiguration {
         for (name, option) in [(Settings.Name.issuer, "--issuer"), (.keyService, "--key-service")]
         where settings[name] == nil {
             throw VaultError(
@@ -167,7 +168,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     }
 
     /// The secret of the client of the settings.
-    private func clientSecret(_ settings: Settings, _ way: WayIn) throws -> SharedSecret? {
+    private func clientSecret(_ settings: Settings, _ way: SignInWay) throws -> SharedSecret? {
         // A server registers clients itself, unless an option names one.
         let mayHaveSecret = way.isOpenID || way == .server && global.clientID != nil
         guard mayHaveSecret, !signIn.newClient else { return nil }
@@ -189,7 +190,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     }
 
     /// The way that is left where there is no browser.
-    private func available(_ way: WayIn, isChosen: Bool, _ vault: Vault) async throws -> WayIn {
+    private func available(_ way: SignInWay, isChosen: Bool, _ vault: Vault) async throws -> SignInWay {
         let isOpen = way == .browser && !isChosen && !Desktop.hasBrowser && signIn.redirect.isStandard
         guard way == .device || isOpen else { return way }
         let canUseDevice = try await vault.auth.offersDeviceSignIn()

@@ -77,7 +77,7 @@ struct UnlockCommand: AsyncParsableCommand {
 
     /// A label that is a kind would make it unclear which way in is meant.
     static func requireNoKind(_ label: String) throws {
-        guard Add.Kind(rawValue: label) == nil, label != Keyslot.Kind.password.rawValue else {
+        guard Way.of(Keyslot.Kind(rawValue: label)) == nil else {
             throw ValidationError("\(label) is a kind of way in. Choose another label.")
         }
     }

@@ -53,7 +53,7 @@ struct RedirectOptions: ParsableArguments {
 struct SignInOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("How to sign in. (default: browser)", valueName: "way"))
-    var method: WayIn?
+    var method: SignInWay?
 
     @Flag(help: "The same as --method device. It is also what happens where there is no browser.")
     var device = false
@@ -85,11 +85,11 @@ struct SignInOptions: ParsableArguments {
     }
 
     /// What the options say; nil when they leave it open.
-    var chosenMethod: WayIn? { method ?? (device ? .device : nil) }
+    var chosenMethod: SignInWay? { method ?? (device ? .device : nil) }
 
     func validate() throws {
         if device, let method, method != .device {
-            throw ValidationError("--device and --method \(method.rawValue) exclude each other.")
+            throw ValidationError("--device and --method \(method.name) exclude each other.")
         }
         if newClient && clientSecretFile != nil {
             throw ValidationError("--new-client and --client-secret-file exclude each other.")
@@ -98,14 +98,14 @@ struct SignInOptions: ParsableArguments {
     }
 
     /// Refuses options that have no meaning for a way.
-    func check(_ way: WayIn) throws {
+    func check(_ way: SignInWay) throws {
         if redirect.paste && !way.takesRedirect {
-            throw ValidationError("--paste is for a sign-in in the browser, and not for \(way.rawValue).")
+            throw ValidationError("--paste is for a sign-in in the browser, and not for \(way.name).")
         }
         if redirect.privateBrowser && !way.takesRedirect {
-            throw ValidationError("--private-browser is for a sign-in in the browser, and not for \(way.rawValue).")
+            throw ValidationError("--private-browser is for a sign-in in the browser, and not for \(way.name).")
         }
-        if parameters.areGiven && ![.browser, .device].contains(way) {
+        if parameters.areGiven && !way.takesParameters {
             throw ValidationError(
                 "--prompt, --login-hint, --acr-values, --audience, --ui-locales and --parameter are for --method browser and device."
             )

@@ -5,7 +5,7 @@ internal import Foundation
 /// The first half of `vault register`: the person signs in, in whatever way.
 struct SigningIn {
     let vault: Vault
-    let way: WayIn
+    let way: SignInWay
     let options: SignInOptions
     /// What the sign-in goes by: of the options, the environment or the file.
     let configuration: VaultConfiguration
@@ -18,7 +18,7 @@ struct SigningIn {
         defer { Spinner.stopAll() }
         let token: RefreshToken
         do {
-            token = try await signIn(status)
+            token = try await way.run(self, status)
         } catch let error as VaultError {
             throw advised(error)
         }
@@ -43,32 +43,9 @@ struct SigningIn {
         }
     }
 
-    private func signIn(_ status: StatusChannel) async throws -> RefreshToken {
-        switch way {
-        case .browser:
-            let opensAtOnce = options.redirect.opensBrowser
-            return try await inBrowser(status) { BrowserSignIn(using: $0, redirect: $1, opensAtOnce: opensAtOnce) }
-        case .device:
-            let prompt = DevicePrompt(status: status, isQuiet: isQuiet)
-            return try await vault.auth.signIn(DeviceSignIn { prompt.show($0) })
-        case .backend:
-            return try await inBrowser(status) { BackendSignIn(using: $0, redirect: $1) }
-        case .password:
-            return try await withPassword("E-mail address") {
-                try PasswordSignIn(email: $0.username, password: $0.password.bytes)
-            }
-        case .passwordGrant:
-            return try await withPassword("User name") {
-                try PasswordGrantSignIn(username: $0.username, password: $0.password.bytes)
-            }
-        case .server:
-            return try await atServer(status)
-        }
-    }
-
     // MARK: - With a password
 
-    private func withPassword(
+    func withPassword(
         _ nameOfUsername: String, _ makeWay: (UserCredentials) throws -> any SignIn
     ) async throws -> RefreshToken {
         let question = CredentialQuestion(options.credentials, terminal, nameOfUsername: nameOfUsername)
@@ -81,28 +58,9 @@ struct SigningIn {
         }
     }
 
-    private func atServer(_ status: StatusChannel) async throws -> RefreshToken {
-        let question = CredentialQuestion(options.credentials, terminal, nameOfUsername: "User name")
-        let prompt = question.isPossible ? question : nil
-        do {
-            return try await question.untilRight {
-                try await inBrowser(status) {
-                    // Whoever has typed a password already does not have to go to the browser again.
-                    ServerSignIn(
-                        using: $0, redirect: $1, asking: prompt, choosing: question.wasAsked ? .apiToken : .automatic)
-                }
-            }
-        } catch let error as VaultError where error.code == .configurationInvalid && prompt == nil {
-            throw VaultError(
-                error.code,
-                "\(error.description) With --username NAME and --login-password-file PATH, an API token is used where OAuth does not work.",
-                underlying: error.underlying)
-        }
-    }
-
     // MARK: - In the browser
 
-    private func inBrowser(
+    func inBrowser(
         _ status: StatusChannel, _ makeWay: @escaping @Sendable (any UserAgent, RedirectDelivery) -> any SignIn
     ) async throws -> RefreshToken {
         try await BrowserLogin(

@@ -45,17 +45,22 @@ extension UnlockOptions {
     ) async throws -> [Keyslot.Kind] {
         let policy = accounts.policy
         let slots = account.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
-        var typed = [Keyslot.Kind.pin, .password].filter { account.keyslot($0) != nil && policy.allows($0) }
+        // The password comes last: it takes the longest to type.
+        let typedWays = Way.all.filter { $0.secret != nil && !$0.isOnlyOnRequest && $0.kind != .password }
+        var typed = (typedWays.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
         // A key stays locked unless somebody does something about it: nobody should have to type that PIN each time.
         let locked = await accounts.lockedKeyslots(of: account)
-        let isPINLocked = typed == [.pin, .password] && account.keyslot(.pin).map { locked.contains($0.id) } == true
-        if isPINLocked { typed = [.password] }
+        let useless = typed.filter { kind in
+            kind != .password && account.keyslot(kind).map { locked.contains($0.id) } == true
+        }
+        let isReplaceable = typed.last == .password
+        if isReplaceable { typed.removeAll(where: useless.contains) }
         guard !slots.isEmpty else {
             guard let first = typed.first else {
                 for slot in account.keyslots { try accounts.requireAllowed(slot.kind) }
                 throw account.withoutPassword
             }
-            if isPINLocked { Self.tell(Self.lockedPIN, next: first) }
+            if isReplaceable { for kind in useless { Self.tell(Self.locked(kind), next: first) } }
             return typed
         }
         let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
@@ -67,7 +72,7 @@ extension UnlockOptions {
         }
         // What is wrong with the only way in is told when it is used.
         guard let first = (present + typed).first else { return [slots[0].kind] }
-        if isPINLocked && present.isEmpty { Self.tell(Self.lockedPIN, next: first) }
+        if isReplaceable && present.isEmpty { for kind in useless { Self.tell(Self.locked(kind), next: first) } }
         for slot in slots {
             // Whoever has one token in its place may well have another one in a drawer.
             guard let state = found[slot.id], state != .available, state != .missing || !present.contains(slot.kind)
@@ -84,15 +89,14 @@ extension UnlockOptions {
     private func method(
         _ kind: Keyslot.Kind, for account: Account, _ hardware: Hardware, _ terminal: any Terminal, canBeSkipped: Bool
     ) async throws -> UnlockMethod {
-        if kind.isHardware {
+        guard let secret = Way.of(kind)?.secret else {
             let prompt = TerminalPrompt(terminal: terminal, source: nil, canBeSkipped: canBeSkipped)
-            return try .hardware(hardware.provider(kind.rawValue), prompt)
+            return try .hardware(hardware.provider(kind), prompt)
         }
-        let isPIN = kind == .pin
-        let name = Printable.text(account.displayName)
-        let secret = SharedSecret(try await terminal.askSecret("\(isPIN ? "PIN" : "Password") of \(name): "))
-        if canBeSkipped && secret.bytes.count == 0 { throw SkippedWay() }
-        return isPIN ? .pin(secret) : .password(secret)
+        let typed = SharedSecret(
+            try await terminal.askSecret("\(secret.name) of \(Printable.text(account.displayName)): "))
+        if canBeSkipped && typed.bytes.count == 0 { throw SkippedWay() }
+        return secret.method(typed)
     }
 
     private static func tell(_ reason: String, next: Keyslot.Kind) {
@@ -102,11 +106,12 @@ extension UnlockOptions {
 
     /// Why a way in is of no use now, in a sentence; nil when it is not the way in that failed, or its secret was wrong.
     private static func uselessness(of kind: Keyslot.Kind, _ error: any Error) -> String? {
-        if error is SkippedWay { return kind.isHardware ? "No PIN for the \(kind.displayName)." : "No PIN." }
+        if error is SkippedWay {
+            return kind.isHardware ? "No PIN for the \(kind.displayName)." : "No \(kind.displayName)."
+        }
         guard let error = error as? VaultError else { return nil }
         return switch error.code {
-        case .keyLocked where kind == .pin: lockedPIN
-        case .keyLocked: "The \(kind.displayName) is locked at the key service."
+        case .keyLocked: locked(kind)
         case .keyServiceUnavailable: error.description.replacing(" Try again later.", with: "")
         case .keyMissing: "The key service does not have the key of the \(kind.displayName) any more."
         case .hardwareLocked, .hardwareMissing, .hardwareReplaced, .hardwareFailed, .offlineTooLong: error.description
@@ -116,7 +121,11 @@ extension UnlockOptions {
 }
 
 extension UnlockOptions {
-    fileprivate static let lockedPIN = "The PIN is locked at the key service. A new one: vault unlock add pin."
+    fileprivate static func locked(_ kind: Keyslot.Kind) -> String {
+        let isReplaced = Way.of(kind).map { $0.secret != nil && $0.addition != nil } ?? false
+        let advice = isReplaced ? " A new one: vault unlock add \(kind.rawValue)." : ""
+        return "The \(kind.displayName) is locked at the key service.\(advice)"
+    }
 }
 
 extension Account {
@@ -129,11 +138,7 @@ extension Account {
     /// What to say where the password is asked for, and there is none.
     var withoutPassword: VaultError {
         let options = keyslots.compactMap { slot -> String? in
-            switch slot.kind {
-            case .recovery: "--recovery-code"
-            case .offline, .password: nil
-            default: "--\(slot.kind.rawValue)"
-            }
+            slot.kind.isOfPassword ? nil : slot.kind.option
         }
         let rest = Set(options).sorted().joined(separator: ", ")
         return VaultError(

@@ -19,22 +19,17 @@ extension Auth {
         duration: Duration, monitors: [any BackgroundMonitor], clock: any Clock<Duration>,
         handler: @escaping @Sendable () async -> Void
     ) async {
-        await disableBackgroundTimeout()
-        backgroundTimeout = timeout(.backgroundTimeout, duration, monitors, clock, handler)
+        await timeouts.enable(.backgroundTimeout) { timeout(.backgroundTimeout, duration, monitors, clock, handler) }
     }
 
     /// What the background timeout and the idle timeout listen to, and what keeps a monitor from it. Empty when neither
     /// is enabled.
     public func monitorStatus() async -> [MonitorStatus] {
-        await (backgroundTimeout?.status() ?? []) + (idleTimeout?.status() ?? [])
+        await timeouts.status()
     }
 
     /// Ends the background timeout. When this returns no handler runs any more, unless it was the handler that called.
-    public func disableBackgroundTimeout() async {
-        let timeout = backgroundTimeout
-        backgroundTimeout = nil
-        await timeout?.disable()
-    }
+    public func disableBackgroundTimeout() async { await timeouts.disable(.backgroundTimeout) }
 
     /// Locks the open account after a time without activity. Call ``noteActivity()`` for each key, click or card. A second
     /// call replaces the first idle timeout. The background timeout stays.
@@ -46,20 +41,17 @@ extension Auth {
     public func enableIdleTimeout(
         _ duration: Duration, clock: any Clock<Duration>, handler: @escaping @Sendable () async -> Void
     ) async {
-        await disableIdleTimeout()
-        idle.noteActivity()
-        idleTimeout = timeout(.idle, duration, [idle], clock, handler)
+        await timeouts.enable(.idle) {
+            idle.noteActivity()
+            return timeout(.idle, duration, [idle], clock, handler)
+        }
     }
 
     /// Says that the person did something, so that the time of the idle timeout begins again.
-    public nonisolated func noteActivity() { idle.noteActivity() }
+    public func noteActivity() { idle.noteActivity() }
 
     /// Ends the idle timeout. When this returns no handler runs any more, unless it was the handler that called.
-    public func disableIdleTimeout() async {
-        let timeout = idleTimeout
-        idleTimeout = nil
-        await timeout?.disable()
-    }
+    public func disableIdleTimeout() async { await timeouts.disable(.idle) }
 
     private func timeout(
         _ reason: SessionUpdate.Reason, _ duration: Duration, _ monitors: [any BackgroundMonitor],
@@ -67,7 +59,7 @@ extension Auth {
     ) -> BackgroundTimeout {
         BackgroundTimeout(
             duration: duration, monitors: monitors, clock: clock,
-            isLoggedIn: { [weak self] in await self?.hasSomethingToLock ?? false },
-            lock: { [weak self] in await self?.lock(reason) }, handler: handler)
+            isLoggedIn: { [current] in current.hasSomethingToLock }, lock: { [current] in await current.lock(reason) },
+            handler: handler)
     }
 }

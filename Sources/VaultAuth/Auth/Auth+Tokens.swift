@@ -58,8 +58,7 @@ extension Auth {
             }
             try await converting { try await session.replace(token.credential, accessToken) }
         } else {
-            await change(to: .unstored(token))
-            updates.send(.init(.loggedIn, token.account))
+            await current.open(token)
         }
         return token
     }
@@ -67,8 +66,7 @@ extension Auth {
     /// Forgets both tokens of the account that is logged in, or that was locked last, also the stored ones. It ends the
     /// session. The account, its password and an app's items stay; nothing is revoked.
     public func clearTokens() async throws {
-        timesLocked += 1
-        guard let id = await forgetSession() else { return }
+        guard let id = await current.forget() else { return }
         let changes: [StoreChange] = [
             .removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh,
         ]

@@ -5,19 +5,7 @@ internal import CredentialVault
 struct UnlockOptions: ParsableArguments {
     @OptionGroup var password: PasswordOptions
 
-    @Flag(name: .customLong("password"), help: "Open the account with the password, whatever else there is.")
-    var usesPassword = false
-
-    @Flag(help: "Open the account with the PIN. --password-file then has the PIN.")
-    var pin = false
-
-    @Flag(
-        name: .customLong("recovery-code"),
-        help: "Open the account with the recovery code, which is replaced by a new one.")
-    var recoveryCode = false
-
-    @Flag(help: "Open the account without the network, with the password, where that was allowed.")
-    var offline = false
+    @Flag var way: NamedWay?
 
     @Option(
         name: .customLong("offline-max-age"),
@@ -30,24 +18,19 @@ struct UnlockOptions: ParsableArguments {
     @OptionGroup var hardware: HardwareOptions
 
     /// Whether it is said which way in is to be used.
-    var isNamed: Bool { ways.contains(true) }
+    var isNamed: Bool { named != nil }
 
-    private var ways: [Bool] { [usesPassword, pin, recoveryCode, offline, hardware.kind != nil] }
+    /// Whether the recovery code opens the account, and is used up by that.
+    var usesRecoveryCode: Bool { way?.kind == .recovery }
 
     func validate() throws {
-        guard ways.count(where: { $0 }) <= 1 else {
+        guard way == nil || hardware.kind == nil else {
             throw ValidationError("Only one way to open the account can be named.")
         }
     }
 
     /// The way in that is named.
-    private var named: Keyslot.Kind? {
-        if usesPassword { return .password }
-        if pin { return .pin }
-        if recoveryCode { return .recovery }
-        if offline { return .offline }
-        return hardware.kind.map { Keyslot.Kind(rawValue: $0) }
-    }
+    private var named: Keyslot.Kind? { way?.kind ?? hardware.kind }
 
     /// Opens the vault with the limit for opening without the network.
     func openVault(_ global: GlobalOptions) async throws -> Vault {
@@ -66,33 +49,29 @@ struct UnlockOptions: ParsableArguments {
     func method(
         for account: Account, _ terminal: any Terminal = ControllingTerminal(), password prompt: String = "Password"
     ) async throws -> UnlockMethod {
-        let name = Printable.text(account.displayName)
-        if pin { return .pin(try await ask("PIN of \(name): ", terminal)) }
-        if recoveryCode { return .recoveryCode(try await ask("Recovery code of \(name): ", terminal)) }
-        if offline { return .offline(try await ask("Password of \(name): ", terminal)) }
-        if let kind = hardware.kind {
+        let kind = named ?? .password
+        guard let secret = Way.of(kind)?.secret else {
             let provider = try await Hardware(Settings()).provider(kind, at: hardware.address)
             return .hardware(
                 provider, TerminalPrompt(terminal: terminal, source: password.isGiven ? password.source : nil))
         }
-        guard account.passwordKeyslot != nil || !account.damagedKeyslots.isEmpty else { throw account.withoutPassword }
-        return .password(try await ask("\(prompt) of \(name): ", terminal))
+        if kind == .password && account.passwordKeyslot == nil && account.damagedKeyslots.isEmpty {
+            throw account.withoutPassword
+        }
+        let question = "\(kind == .password ? prompt : secret.name) of \(Printable.text(account.displayName)): "
+        return secret.method(SharedSecret(try await password.source.password(question, terminal)))
     }
 
     /// As ``method(for:_:)``, where a used recovery code could not be replaced.
     func reusableMethod(
         for account: Account, _ terminal: any Terminal = ControllingTerminal(), password prompt: String = "Password"
     ) async throws -> UnlockMethod {
-        guard !recoveryCode else {
+        guard !usesRecoveryCode else {
             throw VaultError(
                 .configurationInvalid,
                 "A recovery code works once, and the new one would not be shown here. Use it with: vault passwd --recovery-code, or vault login --recovery-code"
             )
         }
         return try await method(for: account, terminal, password: prompt)
-    }
-
-    private func ask(_ prompt: String, _ terminal: any Terminal) async throws -> SharedSecret {
-        SharedSecret(try await password.source.password(prompt, terminal))
     }
 }

@@ -1,24 +1,9 @@
 public import VaultCrypto
-public import VaultStorage
-
-/// What is left of a login after the program was started again.
-public enum RestoredSession: Sendable {
-    /// There is no such account: sign in and register it.
-    case absent
-    /// The account is there, and its secret opens it: ask for the password.
-    case locked(Account)
-    /// The account is open, and the provider still takes it.
-    case verified(Session)
-    /// The account is open, and the provider cannot be asked right now. Nobody is logged out by that: the session goes on,
-    /// and its next ``Session/accessToken(forceRefresh:minimumValidity:)`` asks again.
-    case unverified(Session, VaultError)
-    /// The provider does not take the account any more: sign in and register again.
-    case expired(VaultError)
-}
+internal import VaultStorage
 
 extension Auth {
-    /// Finds out what there is for a user, without a secret and without the network: ``RestoredSession/absent``,
-    /// ``RestoredSession/locked(_:)``, or the session that is open already.
+    /// Finds out what there is for a user, without a secret and without the network: ``RestoredSession/State/absent``,
+    /// ``RestoredSession/State/locked``, or the session that is open already.
     ///
     /// - Throws: ``VaultError``: `accountAmbiguous`, `storeUnreadable`, `storeCorrupt`.
     public func restoreSession(userID: String) async throws -> RestoredSession {
@@ -78,7 +63,7 @@ extension Auth {
         guard session.isOpen else {
             throw VaultError(.notLoggedIn, "The account was locked while it was being restored. Log in again.")
         }
-        session.setPending(false)
-        updates.send(.init(.loggedIn, session.id))
+        session.begin()
+        current.updates.send(.init(.loggedIn, session.id))
     }
 }

@@ -8,10 +8,9 @@ struct NewRecoveryCode {
     private let vaultKey: VaultKey
     private let accounts: Accounts
 
-    init(for account: Account, vaultKey: VaultKey, in vault: Vault, isQuiet: Bool) async throws {
+    init(for account: Account, vaultKey: VaultKey, in accounts: Accounts, isQuiet: Bool) async throws {
         self.account = account
         self.vaultKey = vaultKey
-        let accounts = vault.accounts
         self.accounts = accounts
         let (code, slot) = try await Spinner.during("Making a recovery code", isQuiet: isQuiet) {
             try await accounts.makeRecoveryKeyslot(for: account, vaultKey: vaultKey)
@@ -22,10 +21,10 @@ struct NewRecoveryCode {
 
     /// Makes one after something that was done already: a failure must not hide that, and is thrown when it was reported.
     static func made(
-        for account: Account, vaultKey: VaultKey, in vault: Vault, isQuiet: Bool
+        for account: Account, vaultKey: VaultKey, in accounts: Accounts, isQuiet: Bool
     ) async -> Result<NewRecoveryCode, VaultError> {
         do {
-            return .success(try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: isQuiet))
+            return .success(try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: accounts, isQuiet: isQuiet))
         } catch {
             return .failure(
                 Self.explained(

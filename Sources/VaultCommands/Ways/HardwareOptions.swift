@@ -1,6 +1,7 @@
 internal import ArgumentParser
+internal import CredentialVault
 
-/// Which hardware is meant, for opening an account.
+/// Which hardware is meant, for opening an account, where it has an address.
 struct HardwareOptions: ParsableArguments {
     /// What stands for the address of the settings, where the option has no value.
     private static let usual = "the usual one"
@@ -16,16 +17,13 @@ struct HardwareOptions: ParsableArguments {
         help: ArgumentHelp("Use this machine's TPM 2.0, or the one that tpm2-tss reaches so.", valueName: "tcti"))
     var tpm2: String?
 
-    @Flag(help: "Use a FIDO2 security key.")
-    var fido2 = false
-
     func validate() throws {
-        guard [pkcs11 != nil, tpm2 != nil, fido2].count(where: { $0 }) <= 1 else {
+        guard pkcs11 == nil || tpm2 == nil else {
             throw ValidationError("Only one piece of hardware can be named.")
         }
     }
 
-    var kind: String? { pkcs11 != nil ? "pkcs11" : tpm2 != nil ? "tpm2" : fido2 ? "fido2" : nil }
+    var kind: Keyslot.Kind? { pkcs11 != nil ? .pkcs11 : tpm2 != nil ? .tpm2 : nil }
 
     /// Its address; nil for the usual one.
     var address: String? { (pkcs11 ?? tpm2).flatMap { $0 == Self.usual ? nil : $0 } }

@@ -7,39 +7,13 @@ extension Auth {
     /// Logs out: keys and tokens leave the memory, and the cached access token the disk. The sealed refresh token stays,
     /// and the password opens it again. Nothing is revoked: see ``logoutEverywhere()``.
     public func logout() async throws {
-        timesLocked += 1
-        if let id = await forgetSession() { try await removeAccessToken(of: id) }
-    }
-
-    /// Ends the session, also one that was locked before, and tells.
-    ///
-    /// - Returns: whose tokens are stored.
-    func forgetSession() async -> AccountID? {
-        var locked = lockedAccount
-        lockedAccount = nil
-        var id = locked
-        if case .open(let session) = state {
-            id = session.id
-            // Ending a session that is open tells by itself.
-            locked = session.isOpen ? nil : id
-        }
-        await change(to: .loggedOut, .requested)
-        if let locked { updates.send(.init(.loggedOut, locked, reason: .requested)) }
-        return id
+        if let id = await current.forget() { try await removeAccessToken(of: id) }
     }
 
     /// Locks the open account: keys and tokens leave the memory, and nothing else changes. The password opens it again.
     ///
     /// - Parameter reason: what the listeners of ``sessionUpdates`` are told.
-    public func lock(_ reason: SessionUpdate.Reason) async {
-        timesLocked += 1
-        // A login that was not stored cannot be opened again: it is over.
-        guard let session else { return await change(to: .loggedOut, reason) }
-        lockedAccount = session.id
-        await session.lock(.locked, reason: reason)
-        // Somebody may have logged in meanwhile.
-        if case .open(let current) = state, current === session { await change(to: .loggedOut, nil) }
-    }
+    public func lock(_ reason: SessionUpdate.Reason) async { await current.lock(reason) }
 
     /// Removes an account's cached access token from the store.
     public func removeAccessToken(of id: AccountID) async throws {
@@ -56,14 +30,13 @@ extension Auth {
     ///
     /// - Returns: nil when the provider revoked it, or why it did not.
     public func logoutEverywhere() async throws -> VaultError? {
-        timesLocked += 1
         let session: Session
-        switch state {
-        case .loggedOut: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        switch current.loginToEnd() {
+        case .none: throw VaultError(.notLoggedIn, "Nobody is logged in.")
         case .unstored(let token):
-            await change(to: .loggedOut, .everywhere)
+            await current.end(.everywhere)
             return await revoke(token)
-        case .open(let current): session = current
+        case .open(let open): session = open
         }
         do {
             let failure = try await revoke(session) { [store = accounts.store] in
@@ -72,12 +45,12 @@ extension Auth {
                     to: session.id)
                 return {}
             }
-            await end(session, .everywhere)
+            await current.end(session, .everywhere)
             if failure != nil { try await removeAccessToken(of: session.id) }
             return failure
         } catch {
             // Whatever stood in the way: on this machine nothing stays open.
-            await end(session, .requested)
+            await current.end(session, .requested)
             try? await removeAccessToken(of: session.id)
             throw error
         }
@@ -87,7 +60,7 @@ extension Auth {
     ///
     /// - Returns: nil when the provider revoked it, or why it did not. The account is gone in either case.
     public func deleteAccount() async throws -> VaultError? {
-        guard case .open(let session) = state else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
+        guard case .open(let session) = current.login else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
         var failure: VaultError?
         do {
             failure = try await revoke(session) { [accounts] in
@@ -98,7 +71,7 @@ extension Auth {
             failure = error
         }
         await AttemptRecords.forget(in: accounts.store, at: accounts.clock.now, usersAt: session.id.issuer)
-        await end(session, .deleted)
+        await current.end(session, .deleted)
         if failure != nil { try await converting { try await accounts.delete(session.id) } }
         return failure
     }
@@ -126,18 +99,7 @@ extension Auth {
     }
 
     /// Ends the session of an account that was deleted.
-    package func accountWasDeleted(_ id: AccountID) async {
-        if case .open(let session) = state, session.id == id { return await end(session, .deleted) }
-        guard lockedAccount == id else { return }
-        lockedAccount = nil
-        updates.send(.init(.loggedOut, id, reason: .deleted))
-    }
-
-    /// Ends a session that may not be the one that is logged in any more.
-    private func end(_ session: Session, _ reason: SessionUpdate.Reason) async {
-        await session.lock(.loggedOut, reason: reason)
-        if case .open(let current) = state, current === session { await change(to: .loggedOut, reason) }
-    }
+    package func accountWasDeleted(_ id: AccountID) async { await current.accountWasDeleted(id) }
 
     /// Has the stored refresh token revoked and then changes the store, while nobody can renew the token in between.
     ///
@@ -169,7 +131,7 @@ extension Auth {
 
     private func revokeAtProvider(_ token: RefreshToken) async -> VaultError? {
         do {
-            try await issuer(source(of: token)).revoke(token.credential, of: token.account)
+            try await issuers.issuer(issuers.source(of: token)).revoke(token.credential, of: token.account)
             return nil
         } catch {
             return VaultError.converting(error) as? VaultError

@@ -34,7 +34,7 @@ extension Auth {
         } catch {
             throw VaultError.converting(error)
         }
-        let new = try await run(way, issuer: account.id.issuer, layout: account.layout)
+        let new = try await signIns.run(way, at: account.id.issuer, layout: account.layout)
         guard new.account == account.id else {
             _ = await revoke(new)
             throw VaultError(

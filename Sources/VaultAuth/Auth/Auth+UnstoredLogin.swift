@@ -11,7 +11,7 @@ extension Auth {
     ///   - minimumValidity: how long the token has to be valid at least. 60 seconds.
     /// - Throws: ``VaultError``: `refreshTokenExpired` (sign in again), `notLoggedIn` when it was stored and the account
     ///   is not open, `busy` while it is being stored, `identityProviderUnavailable` (try again later).
-    public nonisolated func accessToken(
+    public func accessToken(
         of login: RefreshToken, forceRefresh: Bool, minimumValidity: Duration
     ) async throws -> AccessToken {
         if await unstoredLogins.newest(login) == nil, let session, session.id == login.account {
@@ -20,18 +20,19 @@ extension Auth {
         return try await accessToken(of: login, .init(force: forceRefresh, minimumValidity: minimumValidity))
     }
 
-    nonisolated func accessToken(of login: RefreshToken, replacing refused: AccessToken) async throws -> AccessToken {
+    func accessToken(of login: RefreshToken, replacing refused: AccessToken) async throws -> AccessToken {
         if await unstoredLogins.newest(login) == nil, let session, session.id == login.account {
             return try await session.accessToken(replacing: refused)
         }
         return try await accessToken(of: login, .init(rejected: refused.value))
     }
 
-    private nonisolated func accessToken(
+    private func accessToken(
         of login: RefreshToken, _ request: UnstoredLogins.Request
     ) async throws -> AccessToken {
         do {
-            return try await unstoredLogins.accessToken(of: login, request, from: issuer(source(of: login)))
+            return try await unstoredLogins.accessToken(
+                of: login, request, from: issuers.issuer(issuers.source(of: login)))
         } catch {
             throw VaultError.converting(error)
         }

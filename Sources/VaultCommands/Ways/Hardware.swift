@@ -1,22 +1,30 @@
 internal import CredentialVault
 
-#if FIDO2
-    internal import VaultFIDO2
-#endif
-#if PKCS11
-    internal import VaultPKCS11
-#endif
-#if TPM2
-    internal import VaultTPM2
-#endif
+/// A kind of hardware that this program can use.
+struct HardwareKind: Sendable {
+    /// Which piece of it, and what for.
+    struct Request: Sendable {
+        /// How it is reached; nil for the usual way.
+        var address: String?
+        /// Whether a token that has no key to use may be given one.
+        var mayMakeKey = false
+        /// How long it may take for what needs no person; nil for what such hardware may need.
+        var limit: Duration?
+    }
+
+    /// Nil in a build without it.
+    var provider: (@Sendable (Request) -> any BiometricProvider)?
+    /// Keeps its libraries from writing to standard error. To be called before there is a second thread.
+    var silence: @Sendable () -> Void = {}
+
+    static let notInThisBuild = HardwareKind()
+}
 
 /// The hardware that this build can use, at the addresses that are given or, by the settings, usual.
 ///
 /// An address may name a library, which then runs in this process. So it never comes out of the store of accounts, which
-/// somebody else may have written: a keyslot says which token it needs, and not by what that is reached.
+/// somebody else may have written: a keyslot says which token it needs, and not how that is reached.
 struct Hardware {
-    static let kinds = ["pkcs11", "tpm2", "fido2"]
-
     private let usual: [String: String]
 
     init(_ settings: Settings) {
@@ -29,38 +37,20 @@ struct Hardware {
     ///   - limit: how long it may take for what needs no person; nil for what such hardware may need.
     /// - Throws: `VaultError` with code `configurationInvalid` when this program was built without it.
     func provider(
-        _ kind: String, at address: String? = nil, mayMakeKey: Bool = false, within limit: Duration? = nil
+        _ kind: Keyslot.Kind, at address: String? = nil, mayMakeKey: Bool = false, within limit: Duration? = nil
     ) throws -> any BiometricProvider {
-        switch kind {
-        #if PKCS11
-            case "pkcs11":
-                return PKCS11Provider(
-                    uri: address ?? usual[kind] ?? "pkcs11:", newKey: mayMakeKey ? .elliptic : nil,
-                    timeLimit: limit ?? .seconds(60))
-        #endif
-        #if TPM2
-            case "tpm2":
-                return TPM2Provider(
-                    tcti: address ?? usual[kind] ?? "device:/dev/tpmrm0", timeLimit: limit ?? .seconds(15))
-        #endif
-        #if FIDO2
-            case "fido2": return FIDO2Provider(timeLimit: limit ?? .seconds(15))
-        #endif
-        default:
+        guard let provider = Way.of(kind)?.hardware?.provider else {
             throw VaultError(
                 .configurationInvalid,
-                "This vault was built without \(kind). Build it with: swift build --traits \(kind.uppercased())")
+                "This vault was built without \(kind.rawValue). Build it with: swift build --traits \(kind.rawValue.uppercased())"
+            )
         }
+        return provider(.init(address: address ?? usual[kind.rawValue], mayMakeKey: mayMakeKey, limit: limit))
     }
 
     /// Keeps libraries from writing to standard error. To be called before there is a second thread.
     static func silenceLibraries() {
-        #if TPM2
-            TPM2Provider.silenceLibraries()
-        #endif
-        #if PKCS11
-            PKCS11Provider.silenceLibraries()
-        #endif
+        for way in Way.all { way.hardware?.silence() }
     }
 
     // MARK: - What is there
@@ -83,7 +73,7 @@ struct Hardware {
     }
 
     private func availability(of slot: Keyslot, within limit: Duration) async -> BiometricAvailability {
-        guard let provider = try? provider(slot.kind.rawValue, within: limit) else {
+        guard let provider = try? provider(slot.kind, within: limit) else {
             return .unusable("not in this build")
         }
         guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { return .unusable("damaged") }

@@ -32,7 +32,7 @@ extension Auth {
         do {
             _ = try await session.accessToken(forceRefresh: true)
         } catch let error as VaultError where error.isProviderOutage && accounts.opensOffline(account) {
-            session.setOffline()
+            session.goOffline()
         }
         return session
     }
@@ -65,8 +65,41 @@ extension Auth {
         try await unlock(account, with: method, isPending: false)
     }
 
+    /// - Parameter isPending: whether it is to count as a login only when the provider has confirmed it.
+    func unlock(_ account: Account, with method: UnlockMethod, isPending: Bool) async throws -> Session {
+        let opening = current.beginOpening()
+        defer { current.end(opening) }
+        do {
+            // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
+            let source = issuers.source(of: account)
+            let issuer = try issuers.issuer(source)
+            Task { await issuer.warmUp() }
+            let (opened, isOffline) = try await opened(account, method)
+            let session = Session(
+                id: account.id, vaultKey: opened.vaultKey, accounts: accounts, issuer: issuer, source: source,
+                updates: current.updates,
+                state: SessionState(
+                    isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
+                    wrongGuesses: opened.wrongGuesses))
+            try await current.open(session, since: opening, isPending: isPending)
+            return session
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// Makes an account that the person has just signed in to the one that is logged in.
+    package func open(_ token: RefreshToken, vaultKey: VaultKey) async throws -> Session {
+        let source = issuers.source(of: token)
+        let session = Session(
+            id: token.account, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source),
+            source: source, updates: current.updates, state: SessionState(.loggedIn, .confirmed))
+        try await current.open(session)
+        return session
+    }
+
     /// The open account, and whether it was opened without the key service because that cannot be reached.
-    func opened(_ account: Account, _ method: UnlockMethod) async throws -> (OpenedAccount, isOffline: Bool) {
+    private func opened(_ account: Account, _ method: UnlockMethod) async throws -> (OpenedAccount, isOffline: Bool) {
         do {
             return (try await accounts.opened(account, with: method), method.kind == .offline)
         } catch let error as VaultError where error.code == .keyServiceUnavailable {

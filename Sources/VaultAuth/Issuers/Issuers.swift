@@ -1,0 +1,44 @@
+internal import VaultLocks
+internal import VaultStorage
+
+/// Finds what issues an account's tokens. Each issuer is made once, as it keeps what its server published of itself.
+final class Issuers: Sendable {
+    /// The kinds of servers. The first that fits an account counts.
+    let kinds: [any IssuerKind]
+    private let known = Lock<[IssuerSource: any TokenIssuer]>([:])
+
+    init(kinds: [any IssuerKind]) { self.kinds = kinds }
+
+    /// - Throws: ``VaultError`` with code `configurationInvalid` when no kind of server fits.
+    func issuer(_ source: IssuerSource) throws -> any TokenIssuer {
+        if let known = known.withLock({ $0[source] }) { return known }
+        guard let kind = kind(of: source.key) else {
+            throw VaultError(
+                .configurationInvalid,
+                "This account signs in in a way that this program does not know: \(source.key.method).")
+        }
+        // An app's own kind may do anything, so not under the lock.
+        let new = try kind.issuer(of: source.key, layout: source.layout)
+        return known.withLock { known in
+            let issuer = known[source] ?? new
+            known[source] = issuer
+            return issuer
+        }
+    }
+
+    func source(of account: Account) -> IssuerSource { source(IssuerKey(account), account.layout) }
+
+    func source(of token: RefreshToken) -> IssuerSource { source(IssuerKey(token), token.layout) }
+
+    /// What is stored with a new account of the token.
+    func layout(of token: RefreshToken) throws -> StoredLayout? {
+        let key = IssuerKey(token)
+        return try kind(of: key)?.layout(of: key)
+    }
+
+    private func source(_ key: IssuerKey, _ layout: StoredLayout?) -> IssuerSource {
+        IssuerSource(key: key, layout: layout ?? (try? kind(of: key)?.layout(of: key)))
+    }
+
+    private func kind(of key: IssuerKey) -> (any IssuerKind)? { kinds.first { $0.issues(tokensOf: key) } }
+}

@@ -1,0 +1,73 @@
+internal import OpenIDConnect
+internal import VaultHTTP
+internal import VaultLocks
+internal import VaultStorage
+
+/// Runs sign-ins. A redirect that the app receives itself goes to the one that was started last.
+final class SignIns: Sendable {
+    private let settings: Auth.Settings?
+    private let transport: any HTTPTransport
+    private let listening: any RedirectListening
+    private let accounts: Accounts
+    private let issuers: Issuers
+    private let providers: Providers
+    private let redirects = Lock<AsyncStream<String>.Continuation?>(nil)
+
+    init(
+        settings: Auth.Settings?, transport: any HTTPTransport, listening: any RedirectListening, accounts: Accounts,
+        issuers: Issuers, providers: Providers
+    ) {
+        self.settings = settings
+        self.transport = transport
+        self.listening = listening
+        self.accounts = accounts
+        self.issuers = issuers
+        self.providers = providers
+    }
+
+    /// - Parameters:
+    ///   - issuer: where; nil for the issuer of the settings.
+    ///   - layout: what is stored with an account that signs in again; nil for a new one.
+    func run(_ way: any SignIn, at issuer: String?, layout: StoredLayout?) async throws -> RefreshToken {
+        guard var settings, case let issuer = issuer ?? settings.issuer, !issuer.isEmpty else {
+            throw VaultError(
+                .configurationInvalid,
+                "The issuer is needed to sign in: the URL of the identity provider, backend or server.")
+        }
+        // The secret is for the configured issuer: no other one may see it.
+        if issuer != settings.issuer { settings.clientSecret = nil }
+        settings.issuer = issuer
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(16))
+        defer { continuation.finish() }
+        // A redirect to a port of this machine comes to the listener, and not through the app.
+        let isOfApp = try LoopbackRedirect(settings.redirectURI) == nil
+        let previous = redirects.withLock { redirects in
+            defer { redirects = isOfApp ? continuation : nil }
+            return redirects
+        }
+        previous?.finish()
+        let context = SignInContext(
+            settings: settings, transport: transport, listening: listening, clock: accounts.clock,
+            store: accounts.store, appRedirects: stream, layout: layout, issuers: issuers.kinds,
+            provider: { [providers] client in
+                providers.provider(
+                    issuer: issuer, clientID: client.id, clientSecret: client.secret,
+                    authenticationMethod: client.authenticationMethod)
+            })
+        do {
+            var token = try await way.run(in: context)
+            token.layout = try layout ?? issuers.layout(of: token)
+            return token
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// - Returns: false when no sign-in is waiting for a redirect.
+    func handleRedirect(_ url: String) -> Bool {
+        switch redirects.withLock({ $0 })?.yield(url) {
+        case .enqueued, .dropped: true
+        default: false
+        }
+    }
+}

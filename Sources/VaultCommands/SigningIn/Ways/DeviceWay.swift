@@ -1,0 +1,11 @@
+internal import CredentialVault
+
+extension SignInWay {
+    static let device = SignInWay(
+        name: "device", help: "At an OpenID provider, with a code that is entered on another device.",
+        takesParameters: true
+    ) { signingIn, status in
+        let prompt = DevicePrompt(status: status, isQuiet: signingIn.isQuiet)
+        return try await signingIn.vault.auth.signIn(DeviceSignIn { prompt.show($0) })
+    }
+}

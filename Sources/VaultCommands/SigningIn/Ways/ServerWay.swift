@@ -1,0 +1,29 @@
+internal import CredentialVault
+
+extension SignInWay {
+    static let server = SignInWay(
+        name: "server",
+        help: "At a server that says what it has: in the browser, or else with user name and password.",
+        backendKind: .server, takesPassword: true, takesRedirect: true, run: atServer)
+
+    @Sendable private static func atServer(_ signingIn: SigningIn, _ status: StatusChannel) async throws -> RefreshToken
+    {
+        let question = CredentialQuestion(
+            signingIn.options.credentials, signingIn.terminal, nameOfUsername: "User name")
+        let prompt = question.isPossible ? question : nil
+        do {
+            return try await question.untilRight {
+                try await signingIn.inBrowser(status) {
+                    // A person who has typed a password already does not have to go to the browser again.
+                    ServerSignIn(
+                        using: $0, redirect: $1, asking: prompt, choosing: question.wasAsked ? .apiToken : .automatic)
+                }
+            }
+        } catch let error as VaultError where error.code == .configurationInvalid && prompt == nil {
+            throw VaultError(
+                error.code,
+                "\(error.description) With --username NAME and --login-password-file PATH, an API token is used where OAuth does not work.",
+                underlying: error.underlying)
+        }
+    }
+}

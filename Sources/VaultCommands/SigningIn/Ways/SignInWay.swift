@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import CredentialVault
+
+/// `--method`: how `vault register` signs in. Each way has a file in this folder, and a line in ``all``.
+struct SignInWay: Sendable, Equatable, ExpressibleByArgument {
+    static let all: [SignInWay] = [.browser, .device, .backend, .password, .passwordGrant, .server]
+
+    /// What `--method` calls it.
+    let name: String
+    /// A line for `--help`.
+    let help: String
+    /// What a backend is asked as; nil for an OpenID provider.
+    var backendKind: BackendCheck.Kind?
+    /// Whether the person may have to type a password for somewhere else than the vault.
+    var takesPassword = false
+    /// Whether a redirect brings the answer.
+    var takesRedirect = false
+    /// Whether a provider's parameters, such as `--prompt`, have a meaning for it.
+    var takesParameters = false
+    /// Signs in.
+    let run: @Sendable (SigningIn, StatusChannel) async throws -> RefreshToken
+
+    /// Whether an OpenID provider is what the person signs in at.
+    var isOpenID: Bool { backendKind == nil }
+
+    /// The way of that name; nil when there is none.
+    init?(named name: String) {
+        guard let way = Self.all.first(where: { $0.name == name }) else { return nil }
+        self = way
+    }
+
+    init(
+        name: String, help: String, backendKind: BackendCheck.Kind? = nil, takesPassword: Bool = false,
+        takesRedirect: Bool = false, takesParameters: Bool = false,
+        run: @escaping @Sendable (SigningIn, StatusChannel) async throws -> RefreshToken
+    ) {
+        self.name = name
+        self.help = help
+        self.backendKind = backendKind
+        self.takesPassword = takesPassword
+        self.takesRedirect = takesRedirect
+        self.takesParameters = takesParameters
+        self.run = run
+    }
+
+    static func == (first: SignInWay, second: SignInWay) -> Bool { first.name == second.name }
+
+    // MARK: - As an argument
+
+    init?(argument: String) { self.init(named: argument) }
+
+    static var allValueStrings: [String] { all.map(\.name) }
+
+    static var allValueDescriptions: [String: String] {
+        Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0.help) })
+    }
+
+    var defaultValueDescription: String { name }
+}

@@ -1,0 +1,19 @@
+internal import CredentialVault
+
+#if FIDO2
+    internal import VaultFIDO2
+#endif
+
+extension Way {
+    static let fido2 = Way(
+        kind: .fido2, option: "fido2", help: "Use a FIDO2 security key.", hardware: fido2Hardware,
+        addition: .hardware())
+
+    private static var fido2Hardware: HardwareKind {
+        #if FIDO2
+            HardwareKind(provider: { FIDO2Provider(timeLimit: $0.limit ?? .seconds(15)) })
+        #else
+            .notInThisBuild
+        #endif
+    }
+}

@@ -1,0 +1,71 @@
+internal import CredentialVault
+
+extension Way.Addition {
+    /// Adds a hardware key.
+    ///
+    /// - Parameter options: what it takes besides what every hardware key takes.
+    static func hardware(_ options: Set<Option> = []) -> Way.Addition {
+        Way.Addition(options: options.union([.newPINFile, .label, .opensOffline]), prepare: prepare, add: add)
+    }
+
+    @Sendable private static func prepare(_ request: Way.AddRequest) async throws {
+        let (options, terminal) = (request.options, request.terminal)
+        if options.opensOffline { try request.accounts.requireAllowed(.offline) }
+        try await checkGuessLimit(of: provider(request), options, terminal)
+        if options.opensOffline && !options.yes {
+            try await OfflineConsent.ask(
+                terminal, mayAsk: !options.unlock.password.isGiven, for: request.way.kind)
+        }
+    }
+
+    @Sendable private static func add(
+        _ request: Way.AddRequest, _ opened: Way.OpenedForAdding
+    ) async throws -> Way.Added {
+        let (options, kind) = (request.options, request.way.kind)
+        let prompt = TerminalPrompt(
+            terminal: request.terminal, source: options.newPINFile.map(SecretSource.file), isNew: kind.takesNewPIN,
+            policy: request.accounts.policy)
+        let slot = try await request.accounts.addHardware(
+            provider(request), prompt: prompt, to: request.account, vaultKey: opened.vaultKey,
+            opensOffline: options.opensOffline, label: options.label)
+        return Way.Added(
+            text: "\(Printable.text(slot.label ?? kind.rawValue)) opens \(request.name) from now on.",
+            hint: await usualAddress(of: slot, request))
+    }
+
+    private static func provider(_ request: Way.AddRequest) throws -> any BiometricProvider {
+        try request.hardware.provider(
+            request.way.kind, at: request.options.which, mayMakeKey: request.options.makeKey)
+    }
+
+    /// Says what the PIN is worth where a person who has the hardware can guess it without end, and asks where nothing
+    /// ever limits that.
+    private static func checkGuessLimit(
+        of provider: any BiometricProvider, _ options: UnlockCommand.Add, _ terminal: any Terminal
+    ) async throws {
+        switch try await provider.guessLimit() {
+        case .firm: break
+        case .weak(let reason) where options.opensOffline, .absent(let reason) where options.opensOffline:
+            throw VaultError(
+                .configurationInvalid, "\(reason) It cannot open the account without the key service.")
+        case .weak(let reason): Output.note("vault: \(Printable.text(reason))")
+        case .absent(let reason):
+            let cost = "vault: \(Printable.text(reason))"
+            if options.yes {
+                Output.note(cost)
+            } else {
+                try await Consent.ask(
+                    terminal, mayAsk: !options.unlock.password.isGiven, cost: cost, "Add it all the same?")
+            }
+        }
+    }
+
+    /// Says how hardware is found that is not where it is looked for.
+    private static func usualAddress(of slot: Keyslot, _ request: Way.AddRequest) async -> String? {
+        guard let which = request.options.which,
+            await request.hardware.availability(of: [slot], within: Hardware.glance)[slot.id] != .available
+        else { return nil }
+        let (kind, address) = (request.way.kind.rawValue, ShellQuoting.quoted(which))
+        return "It is found there with --\(kind) \(address), or always after:\nvault config set \(kind) \(address)"
+    }
+}

@@ -1,0 +1,29 @@
+internal import CredentialVault
+
+extension Way {
+    static let offline = Way(
+        kind: .offline, option: "offline",
+        help: "Open the account without the network, with the password, where that was allowed.",
+        secret: Secret(name: "Password") { .offline($0) },
+        addition: Addition(
+            prepare: { request in
+                guard !request.options.yes else { return }
+                try await OfflineConsent.ask(request.terminal, mayAsk: !request.options.unlock.password.isGiven)
+            },
+            add: { request, opened in
+                // It was typed already when it opened the account.
+                let typed = opened.method.kind == .password ? opened.method.typedSecret : nil
+                let password =
+                    if let typed { typed } else {
+                        SharedSecret(try await request.terminal.askSecret("Password of \(request.name): "))
+                    }
+                try await Spinner.during(
+                    "Adding the way without the network", isQuiet: request.options.global.json
+                ) {
+                    _ = try await request.accounts.addOffline(
+                        password: password, to: request.account, vaultKey: opened.vaultKey)
+                }
+                return Added(text: "The password opens \(request.name) without the network, too: vault login --offline")
+            }),
+        isOnlyOnRequest: true)
+}

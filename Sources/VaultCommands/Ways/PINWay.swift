@@ -1,0 +1,26 @@
+internal import CredentialVault
+
+extension Way {
+    static let pin = Way(
+        kind: .pin, option: "pin", help: "Open the account with the PIN. --password-file then has the PIN.",
+        secret: Secret(name: "PIN") { .pin($0) },
+        addition: Addition(options: [.newPINFile]) { request, opened in
+            let pin = try await newPIN(request)
+            try await Spinner.during("Adding the PIN", isQuiet: request.options.global.json) {
+                _ = try await request.accounts.addPIN(pin.bytes, to: request.account, vaultKey: opened.vaultKey)
+            }
+            let password = request.account.passwordKeyslot == nil ? "" : " The password still does, too."
+            return Added(text: "The PIN opens \(request.name) from now on.\(password)")
+        })
+
+    private static func newPIN(_ request: AddRequest) async throws -> SharedSecret {
+        let (account, policy) = (request.account, request.accounts.policy)
+        let names = [account.alias, account.email, account.preferredUsername].compactMap(\.self)
+        guard let file = request.options.newPINFile else {
+            return SharedSecret(try await request.terminal.newPIN("New PIN", names: names, policy: policy))
+        }
+        let pin = try await SecretSource.file(file).password("", request.terminal)
+        if let failure = policy.failure(ofNewPIN: pin, names: names) { throw failure }
+        return SharedSecret(pin)
+    }
+}

@@ -1,0 +1,113 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultLocks
+import VaultTesting
+
+@testable import VaultAuth
+@testable import VaultStorage
+
+/// Who is logged in, and what a session may hand out.
+@Suite struct CurrentLoginTests {
+    private let session: Session
+    private let other: Session
+
+    init() async throws {
+        let test = TestVault()
+        func opened(_ name: String) async throws -> Session {
+            let token = try await test.auth.signIn(test.provider.signIn(name))
+            return try await test.storage.storeRefreshToken(
+                token, withNewPassword: SecretBytes(utf8: "tea at half past four"))
+        }
+        session = try await opened("alice")
+        other = Session(
+            id: session.id, vaultKey: try await session.openVaultKey(), accounts: test.accounts,
+            issuer: RefusingIssuer(error: VaultError(.configurationInvalid, "")), source: session.source,
+            updates: SessionUpdates(), state: SessionState(.loggedIn, .confirmed))
+    }
+
+    @Test func `an account that was being opened when somebody locked stays closed`() async throws {
+        let current = CurrentLogin(willBegin: {}, didEnd: {})
+        let opening = current.beginOpening()
+        #expect(current.hasSomethingToLock)
+        await current.lock(.requested)
+        await #expect(throws: VaultError.self) { try await current.open(session, since: opening) }
+        current.end(opening)
+        #expect(current.session == nil && !current.hasSomethingToLock)
+        try await current.open(session, since: current.beginOpening())
+        #expect(current.session === session)
+    }
+
+    @Test func `the idle timeout counts anew before the login can be seen`() async throws {
+        let seen = Lock<[Bool]>([])
+        let box = Lock<CurrentLogin?>(nil)
+        let current = CurrentLogin(
+            willBegin: { seen.withLock { $0.append(box.withLock { $0 }?.isLoggedIn ?? true) } }, didEnd: {})
+        box.withLock { $0 = current }
+        try await current.open(session)
+        #expect(seen.withLock { $0 } == [false] && current.isLoggedIn)
+        box.withLock { $0 = nil }
+    }
+
+    @Test func `ending a session leaves the one that took its place`() async throws {
+        let ends = Counter()
+        let current = CurrentLogin(willBegin: {}, didEnd: { ends.increment() })
+        try await current.open(session)
+        try await current.open(other)
+        #expect(ends.value == 1)
+        await current.end(session, .deleted)
+        #expect(current.session === other && ends.value == 1)
+        await current.end(other, .deleted)
+        #expect(current.session == nil && ends.value == 2)
+    }
+}
+
+/// What can be seen of a session, and what it comes from.
+@Suite struct SessionStateTests {
+    private let error = VaultError(.refreshTokenExpired, "over")
+    private let token = AccessToken(
+        value: "a", tokenType: "Bearer", expiresAt: nil, scope: nil, obtainedAt: .distantPast)
+
+    @Test func `a pending session counts as a login when the provider has confirmed it`() {
+        var state = SessionState(.pending, .none)
+        #expect(state.isOpen && !state.isLogin && !state.isConfirmed)
+        state.use(token, isNew: true)
+        state.begin()
+        #expect(state.isLogin && state.isConfirmed && state.token != nil)
+    }
+
+    @Test func `a refused session is open, and hands out nothing until other tokens are set`() {
+        var state = SessionState(.loggedIn, .confirmed)
+        state.use(token, isNew: false)
+        state.refuse(error)
+        #expect(state.isOpen && !state.isLogin && state.token == nil && state.refusal?.code == error.code)
+        state.begin()
+        #expect(!state.isLogin)
+        let wasRefused = state.accept(token)
+        #expect(wasRefused && state.isLogin && state.refusal == nil && state.token != nil)
+        let isRefusedStill = state.accept(token)
+        #expect(!isRefusedStill)
+    }
+
+    @Test func `offline it stays confirmed, and a token from the provider ends that`() {
+        var state = SessionState(.loggedIn, .confirmed)
+        state.goOffline()
+        #expect(state.isOffline && state.isConfirmed)
+        state.use(token, isNew: false)
+        #expect(state.isOffline)
+        state.use(token, isNew: true)
+        #expect(!state.isOffline && state.isConfirmed)
+    }
+
+    @Test func `what is over keeps only why`() {
+        var state = SessionState(.loggedIn, .offline(wasConfirmed: true))
+        state.use(token, isNew: false)
+        state.refuse(error)
+        state.end()
+        #expect(!state.isOpen && !state.isLogin && !state.isConfirmed && !state.isOffline && state.token == nil)
+        #expect(state.refusal?.code == error.code)
+        var locked = SessionState(.loggedIn, .confirmed)
+        locked.end()
+        #expect(locked.refusal == nil && !locked.isOpen)
+    }
+}
