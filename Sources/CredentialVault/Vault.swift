@@ -26,19 +26,15 @@ public struct Vault: Sendable {
     public let auth: any AuthProtocol
     /// The accounts, and the ways into them.
     public let storage: any StorageProtocol
-    /// The operations underneath, for an app that needs more than ``storage`` has.
-    public let accounts: Accounts
 
     /// A vault of an app's own parts: fakes in its tests, mostly.
     ///
     /// - Parameters:
     ///   - auth: logs in and out.
     ///   - storage: has the accounts.
-    ///   - accounts: the operations underneath. `TestVault` of the product VaultTesting has some for tests.
-    public init(auth: any AuthProtocol, storage: any StorageProtocol, accounts: Accounts) {
+    public init(auth: any AuthProtocol, storage: any StorageProtocol) {
         self.auth = auth
         self.storage = storage
-        self.accounts = accounts
     }
 
     /// Opens the store and wires everything together over the app's own networking. No network is used yet.
@@ -99,19 +95,17 @@ public struct Vault: Sendable {
             issuers: issuers + [backends])
         self.auth = auth
         storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
-        self.accounts = accounts
     }
 
-    /// Finds out whether a registration could be stored: the store can be written, and the key service answers. To be
-    /// called before the person is sent to the browser.
+    /// The operations under ``storage``.
     ///
-    /// - Throws: `VaultError`: `storeUnreadable`, `busy`, `keyServiceUnavailable`, `configurationInvalid`.
-    public func checkReady() async throws {
-        do {
-            try await accounts.store.checkWritable()
-            try await accounts.checkKeyService()
-        } catch {
-            throw VaultError.converting(error)
+    /// - Throws: ``VaultError`` with code `configurationInvalid` for a vault of an app's own parts.
+    package var accounts: Accounts {
+        get throws {
+            guard let storage = storage as? Storage else {
+                throw VaultError(.configurationInvalid, "This vault was made of an app's own parts.")
+            }
+            return storage.accounts
         }
     }
 

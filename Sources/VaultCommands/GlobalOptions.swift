@@ -42,8 +42,8 @@ struct GlobalOptions: ParsableArguments {
         var configuration = try await Settings(self).configuration()
         change(&configuration)
         let vault = try await Vault(configuration)
-        Interruption.wait(for: vault.accounts.stopGuard)
-        Notices.listen(to: vault, isJSON: json)
+        Interruption.wait(for: vault.auth.stopGuard)
+        Notices.listen(to: try vault.accounts, isJSON: json)
         // Closing the store would tidy its log, which costs two more writes to the disk each time. The log is as
         // durable as the rest, and is tidied when it has grown.
         Self.open.withLock { $0 = vault }

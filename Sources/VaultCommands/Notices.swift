@@ -7,9 +7,9 @@ internal import VaultLocks
 enum Notices {
     private static let waiting = Lock<[AccountNotice]>([])
 
-    /// Has the notices of a vault told from now on.
-    static func listen(to vault: Vault, isJSON: Bool) {
-        vault.accounts.onNotice { notice in
+    /// Has what is to be told of the accounts told from now on.
+    static func listen(to accounts: Accounts, isJSON: Bool) {
+        accounts.onNotice { notice in
             guard !isJSON else { return waiting.withLock { $0.append(notice) } }
             Spinner.stopAll()
             Output.note("vault: \(notice.description)")

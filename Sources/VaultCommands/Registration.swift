@@ -56,7 +56,7 @@ struct Registration {
     /// - Returns: nil when the provider ended the login, or why not.
     private func reasonNotRevoked() async -> String? {
         do {
-            let store = vault.accounts.store
+            let store = try vault.accounts.store
             if let account = try await store.account(token.account), account.clientID == token.clientID,
                 account.method == token.method, try await store.item(.refreshToken, of: account.id) != nil
             {
@@ -115,7 +115,7 @@ struct Registration {
     }
 
     func store(newPassword: SharedSecret, mayLoseItems: Bool) async throws -> UnlockMethod {
-        let accounts = vault.accounts
+        let accounts = try vault.accounts
         let openedOffline = try await accounts.store.account(token.account)?.keyslot(.offline) != nil
         do {
             try await vault.storage.storeRefreshToken(
@@ -130,7 +130,7 @@ struct Registration {
         return .password(newPassword)
     }
 
-    var policy: VaultPolicy { vault.accounts.policy }
+    var policy: VaultPolicy { vault.storage.policy }
 
     private var names: [String] {
         [token.identity.email, token.identity.preferredUsername, token.identity.name, alias].compactMap(\.self)

@@ -13,12 +13,12 @@ public import VaultStorage
 /// ```swift
 /// let test = TestVault()
 /// let alice = try await test.addAccount("alice", password: "tea at half past four", pin: "8264")
-/// let vault = Vault(auth: test.auth, storage: test.storage, accounts: test.accounts)
+/// let vault = Vault(auth: test.auth, storage: test.storage)
 /// ```
 public struct TestVault: Sendable {
     public let auth: Auth
     public let storage: Storage
-    public let accounts: Accounts
+    package let accounts: Accounts
     public let store: InMemoryStore
     public let keyService: InMemoryKeyService
     public let provider: FakeProvider

@@ -37,7 +37,7 @@ import VaultTesting
     @Test func `before the person signs in only what is certainly taken is refused`() async throws {
         try await withBench { bench in
             let issuer = bench.provider.issuer
-            let accounts = bench.vault.accounts
+            let accounts = try bench.vault.accounts
             try await bench.register("alice", alias: "al")
             // It may be alice who registers again.
             try await accounts.checkAlias("al", issuer: issuer)
@@ -123,7 +123,7 @@ import VaultTesting
         try await withBench { bench in
             let token = try await bench.signIn()
             #expect(await failure { try await store(token, alias, bench) }?.code == .configurationInvalid)
-            let accounts = bench.vault.accounts
+            let accounts = try bench.vault.accounts
             #expect(await failure { try await accounts.checkAlias(alias, issuer: "x") }?.code == .configurationInvalid)
             #expect(try await bench.store.accounts().isEmpty)
         }

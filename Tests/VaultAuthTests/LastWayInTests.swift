@@ -36,7 +36,7 @@ extension Bench {
     @Test func `what opens the account only for a while is not the last way in`() async throws {
         try await withBench { bench in
             try await bench.register()
-            let accounts = bench.vault.accounts
+            let accounts = try bench.vault.accounts
             let token = try ScriptedToken(pin: "123456")
             try await accounts.addHardware(
                 token, prompt: ScriptedPrompt("123456"), to: bench.account(), vaultKey: bench.vaultKey(),

@@ -86,9 +86,9 @@ import VaultTesting
             try await bench.register()
             bench.keyService.isReachable = false
             #expect(await failure { try await bench.login() }?.code == .keyServiceUnavailable)
-            #expect(await failure { try await bench.vault.checkReady() }?.code == .keyServiceUnavailable)
+            #expect(await failure { try await bench.vault.storage.checkReady() }?.code == .keyServiceUnavailable)
             bench.keyService.isReachable = true
-            try await bench.vault.checkReady()
+            try await bench.vault.storage.checkReady()
             try await bench.login()
             bench.keyService.deleteAllKeys()
             #expect(await failure { try await bench.login() }?.code == .keyMissing)

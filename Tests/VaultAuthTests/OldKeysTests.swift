@@ -16,7 +16,7 @@ import VaultTesting
     }
 
     private func make(_ change: Change, _ bench: Bench) async throws {
-        let accounts = bench.vault.accounts
+        let accounts = try bench.vault.accounts
         let account = try await bench.account()
         switch change {
         case .passwd, .dropping:
@@ -63,7 +63,7 @@ import VaultTesting
             let after = try await keys(bench)
             #expect(!before.isSubset(of: after))
             #expect(bench.keyService.liveKeys == after)
-            #expect(await bench.vault.accounts.retiredKeys() == [])
+            #expect(try await bench.vault.accounts.retiredKeys() == [])
         }
     }
 
@@ -75,18 +75,18 @@ import VaultTesting
             let service = UnendingKeyService(base: bench.keyService)
             let vault = try await bench.anotherVault(keyService: service)
             let told = Lock<[AccountNotice]>([])
-            vault.accounts.onNotice { notice in told.withLock { $0.append(notice) } }
+            try vault.accounts.onNotice { notice in told.withLock { $0.append(notice) } }
             let before = try await keys(bench)
             let other = Bench(bench, vault)
             try await make(change, other)
             let gone = before.subtracting(try await keys(bench))
             #expect(!gone.isEmpty && gone.isSubset(of: bench.keyService.liveKeys))
-            #expect(Set(await vault.accounts.retiredKeys().map(\.id)) == gone)
+            #expect(Set(try await vault.accounts.retiredKeys().map(\.id)) == gone)
             #expect(told.withLock { $0.map(\.code) } == gone.map { _ in .keyNotEnded })
             let text = told.withLock { $0[0].description }
             #expect(text.contains("The next login tries again. To try now: vault doctor"))
             try await bench.login("bob", password: "bob has his own one")
-            #expect(await bench.vault.accounts.retiredKeys() == [])
+            #expect(try await bench.vault.accounts.retiredKeys() == [])
             #expect(bench.keyService.liveKeys == (try await keys(bench)))
         }
     }
@@ -97,7 +97,7 @@ import VaultTesting
             let account = try await bench.account()
             let list = RetiredKeys(store: bench.store)
             try await list.add(account.keyslots.map { RetiredKey(id: $0.keyID, keyServiceURL: account.keyServiceURL) })
-            #expect(await bench.vault.accounts.endRetiredKeys() == [])
+            #expect(try await bench.vault.accounts.endRetiredKeys() == [])
             #expect(bench.keyService.liveKeys == (try await keys(bench)))
             try await bench.login()
         }
@@ -126,7 +126,7 @@ import VaultTesting
     @Test func `a keyslot that was given up cannot be added, and one that was busy can`() async throws {
         try await withBench { bench in
             try await bench.register()
-            let accounts = bench.vault.accounts
+            let accounts = try bench.vault.accounts
             let key = try await bench.vaultKey()
             let (code, slot) = try await accounts.makeRecoveryKeyslot(for: bench.account(), vaultKey: key)
             let store = WatchedStore(base: bench.store) { _ in throw StoreError(.busy, "Try again.") }

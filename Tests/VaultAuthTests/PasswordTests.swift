@@ -162,7 +162,7 @@ import VaultTesting
         try await withBench(store: store) { bench in
             let token = try await bench.signIn()
             store.writeFailure = StoreError(.unreadable, "The disk is full.")
-            #expect(await failure { try await bench.vault.checkReady() }?.code == .storeUnreadable)
+            #expect(await failure { try await bench.vault.storage.checkReady() }?.code == .storeUnreadable)
             #expect(await failure { try await bench.store(token) }?.code == .storeUnreadable)
             #expect(try await store.accounts() == [])
             store.writeFailure = nil

@@ -184,7 +184,7 @@ struct Thief {
                 #expect(try await bench.login(with: method).isOpen)
                 #expect(try await thief.guess(method) == false)
             }
-            #expect(await bench.vault.accounts.retiredKeys() == [])
+            #expect(try await bench.vault.accounts.retiredKeys() == [])
             #expect(bench.keyService.liveKeys == Set(try await bench.account().keyslots.map(\.keyID)))
         }
     }
@@ -194,7 +194,7 @@ struct Thief {
             try await bench.register()
             try await bench.addPIN()
             try await bench.addOffline()
-            let accounts = bench.vault.accounts
+            let accounts = try bench.vault.accounts
             let stale = try await bench.account()
             let thief = try await Thief(copying: stale, keyService: bench.keyService)
             _ = try await thief.guess(TypedKind.password.wrong())

@@ -12,7 +12,7 @@ import VaultTesting
         let store = InMemoryStore()
         try await withBench(store: store) { bench in
             let session = try await bench.register()
-            let stopGuard = bench.vault.accounts.stopGuard
+            let stopGuard = try bench.vault.accounts.stopGuard
             let stops = Counter()
             await bench.provider.setFault(.delayAnswer, times: 1)
             let caller = Task { try await session.accessToken(forceRefresh: true) }
@@ -34,7 +34,7 @@ import VaultTesting
         let store = InMemoryStore()
         try await withBench(store: store) { bench in
             let session = try await bench.register()
-            let stopGuard = bench.vault.accounts.stopGuard
+            let stopGuard = try bench.vault.accounts.stopGuard
             await bench.provider.setFault(.delayAnswer, times: 1)
             let caller = Task { try await session.accessToken(forceRefresh: true) }
             await bench.provider.waitUntilDelayed()

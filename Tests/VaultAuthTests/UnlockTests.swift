@@ -27,7 +27,7 @@ extension Bench {
 
     /// A code that opens the account.
     func addRecoveryCode() async throws -> SharedSecret {
-        let accounts = vault.accounts
+        let accounts = try vault.accounts
         let key = try await vaultKey()
         let (code, slot) = try await accounts.makeRecoveryKeyslot(for: account(), vaultKey: key)
         try await accounts.add(slot, to: account(), vaultKey: key)
@@ -141,7 +141,7 @@ struct UnlockTests {
         try await withBench { bench in
             try await bench.register()
             try await bench.addOffline()
-            let accounts = bench.vault.accounts
+            let accounts = try bench.vault.accounts
             let id = try await bench.id()
             let password = try #require(await bench.account().passwordKeyslot)
             let error = await failure { try await accounts.removeKeyslot(password.id, of: id) }
@@ -183,7 +183,7 @@ struct UnlockTests {
             try await bench.vault.storage.storeRefreshToken(
                 token, withNewPassword: SecretBytes(utf8: "another one for tea"))
             let account = try await bench.account()
-            let accounts = bench.vault.accounts
+            let accounts = try bench.vault.accounts
             let added = await failure {
                 try await accounts.addPIN(SecretBytes(utf8: Bench.pin), to: account, vaultKey: old)
             }

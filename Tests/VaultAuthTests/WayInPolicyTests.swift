@@ -16,7 +16,7 @@ import VaultTesting
                 for: first.account(), vaultKey: key)
             let bench = try await first.under(VaultPolicy(allowedWaysIn: [.password, .fido2]))
             let (storage, account) = (bench.vault.storage, try await bench.account())
-            let (accounts, calls) = (bench.vault.accounts, bench.keyService.calls)
+            let (accounts, calls) = (try bench.vault.accounts, bench.keyService.calls)
             let token = try ScriptedToken(pin: Self.pin)
             let password = SharedSecret(try SecretBytes(utf8: Bench.password))
             let refusals: [(String, VaultError?)] = [
@@ -102,7 +102,7 @@ import VaultTesting
             try await first.register()
             try await first.addOffline()
             let bench = try await first.under(VaultPolicy(allowedWaysIn: [.password]))
-            #expect(bench.vault.accounts.endOfOpeningOffline(try await bench.account()) == nil)
+            #expect(try await bench.vault.accounts.endOfOpeningOffline(bench.account()) == nil)
             await bench.provider.setFault(.status(503))
             #expect(await failure { try await bench.login() }?.code == .identityProviderUnavailable)
             bench.keyService.isReachable = false
@@ -116,7 +116,7 @@ import VaultTesting
             try await first.register()
             let account = try await first.addPIN(Self.pin)
             let bench = try await first.under(VaultPolicy(allowedWaysIn: [.password]))
-            let accounts = bench.vault.accounts
+            let accounts = try bench.vault.accounts
             let password = try #require(account.passwordKeyslot)
             #expect(
                 await failure { try await accounts.removeKeyslot(password.id, of: account.id) }?.code == .lastWayIn)
@@ -132,7 +132,7 @@ import VaultTesting
                 policy: VaultPolicy(minimumPINLength: 1, minimumPasswordLength: 20, maximumOfflineDays: 9),
                 machinePolicy: VaultPolicy(minimumPINLength: 6, minimumPasswordLength: 1, allowedWaysIn: [.pin]))
             #expect(
-                vault.accounts.policy
+                try vault.accounts.policy
                     == VaultPolicy(
                         minimumPINLength: 6, minimumPasswordLength: 20, maximumOfflineDays: 9, allowedWaysIn: [.pin]))
         }

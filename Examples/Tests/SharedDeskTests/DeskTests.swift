@@ -18,7 +18,7 @@ import VaultTesting
         try await test.addAccount("alice", name: "Alice Adams", password: "tea at half past four", pin: "8264")
         try await test.addAccount("bob", password: "coffee at nine o'clock")
         desk = Desk(
-            vault: Vault(auth: test.auth, storage: test.storage, accounts: test.accounts),
+            vault: Vault(auth: test.auth, storage: test.storage),
             api: "https://api.example.com", network: network)
     }
 

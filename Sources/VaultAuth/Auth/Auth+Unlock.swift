@@ -11,7 +11,7 @@ extension Auth {
     ///
     /// - Throws: ``VaultError``: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`, `notLoggedIn`
     ///   when it was locked meanwhile, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` and
-    ///   ``Accounts/open(_:with:)`` throw. If the secret was right and the provider did not refuse the account, it is open
+    ///   opening with an ``UnlockMethod`` throw. If the secret was right and the provider did not refuse the account, it is open
     ///   all the same: ``session`` tells.
     @discardableResult
     public func login(_ account: AccountID, with method: UnlockMethod) async throws -> Session {
@@ -39,7 +39,7 @@ extension Auth {
 
     /// Opens an account and asks the provider for nothing yet.
     ///
-    /// - Throws: ``VaultError``: what ``Accounts/open(_:with:)`` throws, and `notLoggedIn` when it was locked meanwhile.
+    /// - Throws: ``VaultError``: what opening with an ``UnlockMethod`` throws, and `notLoggedIn` when it was locked meanwhile.
     @discardableResult
     public func unlock(_ account: AccountID, with method: UnlockMethod) async throws -> Session {
         try await unlock(stored(account), with: method)

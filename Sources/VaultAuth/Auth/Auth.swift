@@ -2,7 +2,7 @@ public import Foundation
 internal import OpenIDConnect
 internal import VaultBackground
 internal import VaultCrypto
-public import VaultHTTP
+package import VaultHTTP
 internal import VaultLocks
 public import VaultStorage
 
@@ -27,7 +27,7 @@ public final class Auth: AuthProtocol {
     ///   - settings: nil for an app that only opens accounts that exist.
     ///   - listening: opens a port for the browser's redirect.
     ///   - issuers: the kinds of servers besides OpenID providers. The first that fits an account counts.
-    public init(
+    package init(
         settings: Settings?, accounts: Accounts, transport: any HTTPTransport, listening: any RedirectListening,
         issuers kinds: [any IssuerKind] = []
     ) {
@@ -70,6 +70,9 @@ public final class Auth: AuthProtocol {
     public func handleRedirect(url: URL) -> Bool { signIns.handleRedirect(url.absoluteString) }
 
     // MARK: - While logged in
+
+    /// Tells when the program may stop without losing a token that the provider has just renewed.
+    public var stopGuard: StopGuard { accounts.stopGuard }
 
     /// Whether somebody is logged in.
     public var isLoggedIn: Bool { current.isLoggedIn }

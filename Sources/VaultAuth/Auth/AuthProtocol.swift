@@ -55,6 +55,9 @@ public protocol AuthProtocol: Sendable {
 
     // MARK: While logged in
 
+    /// Tells when the program may stop without losing a token that the provider has just renewed.
+    var stopGuard: StopGuard { get }
+
     /// Whether somebody is logged in.
     var isLoggedIn: Bool { get }
     /// The open account, if there is one.

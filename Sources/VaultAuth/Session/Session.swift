@@ -60,7 +60,7 @@ public actor Session {
     /// Notes that it goes on without the provider.
     nonisolated func goOffline() { live.withLock { $0.goOffline() } }
 
-    /// The vault key, for adding ways in (see ``Accounts``) and for sealing items of an app's own.
+    /// The vault key, for sealing items of an app's own.
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn` when the session was locked.
     public func openVaultKey() throws -> VaultKey {

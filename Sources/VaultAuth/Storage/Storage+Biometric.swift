@@ -3,7 +3,7 @@ public import VaultCrypto
 public import VaultStorage
 
 // Opening an account with hardware or a PIN. All but those of the PIN are Trifork Identity Manager's. What else there is, the recovery
-// code and opening without the network among it, is with ``Accounts``.
+// code and opening without the network among it, is with ``Session``.
 extension Storage {
     /// Has a hardware token, TPM or security key open the account from now on, beside the password. Of the same kind there
     /// can be several.
@@ -51,7 +51,7 @@ extension Storage {
     ///   - pin: UTF-8. Judge it with `PINRule` first.
     ///   - method: opens the account first: the password, or another way in if the PIN was forgotten.
     /// - Throws: `VaultError`: `passwordUnusable` and `forbiddenByPolicy` (the PIN; nothing was sent); `accountNotFound`,
-    ///   what `Accounts.open(_:with:)` throws, `busy`, `storeUnreadable`. Nothing was changed then.
+    ///   what opening with an ``UnlockMethod`` throws, `busy`, `storeUnreadable`. Nothing was changed then.
     public func setPIN(_ pin: borrowing SecretBytes, of account: AccountID, with method: UnlockMethod) async throws {
         try accounts.requireNewPIN(pin)
         let account = try await self.account(account)
@@ -63,7 +63,7 @@ extension Storage {
         do { return try await body() } catch { throw VaultError.converting(error) }
     }
 
-    /// Whether the account has a PIN. Needs no network. Whether the PIN may be used, `Accounts.policy` tells.
+    /// Whether the account has a PIN. Needs no network. Whether the PIN may be used, ``policy`` tells.
     ///
     /// - Throws: `VaultError`: `accountNotFound`, `storeUnreadable`, `storeCorrupt`, `busy`.
     public func hasPIN(_ account: AccountID) async throws -> Bool {
@@ -71,7 +71,7 @@ extension Storage {
     }
 
     /// Takes the account's PIN away, and ends its key at the key service. An account without a PIN stays as it is. What
-    /// could not be ended is told (see `Accounts.onNotice(_:)`) and tried again later.
+    /// could not be ended is told in ``Auth/sessionUpdates(replaying:)`` and tried again later.
     ///
     /// - Throws: `VaultError`: `lastWayIn` when nothing else opens the account, `accountNotFound`, `storeUnreadable`,
     ///   `busy`. Nothing was changed then.

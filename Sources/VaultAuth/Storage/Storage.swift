@@ -3,8 +3,7 @@ public import VaultStorage
 
 /// The accounts on this machine and what is sealed in them, in a store and at key services.
 public struct Storage: StorageProtocol {
-    /// The operations underneath, for an app that needs more than the methods here.
-    public let accounts: Accounts
+    package let accounts: Accounts
     private let auth: Auth
     private let issuer: String?
 
@@ -12,10 +11,24 @@ public struct Storage: StorageProtocol {
     ///   - accounts: the operations underneath.
     ///   - auth: opens the sessions.
     ///   - issuer: considers only this issuer's accounts; nil or empty for those of every issuer.
-    public init(accounts: Accounts, auth: Auth, issuer: String?) {
+    package init(accounts: Accounts, auth: Auth, issuer: String?) {
         self.accounts = accounts
         self.auth = auth
         self.issuer = issuer
+    }
+
+    /// What the app and the machine allow: of both the stricter one in each point.
+    public var policy: VaultPolicy { accounts.policy }
+
+    /// Finds out whether a registration could be stored: the store can be written, and the key service answers. Call it
+    /// before the person is sent to the browser.
+    ///
+    /// - Throws: ``VaultError``: `storeUnreadable`, `busy`, `keyServiceUnavailable`, `configurationInvalid`.
+    public func checkReady() async throws {
+        try await converting {
+            try await accounts.store.checkWritable()
+            try await accounts.checkKeyService()
+        }
     }
 
     /// The accounts here (of the configured issuer, when one is), oldest first.
@@ -77,8 +90,8 @@ public struct Storage: StorageProtocol {
     /// password keeps everything with a PIN, a recovery code or hardware.
     ///
     /// - Parameter method: what opens the account. A recovery code is to be replaced afterwards: see
-    ///   `Accounts.makeRecoveryKeyslot(for:vaultKey:)`.
-    /// - Throws: `VaultError`: `accountNotFound`, `notEnrolled`, and what `Accounts.open(_:with:)` throws. Nothing was
+    ///   ``Session/addRecoveryCode(_:)``.
+    /// - Throws: `VaultError`: `accountNotFound`, `notEnrolled`, and what opening with an ``UnlockMethod`` throws. Nothing was
     ///   changed then.
     @discardableResult
     public func storeRefreshToken(
@@ -97,7 +110,7 @@ public struct Storage: StorageProtocol {
     ///
     /// The provider may take a refresh token only once: an app that exchanges it by itself has to store the new one.
     ///
-    /// - Throws: ``VaultError``: `accountNotFound`, what ``Accounts/open(_:with:)`` throws, and `notLoggedIn` when none is
+    /// - Throws: ``VaultError``: `accountNotFound`, what opening with an ``UnlockMethod`` throws, and `notLoggedIn` when none is
     ///   stored.
     public func storedRefreshToken(of account: AccountID, with method: UnlockMethod) async throws -> RefreshToken {
         try await converting {
@@ -111,6 +124,26 @@ public struct Storage: StorageProtocol {
     /// - Throws: ``VaultError``: `accountNotFound`, `storeUnreadable`.
     public func waysIn(of account: AccountID) async throws -> [WayIn] {
         try await converting { try await accounts.waysIn(of: accounts.account(account)) }
+    }
+
+    /// Removes a way in, and ends its key at the key service. A key that could not be ended is told in the session updates,
+    /// and the next login tries again.
+    ///
+    /// - Parameter id: its ``WayIn/id``.
+    /// - Throws: ``VaultError``: `lastWayIn` when nothing would be left that opens the account with the network,
+    ///   `notEnrolled`, `accountNotFound`, `storeUnreadable`. Nothing was changed then.
+    public func removeWayIn(_ id: String, of account: AccountID) async throws {
+        try await converting { try await accounts.removeKeyslot(id, of: account) }
+    }
+
+    /// Gives a way in another label.
+    ///
+    /// - Parameters:
+    ///   - id: its ``WayIn/id``.
+    ///   - label: what the person calls it; nil for none.
+    /// - Throws: ``VaultError``: `notEnrolled`, `accountNotFound`, `storeUnreadable`. Nothing was changed then.
+    public func renameWayIn(_ id: String, of account: AccountID, to label: String?) async throws {
+        try await converting { try await accounts.renameKeyslot(id, of: account, to: label) }
     }
 
     /// Gives an account a new password. After a crash at any point exactly one of the two works.
@@ -129,7 +162,7 @@ public struct Storage: StorageProtocol {
     /// - Parameter method: opens the account first, so that the provider can be asked to revoke its refresh token; nil to
     ///   delete it here alone.
     /// - Returns: why the provider did not revoke the token; nil when it did, or was not asked. The account is gone.
-    /// - Throws: ``VaultError``: `accountNotFound`, what ``Accounts/open(_:with:)`` throws, `storeUnreadable`. The account is
+    /// - Throws: ``VaultError``: `accountNotFound`, what opening with an ``UnlockMethod`` throws, `storeUnreadable`. The account is
     ///   still here then. With a method, its refresh token may have been revoked.
     @discardableResult
     public func delete(_ account: AccountID, revokingWith method: UnlockMethod?) async throws -> VaultError? {

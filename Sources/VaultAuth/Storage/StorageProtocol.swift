@@ -18,6 +18,10 @@ public protocol StorageProtocol: Sendable {
     func account(userID: String) async throws -> Account
     /// Whether a refresh token is stored for the user. False when there is no such user.
     func hasRefreshToken(userID: String) async throws -> Bool
+    /// What the app and the machine allow: of both the stricter one in each point.
+    var policy: VaultPolicy { get }
+    /// Finds out whether a registration could be stored: the store can be written, and the key service answers.
+    func checkReady() async throws
     /// The ways into an account, the usable ones first. Needs no network and no hardware.
     func waysIn(of account: AccountID) async throws -> [WayIn]
 
@@ -54,6 +58,10 @@ public protocol StorageProtocol: Sendable {
     ) async throws
     /// Takes the account's hardware away, all of it. Password and PIN stay.
     func disableBiometricAccess(userID: String) async throws
+    /// Removes a way in, by its ``WayIn/id``, and ends its key at the key service.
+    func removeWayIn(_ id: String, of account: AccountID) async throws
+    /// Gives a way in another label, by its ``WayIn/id``; nil for none.
+    func renameWayIn(_ id: String, of account: AccountID, to label: String?) async throws
     /// Deletes an account with all that is stored of it, and ends its session.
     ///
     /// - Parameter method: opens the account first, so that the provider can be asked to revoke its refresh token; nil to

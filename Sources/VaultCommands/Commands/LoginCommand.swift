@@ -29,8 +29,8 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         }
         var code: Result<NewRecoveryCode, VaultError>?
         if unlock.usesRecoveryCode {
-            code = await NewRecoveryCode.made(
-                for: account, vaultKey: try session.openVaultKey(), in: vault.accounts, isQuiet: global.json)
+            code = try await NewRecoveryCode.made(
+                for: account, vaultKey: session.openVaultKey(), in: vault.accounts, isQuiet: global.json)
         }
         let newCode = try? code?.get()
         if global.json {

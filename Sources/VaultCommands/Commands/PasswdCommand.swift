@@ -52,7 +52,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         }
         let new = try await newSource.newPassword(
             "New password", names: [account.alias, account.email, account.preferredUsername].compactMap(\.self),
-            policy: vault.accounts.policy, terminal)
+            policy: try vault.accounts.policy, terminal)
         let dropped = try await Spinner.during("Changing the password", isQuiet: global.json) {
             do {
                 return try await vault.accounts.setPassword(
@@ -66,7 +66,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         var code: Result<NewRecoveryCode, VaultError>?
         if method.kind == .recovery, !dropsOtherWays {
             code = await NewRecoveryCode.made(
-                for: account, vaultKey: vaultKey, in: vault.accounts, isQuiet: global.json)
+                for: account, vaultKey: vaultKey, in: try vault.accounts, isQuiet: global.json)
         }
         let newCode = try? code?.get()
         if global.json {

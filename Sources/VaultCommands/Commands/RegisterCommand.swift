@@ -56,7 +56,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         try signIn.check(way)
         let configuration = try configuration(settings, way)
         let vault = try await global.openVault { $0 = configuration }
-        let accounts = vault.accounts
+        let accounts = try vault.accounts
         if allowOffline { try accounts.requireAllowed(.offline) }
         if recoveryCode { try accounts.requireAllowed(.recovery) }
         guard password.isGiven || terminal.isInteractive else {
@@ -83,7 +83,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         }
         SchemeHandler.removeAbandoned()
         if let alias { try await accounts.checkAlias(alias, issuer: configuration.issuer ?? "") }
-        try await vault.checkReady()
+        try await vault.storage.checkReady()
         way = try await available(way, isChosen: chosen != nil, vault)
         let token = try await SigningIn(
             vault: vault, way: way, options: signIn, configuration: configuration, terminal: terminal,
@@ -101,7 +101,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     private func addWaysIn(
         to id: AccountID, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
     ) async throws {
-        let store = vault.accounts.store
+        let store = try vault.accounts.store
         guard var account = try await store.account(id), let session = vault.auth.session else { return }
         let vaultKey = try await session.openVaultKey()
         var failure: VaultError?
@@ -119,7 +119,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         var code: Result<NewRecoveryCode, VaultError>?
         if recoveryCode || method.kind == .recovery {
             code = await NewRecoveryCode.made(
-                for: account, vaultKey: vaultKey, in: vault.accounts, isQuiet: global.json)
+                for: account, vaultKey: vaultKey, in: try vault.accounts, isQuiet: global.json)
         }
         try await report(account, try? code?.get(), in: vault)
         _ = try code?.get()

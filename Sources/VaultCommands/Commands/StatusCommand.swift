@@ -13,7 +13,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
         let names = try await vault.accounts.store.itemNames(of: account.id)
-        let offlineUntil = vault.accounts.endOfOpeningOffline(account)
+        let offlineUntil = try vault.accounts.endOfOpeningOffline(account)
         let grant = Grant(of: account)
         let report = Report(
             account: AccountReport(account), hasRefreshToken: names.contains(.refreshToken),
@@ -26,7 +26,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let date = Date.ISO8601FormatStyle.iso8601
         var end = ""
         if let date = grant.accessTokenExpiresAt {
-            let isOver = date <= vault.accounts.clock.now
+            let isOver = try date <= vault.accounts.clock.now
             end = (isOver ? "; ended at " : "; valid until ") + date.formatted(.iso8601)
         }
         let lastOnline = account.lastOnlineAt?.formatted(date) ?? "-"

@@ -75,7 +75,7 @@ extension UnlockCommand {
         func run() async throws {
             let terminal = ControllingTerminal()
             let vault = try await unlock.openVault(global)
-            let accounts = vault.accounts
+            let accounts = try vault.accounts
             try accounts.requireAllowed(kind.way.kind)
             let account = try await user.account(in: vault)
             let request = Way.AddRequest(

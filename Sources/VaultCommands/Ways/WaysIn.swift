@@ -23,7 +23,7 @@ extension UnlockOptions {
                 isReusable ? reusableMethod(for: account, terminal) : method(for: account, terminal))
         }
         let hardware = Hardware(try await Settings())
-        let accounts = vault.accounts
+        let accounts = try vault.accounts
         var kinds = try await convenientKinds(of: account, accounts, hardware, isQuiet: isQuiet)[...]
         while let kind = kinds.popFirst() {
             do {

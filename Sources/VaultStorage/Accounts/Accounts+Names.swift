@@ -7,7 +7,7 @@ extension Accounts {
     ///   - userID: the subject, an alias, the e-mail address or the preferred user name. A subject counts before the rest.
     ///   - issuer: considers only this issuer's accounts; nil or empty for those of every issuer.
     /// - Throws: ``VaultError`` with code `accountNotFound` or `accountAmbiguous`.
-    public func find(_ userID: String, issuer: String? = nil) async throws -> Account {
+    package func find(_ userID: String, issuer: String? = nil) async throws -> Account {
         let named = try await accounts(named: userID).filter { $0.belongs(to: issuer) }
         let exact = named.filter { $0.id.subject == userID }
         let matches = exact.isEmpty ? named : exact
@@ -29,7 +29,7 @@ extension Accounts {
     /// The account of this issuer and subject.
     ///
     /// - Throws: ``VaultError`` with code `accountNotFound`; errors of the store.
-    public func account(_ id: AccountID) async throws -> Account {
+    package func account(_ id: AccountID) async throws -> Account {
         guard let account = try await store.account(id) else {
             throw VaultError(.accountNotFound, "This account is not registered here. Register it first.")
         }
@@ -41,7 +41,7 @@ extension Accounts {
     ///
     /// - Parameter issuer: where the person will sign in.
     /// - Throws: ``VaultError``: `aliasTaken`, and `configurationInvalid` for what is no alias.
-    public func checkAlias(_ alias: String, issuer: String) async throws {
+    package func checkAlias(_ alias: String, issuer: String) async throws {
         let owners = try await accounts(named: Self.alias(alias))
         guard let owner = owners.first(where: { !$0.belongs(to: issuer) }) ?? owners.dropFirst().first else { return }
         throw Self.taken(alias, by: owner)

@@ -1,4 +1,4 @@
-public import VaultCrypto
+package import VaultCrypto
 internal import VaultLocks
 
 extension Accounts {
@@ -8,7 +8,7 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `busy` when another program changed the password meanwhile; `forbiddenByPolicy`
     ///   and `passwordUnusable`; errors of the key service (`wrongSecret`, …) and the store. Then the old password is
     ///   still the one.
-    public func changePassword(
+    package func changePassword(
         of account: Account, from old: borrowing SecretBytes, to new: borrowing SecretBytes
     ) async throws {
         try requireNewPassword(new)
@@ -22,7 +22,7 @@ extension Accounts {
     ///
     /// - Returns: the ways in that were dropped.
     @discardableResult
-    public func setPassword(
+    package func setPassword(
         _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false
     ) async throws -> [Keyslot] {
         try requireNewPassword(new)

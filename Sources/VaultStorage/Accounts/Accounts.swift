@@ -1,17 +1,17 @@
 internal import Foundation
-public import KeyService
-public import VaultCrypto
-public import VaultHTTP
+package import KeyService
+package import VaultCrypto
+package import VaultHTTP
 
 /// What is done with stored accounts: finding, registering, opening and deleting them, and changing their password.
-public struct Accounts: Sendable {
+package struct Accounts: Sendable {
     /// Where they are stored.
-    public let store: any SecureStore
+    package let store: any SecureStore
     /// Tells the time.
-    public let clock: any WallClock
+    package let clock: any WallClock
     /// The claims of the ID token that a list of accounts shows without opening them. See
     /// `VaultConfiguration.displayClaims`.
-    public var displayClaims: [String]?
+    package var displayClaims: [String]?
     /// The cost of a new password's Argon2id.
     let argon2: Argon2Parameters
     /// The cost of a guess at a keyslot that needs no key service.
@@ -19,7 +19,7 @@ public struct Accounts: Sendable {
     /// For how long after it was online last an account opens without the network, in seconds, at most.
     let offlineMaximumAge: Double
     /// What is allowed: of the app and the machine, the stricter one in each point.
-    public let policy: VaultPolicy
+    package let policy: VaultPolicy
     /// The key service of new accounts.
     let keyServiceURL: String
     /// Gives the key service at a URL: an account keeps to the one that it was registered with.
@@ -31,11 +31,11 @@ public struct Accounts: Sendable {
     /// What became of keyslots that an app may still hold.
     let history = KeyslotHistory()
     /// Tells when the program may stop without losing a token that a provider has just renewed.
-    public var stopGuard: StopGuard { unstored.stopGuard }
+    package var stopGuard: StopGuard { unstored.stopGuard }
     /// What all sessions on this store could not store yet.
     package let unstored: UnstoredTokens
 
-    public init(
+    package init(
         store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters,
         offlineCost: Argon2Parameters = OfflineKeyslot.standardCost,
         offlineMaximumAge: Duration = .seconds(14 * 86_400),
@@ -65,7 +65,7 @@ public struct Accounts: Sendable {
     }
 
     /// Finds out whether the key service of new accounts answers.
-    public func checkKeyService() async throws {
+    package func checkKeyService() async throws {
         try await keyService(keyServiceURL).checkReachable()
     }
 
@@ -75,7 +75,7 @@ public struct Accounts: Sendable {
     /// - Parameter replacingItems: whether an app's own items of an existing account may be lost.
     /// - Throws: ``VaultError`` with code `accountExists` when they may not; `forbiddenByPolicy` and `passwordUnusable`;
     ///   errors of the key service and the store. Then nothing was changed.
-    public func register(
+    package func register(
         _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool
     ) async throws -> VaultKey {
         try requireNewPassword(newPassword)
@@ -128,7 +128,7 @@ public struct Accounts: Sendable {
     ///
     /// - Parameter method: what opens the account. A recovery code is to be replaced afterwards.
     /// - Throws: ``VaultError`` with code `accountNotFound`; what ``open(_:with:)`` throws; errors of the store.
-    public func replaceRefreshToken(
+    package func replaceRefreshToken(
         _ token: RefreshToken, with method: UnlockMethod, alias: String?
     ) async throws -> VaultKey {
         guard let account = try await store.account(token.account) else {
@@ -170,7 +170,7 @@ public struct Accounts: Sendable {
 
     /// Deletes an account with all that is stored of it, and ends its keys at the key service. What could not be ended is
     /// told (see ``onNotice(_:)``) and tried again later: see ``endRetiredKeys(at:within:)``.
-    public func delete(_ id: AccountID) async throws {
+    package func delete(_ id: AccountID) async throws {
         await AttemptRecords.forget(in: store, at: clock.now, usersAt: id.issuer)
         let retired = try await withLock(on: id) { _ in try await remove(id) }
         await end(retired, of: id)
@@ -208,12 +208,12 @@ public struct Accounts: Sendable {
     }
 
     /// The names of the items that an app stored itself.
-    public func itemsOfApps(of id: AccountID) async throws -> [ItemName] {
+    package func itemsOfApps(of id: AccountID) async throws -> [ItemName] {
         try await store.itemNames(of: id).filter { !$0.isReserved }
     }
 
     /// What is lost when an account is registered anew under a new password: an app's own items, and the other ways in.
-    public func losses(with account: Account?) async throws -> [String] {
+    package func losses(with account: Account?) async throws -> [String] {
         guard let account else { return [] }
         let ways = account.keyslots.filter { !$0.kind.isOfPassword }
         return try await itemsOfApps(of: account.id).map(\.rawValue) + ways.map { $0.label ?? $0.kind.displayName }

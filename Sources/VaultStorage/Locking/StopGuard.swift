@@ -1,7 +1,7 @@
 internal import VaultLocks
 
 /// Tells when a program may stop. Between asking a provider for new tokens and having stored them it may not: a token
-/// that the provider has replaced would be lost. Each `Accounts` has one.
+/// that the provider has replaced would be lost. `Vault.auth` has one.
 ///
 /// A program that handles SIGTERM calls ``close()``, and ends when that returns true. Otherwise it waits with
 /// ``whenIdle(_:)`` and tries again.

@@ -1,11 +1,11 @@
 internal import VaultBiometric
-public import VaultCrypto
+package import VaultCrypto
 
 extension Accounts {
     /// Refuses ways in that the policy does not allow.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
-    public func requireAllowed(_ kinds: Keyslot.Kind...) throws {
+    package func requireAllowed(_ kinds: Keyslot.Kind...) throws {
         for kind in kinds {
             guard policy.allows(kind) else { throw VaultError.forbidden(kind, by: policy) }
         }
@@ -15,7 +15,7 @@ extension Accounts {
     ///
     /// - Parameter password: UTF-8.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
-    public func requireNewPassword(_ password: borrowing SecretBytes) throws {
+    package func requireNewPassword(_ password: borrowing SecretBytes) throws {
         try requireAllowed(.password)
         guard password.count > 0 else { throw VaultError.empty(.password) }
         if let objection = policy.objection(toPassword: password) { throw VaultError.tooShort(objection) }
@@ -25,13 +25,13 @@ extension Accounts {
     ///
     /// - Parameter pin: UTF-8.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
-    public func requireNewPIN(_ pin: borrowing SecretBytes) throws {
+    package func requireNewPIN(_ pin: borrowing SecretBytes) throws {
         try requireAllowed(.pin)
         try policy.requireLength(ofPIN: pin)
     }
 
     /// Whether there is a way in that needs no key service, and that the policy allows.
-    public func opensOffline(_ account: Account) -> Bool {
+    package func opensOffline(_ account: Account) -> Bool {
         account.keyslots.contains { !$0.needsKeyService && policy.allows($0) }
     }
 }

@@ -9,7 +9,7 @@ extension Accounts {
     /// that one is ended at the key service.
     ///
     /// - Throws: ``VaultError``, with nothing changed: try again, or ``discard(_:of:)`` it.
-    public func add(_ slot: Keyslot, to account: Account, vaultKey: VaultKey) async throws {
+    package func add(_ slot: Keyslot, to account: Account, vaultKey: VaultKey) async throws {
         try requireAllowed(slot.kind)
         if !slot.needsKeyService { try requireAllowed(.offline) }
         try await put(slot, in: account, vaultKey)
@@ -19,7 +19,7 @@ extension Accounts {
     /// tried again later.
     ///
     /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
-    public func removeKeyslot(_ id: String, of account: AccountID) async throws {
+    package func removeKeyslot(_ id: String, of account: AccountID) async throws {
         let id = history.current(id)
         try await remove(from: account) { current in
             let ids = current.keyslots.map(\.id) + current.damagedKeyslots.map(\.id)
@@ -31,7 +31,7 @@ extension Accounts {
     /// Gives a way in another label.
     ///
     /// - Parameter label: nil for none.
-    public func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws {
+    package func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws {
         let id = history.current(id)
         try await changing(account) { current in
             guard current.keyslots.contains(where: { $0.id == id }) else {

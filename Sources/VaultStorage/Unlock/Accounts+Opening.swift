@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 internal import KeyService
 internal import VaultCrypto
 internal import VaultHTTP
@@ -11,7 +11,7 @@ extension Accounts {
     ///   account has no such way in; with hardware `hardwareMissing`, `hardwareReplaced`, `hardwareLocked`,
     ///   `hardwareFailed` and `cancelled`; without the network `tooManyAttempts` and `offlineTooLong`;
     ///   `forbiddenByPolicy`.
-    public func open(_ account: Account, with method: UnlockMethod) async throws -> VaultKey {
+    package func open(_ account: Account, with method: UnlockMethod) async throws -> VaultKey {
         try await opened(account, with: method).vaultKey
     }
 
@@ -22,7 +22,7 @@ extension Accounts {
     /// or registered again, nothing opens.
     ///
     /// - Throws: as ``open(_:with:)``, `accountNotFound` and `busy`.
-    public func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
+    package func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
         try requireAllowed(method.kind)
         do {
             let method = try await method.askingForPIN(of: account)
@@ -104,7 +104,7 @@ extension Accounts {
 
     /// The keyslots whose keys were locked at the key service when they were tried last on this machine, by their ids. The
     /// service is not asked: it would take a guess.
-    public func lockedKeyslots(of account: Account) async -> Set<String> {
+    package func lockedKeyslots(of account: Account) async -> Set<String> {
         (try? await KeyLocks(store: store, account: account.id).locked(of: account)) ?? []
     }
 
@@ -117,7 +117,7 @@ extension Accounts {
         throw notEnrolled(method.kind, in: account)
     }
 
-    /// A keyslot is worth what its hardware proves, and some can be made by anybody: for a token, its public key is enough.
+    /// A keyslot is worth what its hardware proves, and some can be made by anybody: for a token, its package key is enough.
     /// So the vault key has to open what it sealed already, or what is sealed with it from now on could be somebody else's.
     /// What is typed nobody else has: there, damage to what was sealed is no reason to keep a person out.
     private func requireRight(_ vaultKey: VaultKey, of account: Account) async throws {
@@ -155,7 +155,7 @@ extension Accounts {
 
     /// Until when the account opens without the network; nil when it has no such way in, or the policy forbids it. It may
     /// be over already.
-    public func endOfOpeningOffline(_ account: Account) -> Date? {
+    package func endOfOpeningOffline(_ account: Account) -> Date? {
         opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
     }
 
@@ -180,11 +180,11 @@ extension Accounts {
 }
 
 /// What came of opening an account.
-public struct OpenedAccount: Sendable {
+package struct OpenedAccount: Sendable {
     /// What the account is sealed with.
-    public let vaultKey: VaultKey
+    package let vaultKey: VaultKey
     /// What the person has to be told of wrong guesses that were not made here; nil when there were none.
-    public let wrongGuesses: AccountNotice?
+    package let wrongGuesses: AccountNotice?
 }
 
 extension KeyServiceError {

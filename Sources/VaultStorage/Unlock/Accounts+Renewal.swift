@@ -6,7 +6,7 @@ internal import VaultHTTP
 // with the same secret, and the old key is ended.
 extension Accounts {
     /// Calls `handler` with each ``AccountNotice`` from now on. It must return at once.
-    public func onNotice(_ handler: @escaping @Sendable (AccountNotice) -> Void) {
+    package func onNotice(_ handler: @escaping @Sendable (AccountNotice) -> Void) {
         notices.add(handler)
     }
 

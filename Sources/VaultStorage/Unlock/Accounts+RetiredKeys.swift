@@ -9,7 +9,7 @@ package struct JustRetired: Sendable {
 // A way in that is gone must be dead: its key at the key service is ended, or a copy of the store would open with it.
 extension Accounts {
     /// For how long somebody waits for old keys to be ended.
-    public static let patienceForOldKeys = Duration.seconds(5)
+    package static let patienceForOldKeys = Duration.seconds(5)
 
     /// Makes changes to an account, and puts the keys of the keyslots that go on the list of retired ones, all in one
     /// step. To be called under the account's lock; ``end(_:of:)`` comes after it.
@@ -67,7 +67,7 @@ extension Accounts {
     ///   - patience: for how long to try.
     /// - Returns: those that are still to be ended.
     @discardableResult
-    public func endRetiredKeys(at keyServiceURL: String? = nil, within patience: Duration = patienceForOldKeys) async
+    package func endRetiredKeys(at keyServiceURL: String? = nil, within patience: Duration = patienceForOldKeys) async
         -> [RetiredKey]
     {
         let due = await retiredKeys(at: keyServiceURL)
@@ -89,7 +89,7 @@ extension Accounts {
     /// The keys that are still to be ended.
     ///
     /// - Parameter keyServiceURL: only those at this key service; nil for all.
-    public func retiredKeys(at keyServiceURL: String? = nil) async -> [RetiredKey] {
+    package func retiredKeys(at keyServiceURL: String? = nil) async -> [RetiredKey] {
         (try? await listedKeys(at: keyServiceURL)) ?? []
     }
 
@@ -117,7 +117,7 @@ extension Accounts {
 
     /// Ends the key of a keyslot that was made for an account and is not to be added to it any more. It cannot be added
     /// afterwards. A keyslot that was added stays as it is.
-    public func discard(_ slot: Keyslot, of account: Account) async {
+    package func discard(_ slot: Keyslot, of account: Account) async {
         guard slot.needsKeyService else { return }
         history.spend(slot.keyID)
         // In a task of its own: the store does nothing for one that was cancelled, as the change may have been.

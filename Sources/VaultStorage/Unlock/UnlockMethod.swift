@@ -4,6 +4,11 @@ package import VaultCrypto
 /// What somebody opens an account with: ``password(_:)-(SharedSecret)``, ``pin(_:)-(SharedSecret)``,
 /// ``recoveryCode(_:)-(SharedSecret)``, ``hardware(_:_:)`` or ``offline(_:)-(SharedSecret)``.
 ///
+/// Opening an account with it throws ``VaultError``: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`;
+/// `notEnrolled` when the account has no such way in; with hardware `hardwareMissing`, `hardwareReplaced`,
+/// `hardwareLocked`, `hardwareFailed` and `cancelled`; without the network `tooManyAttempts` and `offlineTooLong`;
+/// `forbiddenByPolicy`.
+///
 /// Each has a keyslot of its own kind, and a key of its own at the key service: locking one leaves the others.
 public struct UnlockMethod: Sendable {
     /// The kind of the keyslots that it opens.

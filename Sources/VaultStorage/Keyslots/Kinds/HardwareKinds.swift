@@ -60,7 +60,7 @@ extension Accounts {
     ///     PINs itself; it cannot be ended at the key service then.
     ///   - label: what the person calls it; nil for its own label.
     @discardableResult
-    public func addHardware(
+    package func addHardware(
         _ provider: any BiometricProvider, prompt: any BiometricPrompt, to account: Account, vaultKey: VaultKey,
         opensOffline: Bool = false, label: String? = nil
     ) async throws -> Keyslot {
@@ -85,7 +85,7 @@ extension Accounts {
     ///
     /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
     ///   Nothing was changed then.
-    public func removeHardware(of account: AccountID) async throws {
+    package func removeHardware(of account: AccountID) async throws {
         try await remove(from: account) { $0.keyslotIDs(where: \.isHardware) }
     }
 }

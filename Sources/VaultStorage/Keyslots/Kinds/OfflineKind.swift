@@ -49,7 +49,7 @@ extension Accounts {
     /// A thief who has the disk can then test as many passwords as there is time for, each at the price of an Argon2id.
     /// That is why nobody gets it unasked.
     @discardableResult
-    public func addOffline(
+    package func addOffline(
         password: SharedSecret, to account: Account, vaultKey: VaultKey
     ) async throws -> Keyslot {
         try requireAllowed(.offline)

@@ -39,7 +39,7 @@ extension Accounts {
     /// - Throws: ``VaultError``: errors of the key service and the store, `passwordUnusable`, `forbiddenByPolicy`, `busy`.
     ///   Nothing was changed.
     @discardableResult
-    public func addPIN(_ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey) async throws -> Keyslot {
+    package func addPIN(_ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey) async throws -> Keyslot {
         try requireNewPIN(pin)
         return try await addTyped(.pin, pin, to: account, vaultKey: vaultKey)
     }
@@ -48,7 +48,7 @@ extension Accounts {
     ///
     /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
     ///   Nothing was changed then.
-    public func removePIN(of account: AccountID) async throws {
+    package func removePIN(of account: AccountID) async throws {
         try await remove(from: account) { $0.keyslotIDs { $0 == .pin } }
     }
 }

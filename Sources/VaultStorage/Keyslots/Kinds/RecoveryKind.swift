@@ -13,7 +13,7 @@ extension KeyslotTraits {
 
 extension UnlockMethod {
     /// The recovery code, in upper or lower case, with or without its spaces. Replace it after it was used: see
-    /// ``Accounts/makeRecoveryKeyslot(for:vaultKey:)``.
+    /// `Session.addRecoveryCode(_:)`.
     public static func recoveryCode(_ code: SharedSecret) -> UnlockMethod {
         UnlockMethod(.recovery, TypedOpener(secret: code))
     }
@@ -29,7 +29,7 @@ extension UnlockMethod {
 extension Accounts {
     /// Makes a recovery code and its keyslot, which counts only when it is added with ``add(_:to:vaultKey:)``: the person
     /// should have seen the code by then.
-    public func makeRecoveryKeyslot(
+    package func makeRecoveryKeyslot(
         for account: Account, vaultKey: VaultKey
     ) async throws -> (code: SharedSecret, slot: Keyslot) {
         try requireAllowed(.recovery)
