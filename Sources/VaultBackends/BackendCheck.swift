@@ -18,6 +18,8 @@ package struct BackendCheck: Sendable {
     package struct Finding: Sendable, Equatable {
         package let call: String
         package let status: Int
+        /// The server's version, where the layout says where the answer has it.
+        package let version: String?
 
         /// Whether there is such a call. A refusal is an answer, too: nobody said who asks.
         package var isThere: Bool { (200..<300).contains(status) || (400..<500).contains(status) && !isMissing }
@@ -48,9 +50,17 @@ package struct BackendCheck: Sendable {
                 method == .get
                 ? try await connection.send(.get, url) : try await connection.post(url, json: .object([:]))
             if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
-            findings.append(Finding(call: "\(method.rawValue) \(path)", status: answer.status.code))
+            findings.append(
+                Finding(
+                    call: "\(method.rawValue) \(path)", status: answer.status.code,
+                    version: path == layout.server.info ? version(in: answer) : nil))
         }
         return findings
+    }
+
+    private func version(in answer: HTTPAnswer) -> String? {
+        guard kind == .server, let path = layout.server.version else { return nil }
+        return JSONValue(objectIn: answer.body)?[path: path]?.string
     }
 
     /// Only what every sign-in, or every renewal, needs.

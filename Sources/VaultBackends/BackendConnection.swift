@@ -49,6 +49,25 @@ struct BackendConnection: Sendable {
         return try Self.object(in: answer, meaning, secrets: [password])
     }
 
+    /// Posts what is answered by the status alone.
+    ///
+    /// - Throws: also ``VaultError`` with code `tooManyAttempts`.
+    func tell(_ path: String, json: JSONValue, token: String? = nil, secrets: [String?], now: Date) async throws {
+        let answer = try await send(path, json: json, token: token)
+        if answer.status == .tooManyRequests { throw Self.tooMany(answer, now: now) }
+        try Self.check(answer, { _, _ in nil }, secrets: secrets + [token])
+    }
+
+    /// Says that the person logged out on this machine.
+    func tellLogout(_ path: String?, token: String, now: Date) async throws {
+        guard let path else { return }
+        try await tell(path, json: .object([:]), token: token, secrets: [], now: now)
+    }
+
+    func delete(_ path: String) async throws {
+        try Self.check(try await http.send(.delete, endpoint.url(path)), { _, _ in nil }, secrets: [])
+    }
+
     /// Has a token ended. What the backend answers does not matter as long as it agrees.
     ///
     /// - Parameters:

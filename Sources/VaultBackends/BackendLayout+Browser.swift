@@ -18,6 +18,11 @@ extension BackendLayout {
         public var state = "state"
         /// In the address that the browser is sent to, and in the request to ``token``.
         public var redirectURI = "redirect_uri"
+        /// `POST`, with the access token: the person logged out on this machine. The stored token should stay valid, or the
+        /// account has to be registered again. nil: the backend is not told.
+        public var localLogout: String?
+        /// nil: the backend has no list of a person's sessions.
+        public var sessions: Sessions?
         public var tokens = Tokens()
         public var user = User()
 
@@ -32,6 +37,8 @@ extension BackendLayout {
             try members.read(.code, into: &code)
             try members.read(.state, into: &state)
             try members.read(.redirectURI, into: &redirectURI)
+            try members.read(.localLogout, into: &localLogout)
+            try members.read(.sessions, into: &sessions)
             try members.read(.tokens, into: &tokens)
             try members.read(.user, into: &user)
         }

@@ -12,14 +12,25 @@ extension BackendLayout {
         /// `POST`: ends the refresh token.
         public var logout = "/auth/logout"
 
-        /// In the request to ``login``.
+        /// `POST`: e-mail address and password of somebody new, and the full name by ``User/fullName``. nil: the backend
+        /// has no such call.
+        public var signUp: String?
+        /// `POST`: the e-mail address of somebody who has forgotten the password. nil: the backend has no such call.
+        public var forgotPassword: String?
+
+        /// In the requests to ``login``, ``signUp`` and ``forgotPassword``.
         public var email = "email"
-        /// In the request to ``login``.
+        /// In the requests to ``login`` and ``signUp``.
         public var password = "password"
         /// In the requests to ``refresh`` and ``logout``.
         public var refreshToken = "refresh_token"
         /// The least number of characters of the backend's passwords: shorter ones are not sent.
         public var minimumPasswordLength = 6
+        /// `POST`, with the access token: the person logged out on this machine. The stored token should stay valid, or the
+        /// account has to be registered again. nil: the backend is not told.
+        public var localLogout: String?
+        /// nil: the backend has no list of a person's sessions.
+        public var sessions: Sessions?
         public var tokens = Tokens()
         public var user = User()
 
@@ -31,10 +42,14 @@ extension BackendLayout {
             try members.read(.me, into: &me)
             try members.read(.refresh, into: &refresh)
             try members.read(.logout, into: &logout)
+            try members.read(.signUp, into: &signUp)
+            try members.read(.forgotPassword, into: &forgotPassword)
             try members.read(.email, into: &email)
             try members.read(.password, into: &password)
             try members.read(.refreshToken, into: &refreshToken)
             try members.read(.minimumPasswordLength, into: &minimumPasswordLength)
+            try members.read(.localLogout, into: &localLogout)
+            try members.read(.sessions, into: &sessions)
             try members.read(.tokens, into: &tokens)
             try members.read(.user, into: &user)
         }

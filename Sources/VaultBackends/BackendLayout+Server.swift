@@ -22,6 +22,8 @@ extension BackendLayout {
 
         /// In the answer of ``info``: a list of texts. Older servers do not have it.
         public var features = "features"
+        /// In the answer of ``info``: the server's version. nil: it is not shown.
+        public var version: String?
         /// What is in that list at a server with OAuth.
         public var oauthFeature = "oauth"
         /// In the request to ``client``.
@@ -44,6 +46,11 @@ extension BackendLayout {
         public var issuedToken = "token"
         /// What API tokens are called in the person's list of them.
         public var applicationName = "Credential Vault"
+        /// `POST`, with the access token: the person logged out on this machine. The stored token should stay valid, or the
+        /// account has to be registered again. nil: the backend is not told.
+        public var localLogout: String?
+        /// nil: the backend has no list of a person's sessions.
+        public var sessions: Sessions?
         public var tokens = Tokens()
         public var user = User()
 
@@ -60,6 +67,7 @@ extension BackendLayout {
             try members.read(.oauthRevocation, into: &oauthRevocation)
             try members.read(.apiTokenRevocation, into: &apiTokenRevocation)
             try members.read(.features, into: &features)
+            try members.read(.version, into: &version)
             try members.read(.oauthFeature, into: &oauthFeature)
             try members.read(.clientName, into: &clientName)
             try members.read(.redirectURIs, into: &redirectURIs)
@@ -71,6 +79,8 @@ extension BackendLayout {
             try members.read(.password, into: &password)
             try members.read(.issuedToken, into: &issuedToken)
             try members.read(.applicationName, into: &applicationName)
+            try members.read(.localLogout, into: &localLogout)
+            try members.read(.sessions, into: &sessions)
             try members.read(.tokens, into: &tokens)
             try members.read(.user, into: &user)
         }

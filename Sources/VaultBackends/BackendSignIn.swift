@@ -35,7 +35,7 @@ public struct BackendSignIn: SignIn {
 }
 
 /// A backend in front of an identity provider.
-struct BrowserBackend: UserInfoSource {
+struct BrowserBackend: UserInfoSource, LogoutListener {
     let connection: BackendConnection
     let layout: BackendLayout.Browser
     let clock: any WallClock
@@ -76,6 +76,12 @@ struct BrowserBackend: UserInfoSource {
         // A token that the backend does not take any more is as good as ended.
         try await connection.end(
             layout.logout, json: .object([:]), secret: credential.value, isBearer: true, accepted: [401])
+    }
+
+    var wantsLogout: Bool { layout.localLogout?.isEmpty == false }
+
+    func loggedOut(accessToken: String) async throws {
+        try await connection.tellLogout(layout.localLogout, token: accessToken, now: clock.now)
     }
 
     func userInfo(accessToken: String) async throws -> UserInfo {

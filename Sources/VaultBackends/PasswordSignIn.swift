@@ -41,7 +41,7 @@ public struct PasswordSignIn: SignIn {
 }
 
 /// A backend that takes passwords and issues refresh tokens.
-struct PasswordBackend: UserInfoSource {
+struct PasswordBackend: UserInfoSource, LogoutListener {
     let connection: BackendConnection
     let layout: BackendLayout.Password
     let clock: any WallClock
@@ -103,6 +103,12 @@ struct PasswordBackend: UserInfoSource {
         try await connection.end(
             layout.logout, json: JSONValue([(layout.refreshToken, .string(credential.value))]),
             secret: credential.value)
+    }
+
+    var wantsLogout: Bool { layout.localLogout?.isEmpty == false }
+
+    func loggedOut(accessToken: String) async throws {
+        try await connection.tellLogout(layout.localLogout, token: accessToken, now: clock.now)
     }
 
     func userInfo(accessToken: String) async throws -> UserInfo { UserInfo(try await user(of: accessToken)) }

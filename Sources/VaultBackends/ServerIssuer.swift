@@ -6,7 +6,7 @@ internal import VaultJSON
 internal import VaultStorage
 
 /// A server as the issuer of an account's tokens: it renews OAuth's refresh tokens, and says whether other tokens count.
-struct ServerIssuer: UserInfoSource {
+struct ServerIssuer: UserInfoSource, LogoutListener {
     let server: Server
     let method: SignInMethod
     let clientID: String
@@ -53,6 +53,13 @@ struct ServerIssuer: UserInfoSource {
 
     private func client(of credential: Credential) -> OAuthClient {
         server.client(id: clientID, secret: credential.clientSecret)
+    }
+
+    var wantsLogout: Bool { server.layout.localLogout?.isEmpty == false }
+
+    func loggedOut(accessToken: String) async throws {
+        try await server.connection.tellLogout(
+            server.layout.localLogout, token: accessToken, now: server.clock.now)
     }
 
     func userInfo(accessToken: String) async throws -> UserInfo { UserInfo(try await user(of: accessToken)) }

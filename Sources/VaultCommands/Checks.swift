@@ -184,7 +184,8 @@ struct ServiceChecks {
                 advice: "Check the URL, the method, and the paths in the backend file: vault config get")
         }
         let calls = findings.map { "\($0.call) (HTTP \($0.status))" }.joined(separator: ", ")
-        return Check(name: "issuer", outcome: .ok, finding: "\(url) answers: \(calls).")
+        let version = findings.lazy.compactMap(\.version).first.map { " Its version is \($0)." } ?? ""
+        return Check(name: "issuer", outcome: .ok, finding: "\(url) answers: \(calls).\(version)")
     }
 
     private func keyService(_ transport: any HTTPTransport) async -> Check {

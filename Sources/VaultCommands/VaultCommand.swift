@@ -21,7 +21,8 @@ struct VaultCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             RegisterCommand.self, LoginCommand.self, TokenCommand.self, UserInfoCommand.self, UsersCommand.self,
-            StatusCommand.self, AccountCommand.self, UnlockCommand.self, LogoutCommand.self, DeleteCommand.self,
+            StatusCommand.self, AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
+            DeleteCommand.self,
             PasswdCommand.self,
             DoctorCommand.self, ConfigCommand.self, CompletionCommand.self, HandleRedirectCommand.self,
         ])

@@ -207,6 +207,13 @@ def test_an_account_with_an_api_token_can_switch(tmp_path, children):
     assert only(person) == before | {"method": "server-oauth", "client_id": only(person)["client_id"]}
     assert person.vault("login", password=PASSWORD).status == 0
     assert "nothing to change" in switch("alice").err
+    # And back again.
+    result = person.vault(
+        "account", "switch-method", "--to", "api-token", "--username", "alice", "--login-password-file",
+        person.password_file("alice-password", "login-password"), password=PASSWORD)
+    assert result.status == 0 and "signs in with an API token from now on" in result.out, result
+    assert only(person)["method"] == "server-token"
+    assert person.vault("login", password=PASSWORD).status == 0
 
 
 # The layout
@@ -305,6 +312,119 @@ def test_65_a_damaged_layout_stops_only_what_needs_it(renamed):
     assert person.vault("users", "--json").json == []
 
 
+# What a backend does for people beside signing them in
+
+
+@pytest.fixture
+def visitor(person, tmp_path):
+    """Somebody at a backend whose layout names all the paths."""
+    layout = tmp_path / "layout.json"
+    layout.write_text(json.dumps({"password": {
+        "signUp": "/auth/sign-up", "forgotPassword": "/auth/forgot-password", "localLogout": "/auth/local-logout",
+        "sessions": {}}, "server": {"version": "version.canonical"}}))
+    person.settings["CREDENTIAL_VAULT_BACKEND_FILE"] = str(layout)
+    return person
+
+
+def status_of_token(person, token):
+    url = f"{person.settings['CREDENTIAL_VAULT_ISSUER']}/api/items"
+    return run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", f"Authorization: Bearer {token}", url]).out
+
+
+def test_who_signs_up_can_register(visitor):
+    eve = "eve@example.com"
+    file = visitor.password_file("eves-password", "login-password")
+    result = visitor.vault("backend", "sign-up", "--username", eve, "--login-password-file", file, "--name", "Eve")
+    assert result.status == 0 and f"vault register --method password --username {eve}" in result.err, result
+    assert with_password(visitor, "password", eve, "eves-password").status == 0
+    assert only(visitor)["email"] == eve
+    again = visitor.vault("backend", "sign-up", "--username", eve, "--login-password-file", file)
+    assert again.status == 78 and "There is an account with this address." in again.err
+    short = visitor.password_file("12345", "short-password")
+    result = visitor.vault("backend", "sign-up", "--username", eve, "--login-password-file", short, "--json")
+    assert result.status == 77 and result.error["code"] == "passwordUnusable"
+
+
+def test_a_new_password_is_typed_twice(visitor):
+    terminal = visitor.terminal("backend", "sign-up")
+
+    def type_at(prompt, answer, echoes=False):
+        terminal.expect(prompt)
+        assert terminal.echoes == echoes
+        terminal.type(answer)
+
+    for answers, objection in [(["12345"], "is too short"), (["fays-password", "another"], "are not the same")]:
+        type_at("E-mail address at ", "fay@example.com", echoes=True)
+        for prompt, answer in zip(("Password of fay@example.com at ", "again: "), answers):
+            type_at(prompt, answer)
+        terminal.expect(objection)
+    type_at("E-mail address at ", "fay@example.com", echoes=True)
+    for prompt in ("Password of fay@example.com at ", "again: "):
+        type_at(prompt, "fays-password")
+    assert terminal.end() == 0 and "Signed up fay@example.com" in terminal.shown
+    assert "fays-password" not in terminal.shown
+
+
+def test_a_forgotten_password(visitor):
+    known, unknown = (
+        visitor.vault("backend", "forgot-password", "--username", name)
+        for name in ("alice@example.com", "nobody@example.com"))
+    assert known.status == unknown.status == 0
+    assert known.out.replace("alice", "nobody") == unknown.out
+    assert "it sends an e-mail" in known.err
+
+
+def test_without_paths_nothing_is_asked(person):
+    for command in ("sign-up", "forgot-password"):
+        options = () if command == "forgot-password" else ("--login-password-file", person.password_file())
+        result = person.vault("backend", command, "--username", "alice@example.com", *options)
+        assert result.status == 78 and "backend file" in result.err, result
+    assert with_password(person, "password").status == 0
+    result = person.vault("backend", "sessions", password=PASSWORD)
+    assert result.status == 78 and "backend file" in result.err
+
+
+def test_sessions_are_listed_and_ended(visitor, services, children, tmp_path):
+    bob = ("bob@example.com", "bob-password")
+    other = at_backend(services, tmp_path / "other", children)
+    assert with_password(other, "password", *bob).status == 0
+    assert with_password(visitor, "password", *bob).status == 0
+    sessions = visitor.vault("backend", "sessions", "--json", password=PASSWORD).json
+    (mine,) = [session["id"] for session in sessions if session["current"]]
+    assert sessions[-1]["id"] == mine and len(sessions) >= 2
+    assert f"{mine}  A program" in visitor.vault("backend", "sessions", password=PASSWORD).out
+    result = visitor.vault("backend", "sessions", "end", sessions[-2]["id"], password=PASSWORD)
+    assert result.status == 0 and sessions[-2]["id"] in result.out
+    assert other.vault("login", password=PASSWORD).status == 81
+    assert visitor.vault("login", password=PASSWORD).status == 0
+    result = visitor.vault("backend", "sessions", "end", "nothing", password=PASSWORD)
+    assert result.status == 78 and "There is no such session." in result.err
+
+
+def test_a_backend_is_told_of_a_logout(visitor):
+    assert with_password(visitor, "password").status == 0
+    token = visitor.vault("token", password=PASSWORD).out.strip()
+    assert status_of_token(visitor, token) == "200"
+    result = visitor.vault("logout", password=PASSWORD)
+    assert result.status == 0 and result.err == "", result
+    assert status_of_token(visitor, token) == "401"
+    assert visitor.vault("login", password=PASSWORD).status == 0
+
+
+def test_a_backend_that_cannot_be_told_holds_up_no_logout(tmp_path, children, visitor):
+    children.append(services := DevelopmentServices(tmp_path, "--backend"))
+    person = at_backend(services, tmp_path / "person", children)
+    person.settings["CREDENTIAL_VAULT_BACKEND_FILE"] = visitor.settings["CREDENTIAL_VAULT_BACKEND_FILE"]
+    assert with_password(person, "password").status == 0
+    # Nobody can be asked for the password here.
+    result = person.vault("logout")
+    assert result.status == 0 and "the backend was not told" in result.err, result
+    assert not person.vault("status", "--json").json["has_access_token"]
+    services.kill()
+    result = person.vault("logout", "--json", password=PASSWORD)
+    assert result.status == 0 and result.json["logged_out"] and result.json["reason"], result
+
+
 # doctor
 
 
@@ -317,6 +437,7 @@ def test_doctor_asks_the_backend(person, services, tmp_path, way):
 
     result = person.vault("doctor", "--json", env=env)
     assert issuer(result)["outcome"] == "ok" and "answers: GET /" in issuer(result)["finding"], result
+    assert "version" not in issuer(result)["finding"]
     url = person.settings["CREDENTIAL_VAULT_ISSUER"]
     result = person.vault("doctor", "--json", env=env | {"CREDENTIAL_VAULT_ISSUER": f"{url}/nothing"})
     assert result.status == 1 and issuer(result)["outcome"] == "fail" and "HTTP 404" in issuer(result)["finding"]
@@ -325,3 +446,8 @@ def test_doctor_asks_the_backend(person, services, tmp_path, way):
     file = {"CREDENTIAL_VAULT_BACKEND_FILE": str(tmp_path / "gone.json")}
     result = person.vault("doctor", "--json", env=env | file)
     assert result.status == 1 and "gone.json" in issuer(result)["finding"]
+
+
+def test_doctor_shows_the_version_of_a_server(visitor):
+    result = visitor.vault("doctor", "--json", env={"CREDENTIAL_VAULT_METHOD": "server"})
+    assert any("Its version is 1.4.2." in check["finding"] for check in result.json), result

@@ -56,6 +56,16 @@ import VaultTesting
         }
     }
 
+    @Test func `a server's version is where the layout says`() async throws {
+        try await withBackend { bench in
+            var layout = BackendLayout()
+            let silent = try await check(bench, .server, layout: layout).run()
+            layout.server.version = "version.canonical"
+            let told = try await check(bench, .server, layout: layout).run()
+            #expect(silent.map(\.version) == [nil, nil] && told.map(\.version) == ["1.4.2", nil])
+        }
+    }
+
     @Test func `a backend that is down or out of order is an error`() async throws {
         try await withBackend { bench in
             bench.wire.answer("/auth/me", "", status: 503)

@@ -18,7 +18,7 @@ package enum FormParameters {
     }
 
     /// Leaves only the unreserved characters of RFC 3986: such a value is right in a query and in a body.
-    static func escape(_ text: String) -> String {
+    package static func escape(_ text: String) -> String {
         var escaped: [UInt8] = []
         let digits = Array("0123456789ABCDEF".utf8)
         for byte in text.utf8 {

@@ -6,8 +6,37 @@ public import VaultStorage
 extension Auth {
     /// Logs out: keys and tokens leave the memory, and the cached access token the disk. The sealed refresh token stays,
     /// and the password opens it again. Nothing is revoked: see ``logoutEverywhere()``.
-    public func logout() async throws {
-        if let id = await current.forget() { try await removeAccessToken(of: id) }
+    ///
+    /// A backend whose layout names a path for it is told, too.
+    ///
+    /// - Returns: why the backend could not be told; nil when it was told, or is not to be told. The account is logged out
+    ///   on this machine in either case.
+    @discardableResult
+    public func logout() async throws -> VaultError? {
+        guard let session = current.session, let listener = logoutListener(of: session) else {
+            if let id = await current.forget() { try await removeAccessToken(of: id) }
+            return nil
+        }
+        _ = current.loginToEnd()
+        let token: Result<AccessToken, any Error>
+        do { token = .success(try await session.accessToken()) } catch { token = .failure(error) }
+        await current.end(session, .requested)
+        try await removeAccessToken(of: session.id)
+        do {
+            try await listener.loggedOut(accessToken: token.get().value)
+            return nil
+        } catch {
+            return VaultError.converting(error) as? VaultError
+                ?? VaultError(.identityProviderUnavailable, "The server could not be told.", underlying: error)
+        }
+    }
+
+    /// The issuer, if it is to be told of a logout.
+    private func logoutListener(of session: Session) -> (any LogoutListener)? {
+        guard let issuer = try? issuers.issuer(session.source) as? any LogoutListener, issuer.wantsLogout else {
+            return nil
+        }
+        return issuer
     }
 
     /// Locks the open account: keys and tokens leave the memory, and nothing else changes. The password opens it again.

@@ -91,8 +91,9 @@ public protocol AuthProtocol: Sendable {
 
     /// Locks the open account: keys and tokens leave the memory, and nothing else changes.
     func lock(_ reason: SessionUpdate.Reason) async
-    /// Logs out: as ``lock(_:)``, and the cached access token leaves the disk.
-    func logout() async throws
+    /// Logs out: as ``lock(_:)``, and the cached access token leaves the disk. Nil, or why a backend that wants to know of
+    /// it could not be told.
+    @discardableResult func logout() async throws -> VaultError?
     /// Logs out, and has the provider revoke the refresh token. Nil when it did, or why it did not.
     func logoutEverywhere() async throws -> VaultError?
     /// Deletes the open account. Nil when the provider revoked the refresh token, or why it did not.

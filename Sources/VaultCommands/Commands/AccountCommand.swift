@@ -8,16 +8,39 @@ struct AccountCommand: AsyncParsableCommand {
     struct SwitchMethod: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "switch-method",
-            abstract: "Have an account with an API token of its server sign in by OAuth from now on.",
+            abstract: "Change how an account signs in at its server: by OAuth, or with an API token.",
             discussion: """
-                For a server that has OAuth by now. The same person signs in once in the browser; then the new token takes \
-                the place of the old one, which the server is asked to end. The account keeps its password and items.
+                The same person signs in once: in the browser for OAuth, with user name and password for an API token. Then \
+                the new token takes the place of the old one, which the server is asked to end. The account keeps its \
+                password and items.
                 """)
+
+        enum Method: String, CaseIterable, ExpressibleByArgument {
+            case oauth
+            case apiToken = "api-token"
+
+            var stored: SignInMethod { self == .oauth ? .serverOAuth : .serverToken }
+            var choice: ServerSignIn.Choice { self == .oauth ? .oauth : .apiToken }
+            var words: String { self == .oauth ? "by OAuth" : "with an API token" }
+        }
+
+        @Option(help: ArgumentHelp("How the account signs in from now on.", valueName: "way"))
+        var to = Method.oauth
 
         @OptionGroup var user: UserOption
         @OptionGroup var password: PasswordOptions
         @OptionGroup var redirect: RedirectOptions
+        @OptionGroup var credentials: CredentialOptions
         @OptionGroup var global: GlobalOptions
+
+        func validate() throws {
+            if credentials.areGiven && to == .oauth {
+                throw ValidationError("--username and --login-password-… are for --to api-token.")
+            }
+            if !redirect.isStandard && to == .apiToken {
+                throw ValidationError("The options for the browser are for --to oauth.")
+            }
+        }
 
         func run() async throws {
             let terminal = ControllingTerminal()
@@ -31,22 +54,29 @@ struct AccountCommand: AsyncParsableCommand {
             configuration.clientID = global.clientID
             let vault = try await global.openVault { $0 = configuration }
             let name = Printable.text(account.displayName)
-            guard account.method == .serverToken else {
+            guard [.serverToken, .serverOAuth].contains(account.method) else {
                 throw VaultError(
                     .configurationInvalid,
-                    "\(name) does not sign in with an API token (its method is \(account.method)): there is nothing to change."
+                    "\(name) does not sign in at a server with API tokens (its method is \(account.method)): there is nothing to change."
                 )
             }
+            guard account.method != to.stored else {
+                throw VaultError(
+                    .configurationInvalid, "\(name) signs in \(to.words) already: there is nothing to change.")
+            }
+            let question = CredentialQuestion(credentials, terminal, nameOfUsername: "User name")
+            if to == .apiToken { try question.requirePossible() }
             let secret = try await password.source.password("Password of \(name): ", terminal)
             let status = try StatusChannel(redirect.statusDescriptor)
             let login = BrowserLogin(
                 options: redirect, redirectURI: configuration.redirectURI, status: status, terminal: terminal,
                 isQuiet: global.json)
             SchemeHandler.removeAbandoned()
+            let choice = to.choice
             let failure = try await login.run(vault) { browser, delivery in
                 try await vault.auth.switchMethod(
                     userID: account.id.subject, password: secret,
-                    to: ServerSignIn(using: browser, redirect: delivery, choosing: .oauth))
+                    to: ServerSignIn(using: browser, redirect: delivery, asking: question, choosing: choice))
             }
             status.tell(.signedIn(account.id))
             guard let changed = try await vault.accounts.store.account(account.id) else { return }
@@ -55,7 +85,7 @@ struct AccountCommand: AsyncParsableCommand {
                     Report(account: AccountReport(changed), oldTokenEnded: failure == nil, reason: failure?.description)
                 )
             }
-            Output.line("\(name) signs in by OAuth from now on.")
+            Output.line("\(name) signs in \(to.words) from now on.")
             if let failure {
                 Output.note("vault: the server did not end the old token: \(failure.description)")
             }

@@ -6,7 +6,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         commandName: "logout",
         abstract: "Leave nothing open. What opens the account opens it again.",
         discussion: """
-            Removes the stored access token. The sealed refresh token stays. With --everywhere the identity provider \
+            Removes the stored access token. The sealed refresh token stays. A backend whose layout names a path for it is \
+            told; for that the account is opened. With --everywhere the identity provider \
             also revokes the refresh token, and with --browser the browser is sent to where the provider ends its own \
             session; for both the account is opened, by the most convenient way that is there. After --everywhere, registering again is the way back.
 
@@ -36,8 +37,14 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
         guard everywhere || browser else {
-            try await vault.auth.removeAccessToken(of: account.id)
-            return report("Logged out \(name). What opened the account opens it again.", revoked: nil, reason: nil)
+            let failure = try await logOutHere(account, vault)
+            report(
+                "Logged out \(name). What opened the account opens it again.", revoked: nil,
+                reason: failure?.description)
+            if let failure, !global.json {
+                Output.note("vault: the backend was not told: \(failure.description)")
+            }
+            return
         }
         _ = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
         let (address, failure) = try await Spinner.during("Logging out", isQuiet: global.json) {
@@ -58,6 +65,25 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         // Whatever the provider cannot do: on this machine nothing is open any more.
         if let address { try await show(address.get()) }
         if let failure { throw Self.notRevoked(failure, account) }
+    }
+
+    /// Logs out on this machine, whatever else fails, and tells the backend if it wants to know.
+    ///
+    /// - Returns: why the backend was not told.
+    private func logOutHere(_ account: Account, _ vault: Vault) async throws -> VaultError? {
+        var failure: VaultError?
+        if account.tellsLogout {
+            do {
+                _ = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+                failure = try await Spinner.during("Logging out", isQuiet: global.json) {
+                    try await vault.auth.logout()
+                }
+            } catch let error as VaultError {
+                failure = error
+            }
+        }
+        try await vault.auth.removeAccessToken(of: account.id)
+        return failure
     }
 
     private static func notRevoked(_ failure: VaultError, _ account: Account) -> VaultError {

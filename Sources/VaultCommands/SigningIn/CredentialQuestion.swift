@@ -73,6 +73,26 @@ final class CredentialQuestion: CredentialPrompt {
         return credentials
     }
 
+    /// Asks for what somebody new signs up with: the password twice, where it is typed.
+    ///
+    /// - Parameter layout: has the rule for passwords.
+    func newCredentials(at server: String, layout: BackendLayout.Password) async throws -> UserCredentials {
+        while true {
+            let credentials = try await credentials(at: server)
+            do {
+                try layout.check(credentials)
+                guard isAsked else { return credentials }
+                if try await terminal.askSecret("The same again: ").isEqual(to: credentials.password.bytes) {
+                    return credentials
+                }
+                Output.note("The two are not the same. Once more.")
+            } catch let error as VaultError where error.code == .passwordUnusable && isAsked {
+                Output.note("\(error.description) Once more:")
+            }
+            typed.withLock { $0 = nil }
+        }
+    }
+
     /// Waits, where there is somebody who sees why, instead of failing because the last attempt was just now.
     private func patiently<R: Sendable>(_ signIn: () async throws -> R) async throws -> R {
         for _ in 1...3 {

@@ -82,6 +82,15 @@ extension DevelopmentBackend {
         public var refresh: String
         /// `POST`: ends the session of the tokens that are presented.
         public var logout: String
+        /// `POST`: ends the access tokens of the session whose access token is presented; its refresh token stays.
+        public var localLogout: String
+        /// `POST`: e-mail address, password and perhaps a full name of somebody new.
+        public var signUp: String
+        /// `POST`: the e-mail address of somebody who has forgotten the password.
+        public var forgotPassword: String
+        /// `GET`: the sessions of the person whose access token is presented. `DELETE`, with a slash and an identifier
+        /// behind it: ends one.
+        public var sessions: String
         /// `GET`: version and features.
         public var info: String
         /// `POST`: registers an OAuth client.
@@ -111,6 +120,10 @@ extension DevelopmentBackend {
             me = "\(prefix)/auth/me"
             refresh = "\(prefix)/auth/refresh"
             logout = "\(prefix)/auth/logout"
+            localLogout = "\(prefix)/auth/local-logout"
+            signUp = "\(prefix)/auth/sign-up"
+            forgotPassword = "\(prefix)/auth/forgot-password"
+            sessions = "\(prefix)/auth/sessions"
             info = "\(prefix)/api/info"
             oauthClient = "\(prefix)/api/oauth/client"
             authorize = "\(prefix)/authorize"
@@ -125,7 +138,8 @@ extension DevelopmentBackend {
 
         var all: [String] {
             [
-                login, loginPage, token, me, refresh, logout, info, oauthClient, authorize, oauthToken, apiToken,
+                login, loginPage, token, me, refresh, logout, localLogout, signUp, forgotPassword, sessions, info,
+                oauthClient, authorize, oauthToken, apiToken,
                 profile, items, moved, elsewhere, graphQL,
             ]
         }

@@ -19,6 +19,16 @@ public struct BackendRequest: Sendable, Hashable {
         public static let refresh = Endpoint(description: "refresh")
         /// A session is ended.
         public static let logout = Endpoint(description: "logout")
+        /// The person logged out on one machine.
+        public static let localLogout = Endpoint(description: "localLogout")
+        /// Somebody new.
+        public static let signUp = Endpoint(description: "signUp")
+        /// Somebody has forgotten the password.
+        public static let forgotPassword = Endpoint(description: "forgotPassword")
+        /// The list of sessions.
+        public static let sessions = Endpoint(description: "sessions")
+        /// One session is ended.
+        public static let endSession = Endpoint(description: "endSession")
         /// Version and features.
         public static let info = Endpoint(description: "info")
         /// An OAuth client registers.

@@ -20,6 +20,11 @@ struct BackendRoutes {
         add(.post, paths.login, .login, to: router) { try await server.login($0) }
         add(.post, paths.refresh, .refresh, to: router) { try await server.refresh($0) }
         add(.post, paths.logout, .logout, to: router) { try await server.logout($0) }
+        add(.post, paths.localLogout, .localLogout, to: router) { try await server.localLogout($0) }
+        add(.post, paths.signUp, .signUp, to: router) { try await server.signUp($0) }
+        add(.post, paths.forgotPassword, .forgotPassword, to: router) { try await server.forgotPassword($0) }
+        add(.get, paths.sessions, .sessions, to: router) { try await server.listSessions($0) }
+        add(.delete, "\(paths.sessions)/{id}", .endSession, to: router) { try await server.endSession($0) }
         // Detection, OAuth and API tokens.
         add(.get, paths.info, .info, to: router) { _ in try await server.info() }
         add(.post, paths.oauthClient, .oauthClient, to: router) { try await server.register($0) }

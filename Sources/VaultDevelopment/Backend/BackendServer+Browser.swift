@@ -58,7 +58,7 @@ extension BackendServer {
             answer.outcome = .denied
             return answer
         }
-        guard let username = call.form?["username"], let user = options.users.first(where: { $0.username == username }),
+        guard let username = call.form?["username"], let user = users.first(where: { $0.username == username }),
             call.form?["password"] == user.password
         else {
             var answer = page(

@@ -23,13 +23,12 @@ extension BackendServer {
             throw BackendError.invalidRequest("There is no PKCE here: code_verifier is not taken.")
         }
         guard let code = take(body.code, redirectURI: body.redirectUri, clientID: nil), code.login.state == body.state,
-            let user = options.users.first(where: { $0.username == code.username })
+            let user = users.first(where: { $0.username == code.username })
         else {
             throw BackendError(
                 "The code, the state or the redirect URI is not valid.", status: 400, outcome: "invalid_grant")
         }
-        let session = UUID()
-        sessions[session] = Session(username: user.username)
+        let session = newSession(of: user.username)
         let token = randomIdentifier()
         newAccessToken(token, session: session, lifetime: options.accessTokenLifetime)
         return try .json(

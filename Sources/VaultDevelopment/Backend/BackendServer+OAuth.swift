@@ -104,8 +104,7 @@ extension BackendServer {
                 let wish = code.login.oauth, let verifier = form["code_verifier"],
                 base64URL(digest(verifier)) == wish.challenge
             else { throw BackendError.oauth("invalid_grant", "The code or what belongs to it is not valid.") }
-            session = UUID()
-            sessions[session] = Session(username: code.username, clientID: client.identifier, scope: wish.scope)
+            session = newSession(of: code.username, clientID: client.identifier, scope: wish.scope)
         case "refresh_token" where options.oauthIssuesRefreshToken:
             do {
                 session = try useRefreshToken(form["refresh_token"] ?? "", clientID: client.identifier)
@@ -171,7 +170,7 @@ extension BackendServer {
     func newAPIToken(_ call: BackendCall) throws -> BackendAnswer {
         let body = try call.body(APITokenRequest.self)
         guard !body.application.isEmpty else { throw BackendError.invalidRequest("The application has no name.") }
-        guard let user = options.users.first(where: { $0.username == body.username }), user.password == body.password
+        guard let user = users.first(where: { $0.username == body.username }), user.password == body.password
         else {
             throw BackendError(
                 "The username or the password is wrong.", status: 401,

@@ -40,7 +40,7 @@ extension BackendServer {
             }
             known = Failures()
         }
-        guard let user = options.users.first(where: { $0.email == body.email }), user.password == body.password else {
+        guard let user = users.first(where: { $0.email == body.email }), user.password == body.password else {
             known.count += 1
             if known.count >= options.maximumFailures {
                 known.lockedUntil = now.addingTimeInterval(Double(options.lockDuration))
@@ -51,15 +51,14 @@ extension BackendServer {
                 outcome: BackendRequest.Outcome.wrongPassword.rawValue)
         }
         failures[body.email] = nil
-        let session = UUID()
-        sessions[session] = Session(username: user.username)
+        let session = newSession(of: user.username)
         return try tokens(for: user, session: session)
     }
 
     /// A refresh token becomes new tokens.
     func refresh(_ call: BackendCall) throws -> BackendAnswer {
         let session = try useRefreshToken(call.body(RefreshRequest.self).refreshToken, clientID: nil)
-        guard let known = sessions[session], let user = options.users.first(where: { $0.username == known.username })
+        guard let known = sessions[session], let user = users.first(where: { $0.username == known.username })
         else { throw BackendError.invalidToken }
         var answer = try tokens(for: user, session: session)
         answer.presentedGeneration = known.generation - 1

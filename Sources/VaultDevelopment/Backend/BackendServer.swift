@@ -21,6 +21,9 @@ actor BackendServer {
         var clientID: String?
         var scope: [String] = []
         var generation = 1
+        var createdAt: Date
+        /// Sessions are listed in the order in which they began.
+        var order: Int
     }
 
     /// A refresh token, by the digest of its text. It is kept when it was used: a replay must be noticed.
@@ -35,6 +38,8 @@ actor BackendServer {
     private(set) var origin = ""
     private(set) var requests: [BackendRequest] = []
     private(set) var features: [String]?
+    /// Those of the options, and who signed up since.
+    var users: [User]
     var accessTokens: [Data: AccessToken] = [:]
     var refreshTokens: [Data: RefreshToken] = [:]
     var sessions: [UUID: Session] = [:]
@@ -43,11 +48,22 @@ actor BackendServer {
     var clients: [String: OAuthClient] = [:]
     var failures: [String: Failures] = [:]
     var items = ["first", "second"]
+    private var sessionCount = 0
     private let signingKey = SymmetricKey(size: .bits256)
 
     init(options: DevelopmentBackend.Options) {
         self.options = options
         features = options.features
+        users = options.users
+    }
+
+    /// Begins a session.
+    func newSession(of username: String, clientID: String? = nil, scope: [String] = []) -> UUID {
+        let id = UUID()
+        sessionCount += 1
+        sessions[id] = Session(
+            username: username, clientID: clientID, scope: scope, createdAt: options.now(), order: sessionCount)
+        return id
     }
 
     func setOrigin(_ origin: String) { self.origin = origin }
@@ -113,7 +129,7 @@ actor BackendServer {
     func user(bearing token: String?) throws(BackendError) -> User {
         guard let token, let access = accessTokens[digest(token)],
             access.expiresAt.map({ $0 > options.now() }) ?? true,
-            let user = options.users.first(where: { $0.username == access.username })
+            let user = users.first(where: { $0.username == access.username })
         else { throw .invalidToken }
         return user
     }

@@ -5,7 +5,8 @@ internal import FoundationEssentials
 /// One server plays three kinds of backend, each on its own paths (``Paths``):
 /// - one in front of an identity provider, which keeps PKCE to itself: the browser logs in at `GET /auth/login`, the app
 ///   redeems the code at `POST /auth/token`;
-/// - one with user name and password of its own: `POST /auth/login`, and `POST /auth/refresh`, which rotates;
+/// - one with user name and password of its own: `POST /auth/login`, and `POST /auth/refresh`, which rotates; people sign
+///   up at `POST /auth/sign-up`, and see their sessions at `GET /auth/sessions`;
 /// - one that says what it can at `GET /api/info`: OAuth with registration, or an API token for user name and password.
 ///
 /// It also has resources that want a token of any of these: `GET` and `POST /api/items`, and `POST /graphql`. Tests can

@@ -1,0 +1,101 @@
+internal import VaultAuth
+internal import VaultCrypto
+public import VaultHTTP
+internal import VaultJSON
+internal import VaultStorage
+
+/// What a backend with e-mail addresses and passwords of its own does for somebody who has no account there yet, or has
+/// forgotten the password, where its layout names paths for that.
+public struct BackendPeople: Sendable {
+    private let connection: BackendConnection
+    private let layout: BackendLayout.Password
+    private let clock: any WallClock
+
+    /// - Parameters:
+    ///   - url: the backend's base URL.
+    ///   - layout: what its paths and fields are called.
+    ///   - transport: sends the requests.
+    ///   - clock: tells the time.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` for what is no address of a backend.
+    public init(
+        _ url: String, layout: BackendLayout.Password, transport: any HTTPTransport,
+        clock: any WallClock = SystemWallClock()
+    ) throws {
+        connection = BackendConnection(try ServerEndpoint(url), transport: transport)
+        self.layout = layout
+        self.clock = clock
+    }
+
+    /// Makes an account at the backend. Nobody is signed in by that: use ``PasswordSignIn`` next. Some backends want the
+    /// e-mail address confirmed first.
+    ///
+    /// - Parameters:
+    ///   - credentials: the e-mail address as the user name, and the password that the person chose.
+    ///   - name: the full name, where the backend takes one.
+    /// - Throws: ``VaultError``: `passwordUnusable` before anything is sent (see ``BackendLayout/Password/check(_:)``),
+    ///   `configurationInvalid` when the backend has no such call or refuses it, for example because the address is taken:
+    ///   the description has the backend's words. `tooManyAttempts`, `identityProviderUnavailable`: try again later.
+    public func signUp(_ credentials: UserCredentials, name: String? = nil) async throws {
+        let path = try path(layout.signUp, "sign-up")
+        let password = try layout.checked(credentials)
+        var request = JSONValue([
+            (layout.email, .string(credentials.username)), (layout.password, .string(password)),
+        ])
+        if let name, !layout.user.fullName.isEmpty { request.set(.string(name), at: layout.user.fullName) }
+        try await converting { [request] in
+            try await connection.tell(path, json: request, secrets: [password], now: clock.now)
+        }
+    }
+
+    /// Has the backend send the person what it takes to choose another password: an e-mail, mostly. Backends answer the
+    /// same for addresses that they do not know.
+    ///
+    /// - Throws: ``VaultError``: `passwordUnusable` for an empty address, `configurationInvalid` when the backend has no
+    ///   such call or refuses it, `tooManyAttempts`, `identityProviderUnavailable`: try again later.
+    public func requestNewPassword(email: String) async throws {
+        let path = try path(layout.forgotPassword, "forgotten password")
+        try PasswordInput.check(username: email)
+        try await converting {
+            try await connection.tell(
+                path, json: JSONValue([(layout.email, .string(email))]), secrets: [], now: clock.now)
+        }
+    }
+
+    private func path(_ path: String?, _ name: String) throws -> String {
+        guard let path, !path.isEmpty else {
+            throw VaultError(
+                .configurationInvalid,
+                "No path for \(name) is known at \(connection.endpoint). If the backend has one, name it in the backend file."
+            )
+        }
+        return path
+    }
+}
+
+extension BackendLayout.Password {
+    /// Finds out whether credentials could be right at the backend, before anything is sent.
+    ///
+    /// - Throws: ``VaultError`` with code `passwordUnusable`, which says what is wrong: the e-mail address or the password
+    ///   is empty or nothing but blanks, or the password is shorter than ``minimumPasswordLength``.
+    public func check(_ credentials: UserCredentials) throws { _ = try checked(credentials) }
+
+    /// - Returns: the password as text.
+    func checked(_ credentials: UserCredentials) throws -> String {
+        try credentials.checked(minimumPasswordLength: minimumPasswordLength)
+    }
+}
+
+extension UserCredentials {
+    /// Finds out whether these could be right at any server, before anything is sent.
+    ///
+    /// - Parameter minimumPasswordLength: in characters.
+    /// - Throws: ``VaultError`` with code `passwordUnusable`, which says what is wrong.
+    public func check(minimumPasswordLength: Int = 1) throws {
+        _ = try checked(minimumPasswordLength: minimumPasswordLength)
+    }
+
+    func checked(minimumPasswordLength: Int) throws -> String {
+        try PasswordInput.checked(
+            username: username, password: password.bytes, minimumLength: minimumPasswordLength)
+    }
+}

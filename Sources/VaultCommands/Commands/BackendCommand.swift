@@ -1,0 +1,86 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+struct BackendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backend",
+        abstract: "Sign up at a backend, ask for a new password there, and see where an account is signed in.",
+        discussion: """
+            For backends whose layout names paths for this (backend-file, see "vault config").
+            """,
+        subcommands: [SignUp.self, ForgotPassword.self, Sessions.self])
+
+    struct SignUp: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "sign-up", abstract: "Make an account at the backend. Then: vault register --method password",
+            discussion: """
+                The password is the backend's, and not the vault's. --login-password-file and --login-password-fd give \
+                it without a terminal.
+                """)
+
+        @OptionGroup var credentials: CredentialOptions
+        @Option(help: ArgumentHelp("The full name, where the backend takes one.", valueName: "text"))
+        var name: String?
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let (people, layout, url) = try await BackendCommand.people(global)
+            let terminal = ControllingTerminal()
+            let question = CredentialQuestion(credentials, terminal, nameOfUsername: "E-mail address")
+            try question.requirePossible()
+            let typed = try await question.newCredentials(at: url, layout: layout)
+            try await Spinner.during("Signing up", isQuiet: global.json) {
+                try await people.signUp(typed, name: name)
+            }
+            if global.json { return Output.json(["email": typed.username]) }
+            let user = ShellQuoting.quoted(typed.username)
+            Output.line("Signed up \(Printable.text(typed.username)) at \(Printable.text(url)).")
+            Output.note(
+                "If the backend sends an e-mail, open its link first. Then: vault register --method password --username \(user)"
+            )
+        }
+    }
+
+    struct ForgotPassword: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "forgot-password", abstract: "Have the backend send an e-mail to choose another password.")
+
+        @Option(help: ArgumentHelp("The e-mail address at the backend.", valueName: "name"))
+        var username: String?
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let (people, _, url) = try await BackendCommand.people(global)
+            var email = username ?? ""
+            while email.isEmpty {
+                email = try await ControllingTerminal().ask("E-mail address at \(Printable.text(url)): ")
+                    .trimmingCharacters(in: .whitespaces)
+            }
+            try await Spinner.during("Asking the backend", isQuiet: global.json) { [email] in
+                try await people.requestNewPassword(email: email)
+            }
+            if global.json { return Output.json(["email": email]) }
+            Output.line("Asked \(Printable.text(url)) for a new password of \(Printable.text(email)).")
+            Output.note("If the backend knows the address, it sends an e-mail to it.")
+        }
+    }
+
+    /// The backend of the settings, what it is called, and its address.
+    private static func people(
+        _ global: GlobalOptions
+    ) async throws -> (BackendPeople, BackendLayout.Password, url: String) {
+        let settings = try await Settings(global)
+        let configuration = try settings.configuration()
+        if let problem = configuration.backendProblem { throw problem }
+        guard let url = configuration.issuer else {
+            throw VaultError(
+                .configurationInvalid,
+                "The address of the backend is not set. Use --issuer URL, or: vault config set issuer URL")
+        }
+        let people = try BackendPeople(
+            url, layout: configuration.backend.password,
+            transport: AsyncHTTPTransport(certificateFile: settings.certificateFile))
+        return (people, configuration.backend.password, url)
+    }
+}

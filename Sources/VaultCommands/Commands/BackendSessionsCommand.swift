@@ -1,0 +1,86 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+extension BackendCommand {
+    struct Sessions: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "sessions", abstract: "List where an account is signed in at its backend, and end a session.",
+            subcommands: [List.self, End.self], defaultSubcommand: List.self)
+
+        struct List: AsyncParsableCommand, JSONCommand {
+            static let configuration = CommandConfiguration(
+                commandName: "list", abstract: "List where the account is signed in at its backend.")
+
+            @OptionGroup var user: UserOption
+            @OptionGroup var unlock: UnlockOptions
+            @OptionGroup var global: GlobalOptions
+
+            func run() async throws {
+                let sessions = try await Sessions.open(user, unlock, global)
+                let all = try await Spinner.during("Asking the backend", isQuiet: global.json) {
+                    try await sessions.list()
+                }
+                if global.json { return Output.json(all.map(Report.init)) }
+                let date = Date.ISO8601FormatStyle.iso8601
+                for session in all {
+                    var words = [Printable.text(session.id), session.name.map(Printable.text) ?? "-"]
+                    if let used = session.lastUsedAt ?? session.createdAt {
+                        words.append("last used \(used.formatted(date))")
+                    }
+                    if session.isCurrent { words.append("(this one)") }
+                    Output.line(words.joined(separator: "  "))
+                }
+                if all.isEmpty { Output.note("The backend lists no session.") }
+            }
+        }
+
+        struct End: AsyncParsableCommand, JSONCommand {
+            static let configuration = CommandConfiguration(
+                commandName: "end", abstract: "End a session of the account at its backend.")
+
+            @Argument(help: ArgumentHelp("The session, as \"vault backend sessions\" lists it.", valueName: "id"))
+            var id: String
+            @OptionGroup var user: UserOption
+            @OptionGroup var unlock: UnlockOptions
+            @OptionGroup var global: GlobalOptions
+
+            func run() async throws {
+                let sessions = try await Sessions.open(user, unlock, global)
+                try await Spinner.during("Ending the session", isQuiet: global.json) { try await sessions.end(id) }
+                if global.json { return Output.json(["ended": id]) }
+                Output.line("Ended the session \(Printable.text(id)).")
+            }
+        }
+
+        /// Opens the account, and says what its backend is asked with.
+        private static func open(
+            _ user: UserOption, _ unlock: UnlockOptions, _ global: GlobalOptions
+        ) async throws -> BackendSessions {
+            let vault = try await unlock.openVault(global)
+            let account = try await user.account(in: vault)
+            let configuration = try await Settings(global).configuration()
+            let sessions = try BackendSessions(
+                of: account, settings: configuration.backend,
+                transport: vault.auth.authorizedTransport(for: [account.id.issuer]))
+            _ = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+            return sessions
+        }
+
+        private struct Report: Encodable {
+            let id: String
+            let name: String?
+            let createdAt: Date?
+            let lastUsedAt: Date?
+            let current: Bool
+
+            init(_ session: BackendSession) {
+                id = session.id
+                name = session.name
+                createdAt = session.createdAt
+                lastUsedAt = session.lastUsedAt
+                current = session.isCurrent
+            }
+        }
+    }
+}

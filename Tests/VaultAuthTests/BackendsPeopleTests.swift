@@ -1,0 +1,119 @@
+import CredentialVault
+import Foundation
+import HTTPTypes
+import Testing
+import VaultDevelopment
+import VaultTesting
+
+/// What a backend does for people beside signing them in.
+@Suite struct BackendsPeopleTests {
+    private func people(
+        _ bench: BackendsBench, _ change: (inout BackendLayout.Password) -> Void = { _ in }
+    ) throws -> BackendPeople {
+        var layout = BackendLayout.Password()
+        layout.signUp = "/auth/sign-up"
+        layout.forgotPassword = "/auth/forgot-password"
+        change(&layout)
+        return try BackendPeople(bench.backend.url, layout: layout, transport: bench.wire, clock: bench.clock)
+    }
+
+    private func credentials(_ email: String, _ password: String) throws -> UserCredentials {
+        UserCredentials(username: email, password: SharedSecret(try SecretBytes(utf8: password)))
+    }
+
+    // MARK: - Signing up
+
+    @Test func `who signs up can sign in`() async throws {
+        try await withBackend { bench in
+            try await people(bench).signUp(credentials("eve@example.com", "eves password"), name: "Eve")
+            #expect(
+                bench.wire.messages.last?.json
+                    == ["email": "eve@example.com", "password": "eves password", "fullName": "Eve"])
+            #expect(!bench.vault.auth.isLoggedIn)
+            let token = try await bench.vault.auth.signIn(
+                PasswordSignIn(email: "eve@example.com", password: SecretBytes(utf8: "eves password")))
+            #expect(token.identity.email == "eve@example.com" && token.identity.name == "Eve")
+        }
+    }
+
+    @Test func `a refusal is told in the backend's words`() async throws {
+        try await withBackend { bench in
+            let error = await failure {
+                try await people(bench).signUp(credentials("alice@example.com", "another password"))
+            }
+            #expect(error?.code == .configurationInvalid)
+            #expect(error?.description.contains("There is an account with this address.") == true)
+        }
+    }
+
+    @Test(arguments: [
+        ("", "long enough"), ("  ", "long enough"), ("eve@example.com", ""), ("eve@example.com", "short"),
+    ])
+    func `what cannot be right is not sent, and an app can ask beforehand`(email: String, password: String) async throws
+    {
+        try await withBackend { bench in
+            let typed = try credentials(email, password)
+            #expect(await failure { try await people(bench).signUp(typed) }?.code == .passwordUnusable)
+            #expect(bench.wire.messages.isEmpty)
+            let error = #expect(throws: VaultError.self) { try BackendLayout.Password().check(typed) }
+            #expect(error?.code == .passwordUnusable)
+        }
+        #expect(throws: Never.self) { try BackendLayout.Password().check(credentials("eve@example.com", "123456")) }
+        #expect(throws: Never.self) { try credentials("eve", "1").check() }
+    }
+
+    @Test func `a password is in no error, also where the backend repeats it`() async throws {
+        try await withBackend { bench in
+            bench.wire.answer("/auth/sign-up", #"{"error":"eves password is too simple"}"#, status: 422)
+            let error = await failure {
+                try await people(bench).signUp(credentials("eve@example.com", "eves password"))
+            }
+            #expect(error?.code == .configurationInvalid)
+            #expect(error?.description.contains("eves password") == false)
+        }
+    }
+
+    @Test func `a backend that has had enough says for how long`() async throws {
+        try await withBackend { bench in
+            for path in ["/auth/sign-up", "/auth/forgot-password"] {
+                bench.wire.answer(path, "", status: 429, fields: [.retryAfter: "7"])
+            }
+            let signUp = await failure { try await people(bench).signUp(credentials("eve@example.com", "long enough")) }
+            let forgotten = await failure { try await people(bench).requestNewPassword(email: "eve@example.com") }
+            for error in [signUp, forgotten] {
+                #expect(error?.code == .tooManyAttempts && error?.retryAfter == .seconds(7))
+            }
+        }
+    }
+
+    // MARK: - A forgotten password
+
+    @Test func `a forgotten password is one request, and says nothing of who is known`() async throws {
+        try await withBackend { bench in
+            for email in ["alice@example.com", "nobody@example.com"] {
+                try await people(bench).requestNewPassword(email: email)
+            }
+            #expect(await bench.asked == [.forgotPassword, .forgotPassword])
+            #expect(bench.wire.messages.map(\.json).first == ["email": "alice@example.com"])
+            #expect(await failure { try await people(bench).requestNewPassword(email: " ") }?.code == .passwordUnusable)
+        }
+    }
+
+    @Test(arguments: [nil, ""])
+    func `without a path there is no call`(path: String?) async throws {
+        try await withBackend { bench in
+            let none = try people(bench) {
+                $0.signUp = path
+                $0.forgotPassword = path
+            }
+            for error in [
+                await failure { try await none.signUp(credentials("eve@example.com", "long enough")) },
+                await failure { try await none.requestNewPassword(email: "eve@example.com") },
+            ] {
+                #expect(error?.code == .configurationInvalid)
+                #expect(error?.description.contains("backend file") == true)
+            }
+            #expect(bench.wire.messages.isEmpty)
+        }
+    }
+}

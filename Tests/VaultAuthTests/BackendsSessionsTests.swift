@@ -1,0 +1,153 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultDevelopment
+import VaultTesting
+
+/// The list of a person's sessions at a backend, and telling the backend of a logout.
+@Suite struct BackendsSessionsTests {
+    private static let layout: @Sendable (inout VaultConfiguration) -> Void = {
+        $0.backend.password.sessions = .init()
+        $0.backend.password.localLogout = "/auth/local-logout"
+        $0.backend.browser.localLogout = "/auth/local-logout"
+        $0.backend.server.localLogout = "/auth/local-logout"
+    }
+
+    private func way() throws -> PasswordSignIn {
+        try PasswordSignIn(email: "alice@example.com", password: SecretBytes(utf8: "alice-password"))
+    }
+
+    private func sessions(_ bench: BackendsBench, _ vault: Vault? = nil) async throws -> BackendSessions {
+        let account = try await bench.account()
+        return try BackendSessions(
+            of: account,
+            transport: (vault ?? bench.vault).auth.authorizedTransport(for: [account.id.issuer]))
+    }
+
+    // MARK: - Sessions
+
+    @Test func `sessions are listed, and one can be ended`() async throws {
+        try await withBackend(.init(configure: Self.layout)) { bench in
+            // Another device.
+            let other = try await bench.anotherVault().auth.signIn(way())
+            try await bench.register(way())
+            let all = try await sessions(bench).list()
+            #expect(all.map(\.isCurrent) == [false, true])
+            #expect(
+                all.allSatisfy { $0.name == "A program" && $0.createdAt == bench.clock.now && $0.lastUsedAt == nil })
+            let old = try #require(all.first)
+            try await sessions(bench).end(old.id)
+            #expect(try await sessions(bench).list().map(\.isCurrent) == [true])
+            #expect(await failure { _ = try await bench.vault.auth.accessToken(of: other, forceRefresh: true) } != nil)
+            let again = await failure { try await sessions(bench).end(old.id) }
+            #expect(again?.code == .configurationInvalid && again?.description.contains("no such session") == true)
+        }
+    }
+
+    @Test func `an identifier leads to no other path`() async throws {
+        try await withBackend(.init(configure: Self.layout)) { bench in
+            try await bench.register(way())
+            #expect(await failure { try await sessions(bench).end("../../auth/logout?x#y") } != nil)
+            #expect(bench.wire.messages.last?.path == "/auth/sessions/..%2F..%2Fauth%2Flogout%3Fx%23y")
+            #expect(bench.wire.messages.last?.method == "DELETE")
+        }
+    }
+
+    @Test func `fields are settings, and an odd entry does not spoil the rest`() async throws {
+        try await withBackend(
+            .init(configure: {
+                var fields = BackendLayout.Sessions()
+                fields.items = "data.devices"
+                fields.id = "number"
+                fields.lastUsedAt = "seen"
+                fields.isCurrent = "here"
+                $0.backend.password.sessions = fields
+            })
+        ) { bench in
+            try await bench.register(way())
+            bench.wire.answer(
+                "/auth/sessions",
+                """
+                {"data":{"devices":[{"number":7,"seen":1800000000,"here":true},{"name":"nameless"},
+                {"number":"b","created_at":"2027-01-15T08:00:00.250Z","seen":"soon"}]}}
+                """)
+            let all = try await sessions(bench).list()
+            #expect(all.map(\.id) == ["7", "b"] && all.map(\.isCurrent) == [true, false])
+            #expect(all[0].lastUsedAt == Date(timeIntervalSince1970: 1_800_000_000))
+            #expect(all[1].createdAt == Date(timeIntervalSince1970: 1_800_000_000.25) && all[1].lastUsedAt == nil)
+            bench.wire.answer("/auth/sessions", #"{"sessions":[]}"#)
+            #expect(await failure { _ = try await sessions(bench).list() }?.code == .identityProviderAnswerInvalid)
+        }
+    }
+
+    @Test func `a layout without sessions says so before anything is sent`() async throws {
+        try await withBackend { bench in
+            try await bench.register(way())
+            let count = bench.wire.messages.count
+            #expect(await failure { _ = try await sessions(bench) }?.code == .configurationInvalid)
+            #expect(bench.wire.messages.count == count)
+        }
+    }
+
+    // MARK: - Logging out
+
+    @Test func `a backend that wants to know is told, and the password opens the account again`() async throws {
+        try await withBackend(.init(configure: Self.layout)) { bench in
+            let session = try await bench.register(way())
+            let token = try await session.accessToken().value
+            #expect(try await bench.vault.auth.logout() == nil)
+            #expect(!bench.vault.auth.isLoggedIn && !session.isOpen)
+            #expect(await bench.backend.requests.last?.endpoint == .localLogout)
+            #expect(bench.wire.messages.last?.authorization == "Bearer \(token)")
+            #expect(await bench.backend.requests.last?.outcome == .ok)
+            try await bench.login()
+        }
+    }
+
+    @Test func `in every method it is told with a token that works`() async throws {
+        for way in [
+            BackendSignIn(using: BackendsBench.alice) as any SignIn, ServerSignIn(using: BackendsBench.alice),
+            try way(),
+        ] {
+            try await withBackend(.init(configure: Self.layout)) { bench in
+                try await bench.register(way)
+                #expect(try await bench.vault.auth.logout() == nil)
+                #expect(await bench.backend.requests.last?.endpoint == .localLogout)
+            }
+        }
+    }
+
+    @Test func `a token that has ended is renewed for that`() async throws {
+        try await withBackend(.init(configure: Self.layout)) { bench in
+            try await bench.register(way())
+            bench.clock.advance(by: 3600)
+            #expect(try await bench.vault.auth.logout() == nil)
+            #expect(await bench.asked.suffix(2) == [.refresh, .localLogout])
+        }
+    }
+
+    @Test func `a backend that cannot be told holds up no logout`() async throws {
+        try await withBackend(.init(configure: Self.layout)) { bench in
+            let session = try await bench.register(way())
+            bench.wire.answer("/auth/local-logout", "", status: 500)
+            #expect(try await bench.vault.auth.logout()?.code == .identityProviderUnavailable)
+            #expect(!bench.vault.auth.isLoggedIn && !session.isOpen)
+            #expect(try await bench.store.item(.accessToken, of: session.id) == nil)
+            let vault = try await bench.login()
+            await bench.stopBackend()
+            bench.wire.answer("/auth/local-logout", nil)
+            #expect(try await vault.auth.logout()?.code == .identityProviderUnavailable)
+            #expect(!vault.auth.isLoggedIn)
+        }
+    }
+
+    @Test func `nobody else is told`() async throws {
+        try await withBackend { bench in
+            try await bench.register(way())
+            let count = bench.wire.messages.count
+            #expect(try await bench.vault.auth.logout() == nil)
+            #expect(bench.wire.messages.count == count)
+            #expect(try await bench.vault.auth.logout() == nil)
+        }
+    }
+}
