@@ -1,5 +1,5 @@
 public import Foundation
-internal import VaultJSON
+package import VaultJSON
 
 /// What an ID token, or an access token in the form of a JWT (RFC 9068), says. **It verifies nothing**: anybody can write
 /// such a token. Use it to look at a token, and never to decide what somebody may do.
@@ -22,6 +22,12 @@ public struct JWT: Sendable, CustomStringConvertible, CustomDebugStringConvertib
         self.claims = claims
     }
 
+    /// The claims of a token, whatever its header is like; nil when it has none.
+    package static func claims(in token: String?) -> JSONValue? {
+        let parts = token?.split(separator: ".", omittingEmptySubsequences: false) ?? []
+        return parts.count == 3 ? Base64URL.decode(parts[1]).flatMap(JSONValue.init(objectIn:)) : nil
+    }
+
     /// Who it is about (`sub`).
     public var subject: String? { claims["sub"]?.string }
     /// Who wrote it (`iss`).
@@ -40,7 +46,7 @@ public struct JWT: Sendable, CustomStringConvertible, CustomDebugStringConvertib
         claims[name].flatMap { try? JSONDecoder().decode(type, from: Data($0.encoded())) }
     }
 
-    private func date(_ name: String) -> Date? { claims[name]?.number.map { Date(timeIntervalSince1970: $0) } }
+    private func date(_ name: String) -> Date? { Lifetime.time(claims[name]).map(Date.init(timeIntervalSince1970:)) }
 
     public var description: String { "JWT" }
     public var debugDescription: String { description }

@@ -24,7 +24,7 @@ extension OpenIDProvider {
         let metadata = oauth.authentication.asksForMethod ? try await completeMetadata() : try await metadata()
         let answer = try await oauth.redeem(.refreshToken(refreshToken), at: metadata, dpopKey: dpopKey)
         // Somebody else's refresh token must not take this one's place, whatever the signature is worth.
-        if let idToken = answer.unverifiedIDToken, let claimed = UnverifiedClaims(idToken)?.json["sub"]?.string,
+        if let idToken = answer.unverifiedIDToken, let claimed = JWT.claims(in: idToken)?["sub"]?.string,
             claimed != subject
         {
             throw OpenIDConnectError(

@@ -25,12 +25,15 @@ struct BackendUser: Sendable {
     }
 
     /// Somebody of whom nothing is known but what an access token says.
-    init?(_ claims: UnverifiedClaims) {
-        guard let subject = claims.subject else { return nil }
+    ///
+    /// Only the backend can check what that says. It may be believed as far as the backend is that sent it over this very
+    /// connection, and decides nothing that the backend itself would not.
+    init?(claims: JSONValue) {
+        guard let subject = claims["sub"]?.identifier else { return nil }
         id = subject
         identity = .init(
-            email: claims.json["email"]?.string, preferredUsername: claims.json["preferred_username"]?.string,
-            name: claims.json["name"]?.string, claimsJSON: claims.json.encoded())
+            email: claims["email"]?.string, preferredUsername: claims["preferred_username"]?.string,
+            name: claims["name"]?.string, claimsJSON: claims.encoded())
     }
 
     /// - Throws: ``OpenIDConnectError`` when it is somebody else.
@@ -48,10 +51,6 @@ extension UserInfo {
             subject: user.id, email: user.identity.email, preferredUsername: user.identity.preferredUsername,
             name: user.identity.name, claimsJSON: user.identity.claimsJSON)
     }
-}
-
-extension UnverifiedClaims {
-    var subject: String? { json["sub"]?.identifier }
 }
 
 extension JSONValue {

@@ -74,7 +74,7 @@ struct PasswordBackend: UserInfoSource, LogoutListener {
             if error == "invalid_grant" { return .invalidGrant }
             return [400, 401, 404].contains(status) && !Self.otherMeanings.contains(error ?? "") ? .invalidGrant : nil
         }
-        let claimed = UnverifiedClaims(answer[path: layout.tokens.accessToken]?.string)?.subject
+        let claimed = JWT.claims(in: answer[path: layout.tokens.accessToken]?.string)?["sub"]?.identifier
         let isSomebodyElse = claimed != nil && claimed != id.subject
         if isSomebodyElse && layout.me.isEmpty {
             // The subject came from such a claim. Somebody else's refresh token must not take this one's place.
@@ -122,13 +122,14 @@ struct PasswordBackend: UserInfoSource, LogoutListener {
                 // There is no such call.
             }
         }
-        guard let user = UnverifiedClaims(accessToken).flatMap(BackendUser.init) else {
+        guard let user = JWT.claims(in: accessToken).flatMap(BackendUser.init(claims:)) else {
             throw OpenIDConnectError(.invalidAnswer, "it does not say who that is", mayHaveBeenProcessed: true)
         }
         return user
     }
 
     private static func end(of tokens: TokenAnswer) -> Date? {
-        tokens.expiresAt ?? UnverifiedClaims(tokens.accessToken)?.expiresAt
+        tokens.expiresAt
+            ?? Lifetime.time(JWT.claims(in: tokens.accessToken)?["exp"]).map(Date.init(timeIntervalSince1970:))
     }
 }

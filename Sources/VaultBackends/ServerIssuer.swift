@@ -30,7 +30,7 @@ struct ServerIssuer: UserInfoSource, LogoutListener {
         if tokens.hasToken { try await keep(renewed) }
         try tokens.usable()
         // Most tokens do not say whose they are. The server may call people otherwise in them: only it can tell.
-        if let claimed = UnverifiedClaims(tokens.accessToken)?.subject, claimed != id.subject {
+        if let claimed = JWT.claims(in: tokens.accessToken)?["sub"]?.identifier, claimed != id.subject {
             try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true)
         }
         return TokenSet(

@@ -33,7 +33,7 @@ extension FuzzTarget {
             issuer: issuer, clientID: "vault-cli", clock: clock, keys: KeySource(clock: clock) { (keys, 3600) })
         let token = String(decoding: parts.last ?? [], as: UTF8.self)
         _ = try? await verifier.verify(token, accessToken: "A", expecting: .signInWithoutNonce)
-        _ = UnverifiedClaims(token)?.expiresAt
+        _ = JWT(token)?.expiresAt
     }
 
     static func metadata(_ bytes: [UInt8]) {
