@@ -19,9 +19,14 @@ if [ ${#missing[@]} -gt 0 ]; then
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}"
 fi
 
-say "Building (the first time takes some minutes)"
-swift build
-programs=$(swift build --show-bin-path)
+# Tests/run.sh has built them already.
+programs=${VAULT_BINARIES:-}
+if [ -z "$programs" ]; then
+    say "Building (the first time takes some minutes)"
+    swift build --product vault
+    swift build --product vault-dev
+    programs=$(swift build --show-bin-path)
+fi
 export PATH="$programs:$PATH"
 
 work=$(mktemp -d)

@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
 # Installs what the tests need and runs them all, on Debian 12 or later with Swift 6.3:
 #
-#     Tests/run.sh            everything
-#     Tests/run.sh FILTER     only tests whose name contains FILTER (swift test --filter, pytest -k)
+#     Tests/run.sh                 everything
+#     Tests/run.sh FILTER          only tests whose name contains FILTER (swift test --filter, pytest -k)
+#     Tests/run.sh unit [FILTER]   the Swift tests alone
 #
 # It asks for nothing. System packages that are missing are installed by apt (with sudo unless run by root).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+only_swift=false
+if [[ ${1:-} == unit ]]; then
+    only_swift=true
+    shift
+fi
 filter=${1:-}
 
 # The C libraries, a message bus with a logind on it, a TPM and tokens made of software, and what the tests of the programs
@@ -49,47 +55,67 @@ make_python_environment() {
 }
 
 install_missing_packages
-make_python_environment
 
 export CREDENTIAL_VAULT_STRICT=1 PYTHONDONTWRITEBYTECODE=1
 # At once, hundreds of tests with servers of their own would wait for each other until some limit is over. And Foundation's
 # Process, up to Swift 6.3.1, reads beyond a page's end where some 1,350 files are open (swift-corelibs-foundation 5472).
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
-# With every trait. That the package builds without, Examples/quickstart.sh shows.
-traits=Logind,TPM2,PKCS11,FIDO2
-swift build --build-tests --traits "$traits"
+# With every trait, and in a folder of its own, as other traits change every target.
+build=(--build-tests --traits Logind,TPM2,PKCS11,FIDO2 --scratch-path .build/tests)
+export VAULT_BINARIES=$PWD/.build/tests/debug
+# The variable keeps Swift's sets in order. Without it, every second plan of a build lists the traits in another order, and
+# all targets are built again.
+SWIFT_DETERMINISTIC_HASHING=1 swift build "${build[@]}"
+Tests/traits.sh "$VAULT_BINARIES"
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
-swift_status=0
-swift test --skip-build --traits "$traits" ${filter:+--filter "$filter"} 2>&1 | tee "$logs/swift" || swift_status=$?
-python_status=0
-"$python" -m pytest Tests/EndToEnd ${filter:+-k "$filter"} 2>&1 | tee "$logs/python" || python_status=$?
+failures=()
 
-# "swift test" is content when it ran nothing, and pytest when it skipped everything: so the tests are counted.
-swift_line=$(grep -E 'Test run with [0-9]+ test' "$logs/swift" | tail -1 || true)
-python_line=$(tail -1 "$logs/python")
-swift_count=$(sed -nE 's/.*Test run with ([0-9]+) test.*/\1/p' <<<"$swift_line")
-python_count=$(sed -nE 's/.*[^0-9]([0-9]+) passed.*/\1/p' <<<" $python_line")
+# Runs some of the Swift tests, one at a time, as "swift test" does: run_swift_tests LOG OPTION...
+run_swift_tests() {
+    "$VAULT_BINARIES/credential-vaultPackageTests.xctest" --testing-library swift-testing "${@:2}" 2>&1 |
+        sed -u 's/\x1b\[[0-9;]*m//g' | tee "$logs/$1"
+}
 
-example_status=0
-if [[ -z $filter && -x Examples/quickstart.sh ]]; then
-    echo "Running Examples/quickstart.sh"
-    Examples/quickstart.sh </dev/null || example_status=$?
+if [[ -n $filter ]]; then
+    run_swift_tests swift-tests --filter "$filter" || failures+=("Swift tests")
+else
+    # In two processes side by side: a half, by the time they take, and all others.
+    half='^(VaultAuthTests|VaultStorageTests|VaultTPM2Tests|FuzzingTests)\.'
+    run_swift_tests swift-tests-1 --filter "$half" &
+    run_swift_tests swift-tests-2 --skip "$half" || failures+=("Swift tests")
+    wait $! || failures+=("Swift tests")
+fi
+
+if ! $only_swift; then
+    make_python_environment
+    python_status=0
+    "$python" -m pytest Tests/EndToEnd --numprocesses 2 --dist worksteal ${filter:+-k "$filter"} 2>&1 |
+        tee "$logs/pytest" || python_status=$?
+    # 5: no test. A filter may well mean Swift tests only.
+    ((python_status == 0)) || [[ -n $filter && $python_status == 5 ]] || failures+=("pytest")
+    if [[ -z $filter ]]; then
+        echo "Running Examples/quickstart.sh"
+        Examples/quickstart.sh </dev/null || failures+=("Examples/quickstart.sh")
+    fi
 fi
 
 # Again what failed: it is far up by now, and some who keep a log keep only its end.
-grep -hE ' recorded an issue | failed after |^(FAILED|ERROR) |[Ff]atal error' "$logs/swift" "$logs/python" | tail -40 || true
+grep -hE ' recorded an issue | failed after |^(FAILED|ERROR) |[Ff]atal error' "$logs"/* | tail -40 || true
 
+# Swift Testing is content when it ran nothing, and pytest when it skipped everything: so the tests are counted.
 echo
-echo "swift test: ${swift_line:-no test ran}"
-echo "pytest:     ${python_line:-no test ran}"
-if [[ -n $filter ]]; then
-    # A filter may well mean only one of the two.
-    ((${swift_count:-0} + ${python_count:-0} > 0)) || { echo "No test matches \"$filter\"." >&2; exit 1; }
-    ((python_status == 5)) && python_status=0
-else
-    ((${swift_count:-0} > 0)) || { echo "swift test ran no test." >&2; exit 1; }
-    ((${python_count:-0} > 0)) || { echo "pytest ran no test." >&2; exit 1; }
+count=0
+for log in "$logs"/*; do
+    line=$(grep -E 'Test run with [0-9]+ test|[0-9]+ passed.* in ' "$log" | tail -1 || true)
+    ran=$(sed -nE 's/.*[^0-9]([0-9]+) (test|passed).*/\1/p' <<<" $line")
+    echo "$(basename "$log"): ${line:-no test ran}"
+    count=$((count + ${ran:-0}))
+    [[ -n $filter ]] || ((${ran:-0} > 0)) || failures+=("$(basename "$log"), which ran no test")
+done
+((count > 0)) || failures+=("no test matches \"$filter\"")
+if ((${#failures[@]})); then
+    printf 'Failed: %s\n' "${failures[@]}" >&2
+    exit 1
 fi
-((swift_status == 0 && python_status == 0 && example_status == 0)) || { echo "There are failures, see above." >&2; exit 1; }

@@ -37,7 +37,7 @@ while IFS='|' read -r name reason; do
     skips+=(--skip "$name")
 done <"Tests/Sanitizers/skipped.txt"
 
-scratch=.build-sanitize-$kind
+scratch=.build/sanitize-$kind
 swift build --build-tests --sanitize "$kind" --scratch-path "$scratch" --traits "$traits" ${flags[@]+"${flags[@]}"}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -1,24 +1,44 @@
 """The example app, built against this package as an app of somebody else's would be."""
 
+import os
 import shutil
 import subprocess
 
 import pytest
-from support.programs import ROOT, clean_environment
+from support.programs import BINARIES, ROOT, clean_environment
 from support.terminal import Terminal
 from support.waiting import wait_until
 
 PASSWORD = "seven otters juggle\n"
 
 
+def swift(*arguments):
+    # The variable: see Tests/run.sh.
+    environment = os.environ | {"SWIFT_DETERMINISTIC_HASHING": "1"}
+    return subprocess.run(["swift", *arguments], capture_output=True, text=True, timeout=1800, env=environment)
+
+
 @pytest.fixture(scope="module")
-def app():
-    # With this package's own build folder and the versions in it, next to nothing is built a second time.
-    shutil.copy(ROOT / "Package.resolved", ROOT / "Examples" / "Package.resolved")
-    command = ["swift", "build", "--package-path", ROOT / "Examples", "--scratch-path", ROOT / ".build"]
-    built = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+def package():
+    """The package of the examples, and the options that build it. It asks for the traits that the programs under test were
+    built with, in their folder and with their versions: so next to nothing is built a second time."""
+    folder = BINARIES.parent / "examples"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "Examples", folder, ignore=shutil.ignore_patterns(".*", "Package.resolved"))
+    shutil.copy(ROOT / "Package.resolved", folder)
+    manifest = folder / "Package.swift"
+    dependency = '.package(name: "credential-vault", path: "..")'
+    with_traits = f'.package(name: "credential-vault", path: "{ROOT}", traits: ["Logind", "TPM2", "PKCS11", "FIDO2"])'
+    assert dependency in manifest.read_text()
+    manifest.write_text(manifest.read_text().replace(dependency, with_traits))
+    return ["--package-path", folder, "--scratch-path", BINARIES.parent]
+
+
+@pytest.fixture(scope="module")
+def app(package):
+    built = swift("build", *package)
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
-    return ROOT / ".build" / "debug" / "OfflineReLogin"
+    return BINARIES / "OfflineReLogin"
 
 
 def test_it_registers_quits_and_logs_in_again(app, services, tmp_path):
@@ -38,9 +58,8 @@ def test_it_registers_quits_and_logs_in_again(app, services, tmp_path):
     assert "juggle" not in registered.stdout + again.stdout + registered.stderr + again.stderr
 
 
-def test_the_shared_desk_passes_its_own_tests(app):
-    command = ["swift", "test", "--package-path", ROOT / "Examples", "--scratch-path", ROOT / ".build"]
-    tested = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+def test_the_shared_desk_passes_its_own_tests(package, app):
+    tested = swift("test", *package)
     assert tested.returncode == 0, tested.stdout[-4000:] + tested.stderr[-4000:]
     assert "Test run with 4 tests" in tested.stdout, tested.stdout[-4000:]
 

@@ -177,7 +177,7 @@ def test_nobody_else_can_reach_the_socket(person, desktop):
 def test_the_folder_of_the_session_is_used_where_nobody_else_can_ever_make_it(person, desktop):
     """Not so a folder in /tmp, which is gone after a restart, and then whoever is first may make it."""
     own = Path(tempfile.mkdtemp(prefix=".run-", dir=Path.home()))
-    others = Path(tempfile.mkdtemp(prefix="run-"))
+    others = Path(tempfile.mkdtemp(prefix="run-", dir="/tmp"))
     (others / "open").mkdir()
     (others / "open").chmod(0o777)
     (others / "link").symlink_to(others)

@@ -4,14 +4,14 @@
 #     Tests/Fuzzing/run.sh SECONDS [TARGET...]    each target, or those named, for so many seconds
 #     Tests/Fuzzing/run.sh merge [TARGET...]      adds what was found on the way to Tests/Fuzzing/Seeds, as little as does
 #
-# An input that traps, takes more than a second, or more than 100 MB ends the run. It is left in .build-fuzzing/found;
+# An input that traps, takes more than a second, or more than 100 MB ends the run. It is left in .build/fuzzing/found;
 # put it into Tests/Fuzzing/Seeds/TARGET when it is mended: the ordinary tests read all of that.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 what=${1:?"SECONDS or merge"}
 shift
-scratch=${CREDENTIAL_VAULT_FUZZING_SCRATCH:-.build-fuzzing}
-work=.build-fuzzing
+scratch=${CREDENTIAL_VAULT_FUZZING_SCRATCH:-.build/fuzzing}
+work=.build/fuzzing
 # The library without a main function of its own: vault-fuzz has one.
 toolchain=$(dirname "$(readlink -f "$(command -v swift)")")/../lib
 libraries=("$toolchain"/clang/*/lib/linux/libclang_rt.fuzzer_no_main-"$(uname -m)".a)

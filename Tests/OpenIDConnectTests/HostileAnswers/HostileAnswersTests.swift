@@ -7,8 +7,8 @@ import VaultNetworking
 
 @testable import OpenIDConnect
 
-/// Nothing that a server answers may end the process. A crash ends the test run: the case that did it stands in the file
-/// `hostile-answer` in the folder for temporary files. `HOSTILE_SEED` and `HOSTILE_CASES` choose other cases.
+/// Nothing that a server answers may end the process. A crash ends the test run: the cases that were under way stand
+/// in the files `hostile-answer-*` in the folder for temporary files. `HOSTILE_SEED` and `HOSTILE_CASES` choose other cases.
 @Suite("Hostile answers", .serialized)
 struct HostileAnswersTests {
     /// A provider, one of whose endpoints is answered by the test.
@@ -90,8 +90,9 @@ struct HostileAnswersTests {
         ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) } ?? standard
     }
 
-    private func note(_ text: String) throws {
-        try Data(text.utf8).write(to: FileManager.default.temporaryDirectory.appending(path: "hostile-answer"))
+    private func note(_ text: String, lane: UInt64 = 0) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "hostile-answer-\(lane)")
+        try Data(text.utf8).write(to: file)
     }
 
     @Test("a status below 200 that ends nothing is an error", arguments: Provider.Endpoint.allCases)
@@ -137,18 +138,32 @@ struct HostileAnswersTests {
         }
     }
 
+    /// Each lane has a server of its own and every fourth case: many cases only wait for the rest of an answer.
     @Test("thousands of answers that are wrong in some way end no process", .timeLimit(.minutes(10)))
     func generated() async throws {
+        let lanes: UInt64 = 4
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for lane in 0..<lanes {
+                group.addTask {
+                    try await generated(
+                        stride(from: lane, to: Self.number("HOSTILE_CASES", else: 3000), by: Int(lanes)), lane: lane)
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func generated(_ cases: StrideTo<UInt64>, lane: UInt64) async throws {
         let provider = try await Provider()
         let transport = HastyTransport()
         let seed = Self.number("HOSTILE_SEED", else: 9)
-        for number in 0..<Self.number("HOSTILE_CASES", else: 3000) {
+        for number in cases {
             var answers = HostileAnswers(seed: seed &* 1_000_003 &+ number)
             let endpoint = Provider.Endpoint.allCases[Int(number) % Provider.Endpoint.allCases.count]
             let answer = answers.answer(for: Provider.body(of: endpoint, issuer: provider.issuer))
             let text =
                 "seed \(seed) case \(number) \(endpoint): \(answer.pieces.map { String(decoding: $0, as: UTF8.self) })"
-            try note(text)
+            try note(text, lane: lane)
             provider.hostile.withLock { $0 = (endpoint, answer) }
             do {
                 try await provider.call(endpoint, through: transport)
