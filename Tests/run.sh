@@ -60,11 +60,12 @@ export CREDENTIAL_VAULT_STRICT=1 PYTHONDONTWRITEBYTECODE=1
 # At once, hundreds of tests with servers of their own would wait for each other until some limit is over. And Foundation's
 # Process, up to Swift 6.3.1, reads beyond a page's end where some 1,350 files are open (swift-corelibs-foundation 5472).
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
-# With every trait, and in a folder of its own, as other traits change every target.
-build=(--build-tests --traits Logind,TPM2,PKCS11,FIDO2 --scratch-path .build/tests)
+# With every trait, and in a folder of its own, as other traits change every target. All are named, as in
+# Tests/EndToEnd/test_example_app.py: Networking comes by itself, but then at another place in the list.
+build=(--build-tests --traits Logind,TPM2,PKCS11,FIDO2,Networking --scratch-path .build/tests)
 export VAULT_BINARIES=$PWD/.build/tests/debug
-# The variable keeps Swift's sets in order. Without it, every second plan of a build lists the traits in another order, and
-# all targets are built again.
+# The variable keeps Swift's sets in order. Without it, each plan of a build lists the traits in another order, and all
+# targets are built again.
 SWIFT_DETERMINISTIC_HASHING=1 swift build "${build[@]}"
 Tests/traits.sh "$VAULT_BINARIES"
 

@@ -28,7 +28,8 @@ def package():
     shutil.copy(ROOT / "Package.resolved", folder)
     manifest = folder / "Package.swift"
     dependency = '.package(name: "credential-vault", path: "..")'
-    with_traits = f'.package(name: "credential-vault", path: "{ROOT}", traits: ["Logind", "TPM2", "PKCS11", "FIDO2"])'
+    traits = '"Logind", "TPM2", "PKCS11", "FIDO2", "Networking"'
+    with_traits = f'.package(name: "credential-vault", path: "{ROOT}", traits: [{traits}])'
     assert dependency in manifest.read_text()
     manifest.write_text(manifest.read_text().replace(dependency, with_traits))
     return ["--package-path", folder, "--scratch-path", BINARIES.parent]
