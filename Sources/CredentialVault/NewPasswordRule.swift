@@ -77,7 +77,7 @@ public enum NewPasswordRule {
         "0": "o", "1": "l", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s",
     ]
 
-    private static let common: Set<String> = [
+    static let common: Set<String> = [
         "password", "passwort", "passw0rd", "motdepasse", "contraseña", "letmein", "welcome", "willkommen", "iloveyou",
         "sunshine", "princess", "football", "baseball", "superman", "batman", "trustno", "trustnol", "dragon", "monkey",
         "master", "michael", "jennifer", "computer", "internet", "samsung", "starwars", "whatever", "secret", "geheim",

@@ -57,6 +57,7 @@ enum SecretSource {
                 Output.note(failure.description)
                 continue
             }
+            Output.note(NewPasswordRule.strength(of: password, names: names).description)
             if try await terminal.askSecret("The same again: ").isEqual(to: password) { return password }
             Output.note("The two are not the same. Once more.")
         }

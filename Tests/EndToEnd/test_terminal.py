@@ -94,6 +94,29 @@ def test_register_asks_twice_and_again_until_both_are_the_same(person):
     assert person.vault("login", password=PASSWORD).status == 0
 
 
+@pytest.mark.parametrize("password, says", [
+    ("umbrellas", "This password can be guessed quickly."), ("umbrella-77", "This password is fair."),
+    (PASSWORD, "This password is hard to guess."),
+])
+def test_a_new_password_is_judged_before_it_is_typed_again(alice, password, says):
+    terminal = alice.terminal("passwd")
+    terminal.expect("Present password of alice: ")
+    terminal.type(PASSWORD)
+    terminal.expect("New password")
+    terminal.type(password)
+    terminal.expect(says)
+    terminal.expect("again: ")
+    terminal.type(password)
+    assert terminal.end() == 0
+    assert password not in terminal.shown
+
+
+def test_a_password_of_a_file_is_not_judged(alice):
+    new = alice.password_file("umbrellas", "new")
+    result = alice.vault("passwd", "--new-password-file", new, password=PASSWORD)
+    assert (result.status, result.err) == (0, "")
+
+
 def test_register_gives_up_after_five_bad_passwords(person):
     terminal = person.terminal("register", "--no-browser")
     terminal.browse()

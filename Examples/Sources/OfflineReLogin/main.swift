@@ -18,27 +18,10 @@ func setting(_ name: String) throws -> String {
     return value
 }
 
-/// One line of standard input, read into guarded memory byte by byte.
-func readPassword() throws -> SecretBytes {
-    print("Password: ", terminator: "")
-    fflush(nil)
-    var count = 0
-    let buffer = try SecretBytes(count: 1024) { buffer in
-        while count < buffer.count, read(STDIN_FILENO, buffer.baseAddress?.advanced(by: count), 1) == 1,
-            buffer[count] != UInt8(ascii: "\n")
-        {
-            count += 1
-        }
-    }
-    return try SecretBytes(count: count) { target in
-        buffer.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
-    }
-}
-
 func register(_ vault: Vault, using userAgent: any UserAgent) async throws {
     // The person signs in at the provider; what comes back is checked before anything is stored.
     let token = try await vault.auth.performOpenIDConnectLogin(using: userAgent)
-    let password = try readPassword()
+    let password = try SecretBytes.readLine(prompt: "New password: ")
     if let objection = NewPasswordRule.objection(to: password, names: [token.identity.preferredUsername ?? ""]) {
         throw VaultError(.passwordUnusable, objection)
     }
@@ -48,7 +31,7 @@ func register(_ vault: Vault, using userAgent: any UserAgent) async throws {
     } else {
         try await vault.storage.storeRefreshToken(token, withNewPassword: password)
     }
-    print("\nRegistered \(token.identity.preferredUsername ?? token.account.subject).")
+    print("Registered \(token.identity.preferredUsername ?? token.account.subject).")
 }
 
 func login(_ vault: Vault) async throws {
@@ -56,10 +39,10 @@ func login(_ vault: Vault) async throws {
         throw VaultError(.accountNotFound, "Nobody is registered here. Register first.")
     }
     // One call to the key service, which counts wrong passwords, and one to the provider, for a fresh token.
-    try await vault.auth.login(userID: userID, password: try readPassword())
+    try await vault.auth.login(userID: userID, password: SecretBytes.readLine(prompt: "Password: "))
     let accessToken = try await vault.auth.accessToken()
     print(
-        "\nLogged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt?.formatted() ?? "revoked")."
+        "Logged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt?.formatted() ?? "revoked")."
     )
     try await vault.auth.logout()
     print("Logged out: is anybody logged in? \(vault.auth.isLoggedIn)")
@@ -85,9 +68,9 @@ do {
 } catch let error as VaultError {
     // The code says what to do next; the text is for the person.
     switch error.code {
-    case .wrongSecret: print("\nTry again: \(error.description)")
-    case .keyLocked, .refreshTokenExpired, .refreshInterrupted: print("\nRegister again: \(error.description)")
-    default: print("\n\(error.description)")
+    case .wrongSecret: print("Try again: \(error.description)")
+    case .keyLocked, .refreshTokenExpired, .refreshInterrupted: print("Register again: \(error.description)")
+    default: print("\(error.description)")
     }
     exit(1)
 }

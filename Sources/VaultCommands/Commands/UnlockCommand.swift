@@ -112,12 +112,14 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove", abstract: "Remove a way in. The last one cannot be removed.",
             discussion: """
-                Needs no password and asks no question. Removing the password also removes opening without the network. \
+                Needs no password. It asks only if all other ways in are locked at the key service. Removing the password also removes opening without the network. \
                 The key at the key service is ended, too. If the key service cannot be reached, the next login tries \
                 again.
                 """)
 
         @Argument(help: "Its kind, label or id.") var way: String
+        @Flag(help: "Do not ask whether the last way in that is not locked is to go.")
+        var yes = false
         @OptionGroup var user: UserOption
         @OptionGroup var global: GlobalOptions
 
@@ -127,6 +129,7 @@ struct UnlockCommand: AsyncParsableCommand {
             let damaged = account.damagedKeyslots.first { $0.id == way }
             let slot = damaged == nil ? try account.keyslot(named: way) : nil
             let id = damaged?.id ?? slot?.id ?? way
+            if let slot { try await requireWayIn(without: slot, account, vault.accounts) }
             try await vault.accounts.removeKeyslot(id, of: account.id)
             if global.json { return Output.json(["removed": id]) }
             let name = Printable.text(account.displayName)
@@ -136,6 +139,27 @@ struct UnlockCommand: AsyncParsableCommand {
             Output.line("The \(slot?.kind.displayName ?? "damaged keyslot") does not open \(name) any more.")
             if slot?.kind == .password && account.keyslot(.offline) != nil {
                 Output.line("Nor does the password without the network.")
+            }
+        }
+
+        /// Asks before the last way in goes that is not known to be locked. The library keeps the last one of all.
+        private func requireWayIn(without slot: Keyslot, _ account: Account, _ accounts: Accounts) async throws {
+            let locked = await accounts.lockedKeyslots(of: account)
+            let others = account.keyslots.filter {
+                $0.id != slot.id && $0.needsKeyService && accounts.policy.allows($0)
+            }
+            guard !yes, slot.needsKeyService, !locked.contains(slot.id), !others.isEmpty,
+                others.allSatisfy({ locked.contains($0.id) })
+            else { return }
+            let names = others.map { Printable.text($0.label ?? $0.kind.displayName) }.joined(separator: ", ")
+            let cost = "Locked at the key service: \(names). Nothing else opens \(Printable.text(account.displayName))."
+            let terminal = ControllingTerminal()
+            guard !global.json, terminal.isInteractive else {
+                throw VaultError(.lastWayIn, "\(cost) To remove the \(slot.kind.displayName) all the same, add --yes.")
+            }
+            Output.note(cost)
+            guard try await terminal.confirm("Remove the \(slot.kind.displayName) all the same?") else {
+                throw VaultError(.cancelled, "Nothing was removed.")
             }
         }
     }

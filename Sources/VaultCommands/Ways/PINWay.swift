@@ -4,7 +4,7 @@ extension Way {
     static let pin = Way(
         kind: .pin, option: "pin", help: "Open the account with the PIN. --password-file then has the PIN.",
         secret: Secret(name: "PIN") { .pin($0) },
-        addition: Addition(options: [.newPINFile]) { request, opened in
+        addition: Addition(options: [.newPINFile], prepare: requireSource) { request, opened in
             let pin = try await newPIN(request)
             try await Spinner.during("Adding the PIN", isQuiet: request.options.global.json) {
                 _ = try await request.accounts.addPIN(pin.bytes, to: request.account, vaultKey: opened.vaultKey)
@@ -12,6 +12,13 @@ extension Way {
             let password = request.account.passwordKeyslot == nil ? "" : " The password still does, too."
             return Added(text: "The PIN opens \(request.name) from now on.\(password)")
         })
+
+    /// Nobody should give a password only to hear that there is no terminal for the new PIN.
+    @Sendable private static func requireSource(_ request: AddRequest) async throws {
+        guard request.options.newPINFile == nil, !request.terminal.isInteractive else { return }
+        throw VaultError(
+            .configurationInvalid, "There is no terminal to ask for the new PIN. Use --new-pin-file PATH.")
+    }
 
     private static func newPIN(_ request: AddRequest) async throws -> SharedSecret {
         let (account, policy) = (request.account, request.accounts.policy)

@@ -1,0 +1,55 @@
+internal import VaultBiometric
+public import VaultCrypto
+
+/// How hard a password is to guess for somebody who may guess without a limit, as the thief of a disk with a way in that
+/// needs no network. It is a rough estimate by length and kinds of characters, and no measure of entropy.
+///
+/// A well-known word, or a name of the person, counts as one character. Weak: fewer than 8 characters, fewer than 10 of one
+/// kind, fewer than 14 digits, or fewer than 5 different ones. Strong: 16 characters, 8 of them different, or 12 with
+/// letters, digits and signs.
+public struct PasswordStrength: Sendable, Hashable, CustomStringConvertible {
+    /// One short sentence for the person.
+    public let description: String
+
+    public static let weak = PasswordStrength(description: "This password can be guessed quickly.")
+    public static let fair = PasswordStrength(description: "This password is fair. A longer one is safer.")
+    public static let strong = PasswordStrength(description: "This password is hard to guess.")
+}
+
+extension NewPasswordRule {
+    /// Estimates a password's strength. ``objection(to:names:)`` says whether it may be used at all.
+    ///
+    /// - Parameters:
+    ///   - password: UTF-8.
+    ///   - names: what the person is called: user name, e-mail address, alias.
+    public static func strength(of password: borrowing SecretBytes, names: [String] = []) -> PasswordStrength {
+        let rule = StrengthRule(names: names.map { $0.lowercased() })
+        switch rule.objection(toSecret: password, invalid: StrengthRule.weak) {
+        case StrengthRule.weak: return .weak
+        case StrengthRule.fair: return .fair
+        default: return .strong
+        }
+    }
+}
+
+/// Judges the characters where they are: no copy of them is made.
+private struct StrengthRule: SecretTextRule {
+    static let weak = "weak"
+    static let fair = "fair"
+    let names: [String]
+
+    func objection(to text: some BidirectionalCollection<Character>) -> String? {
+        let words = NewPasswordRule.common.filter { $0.count >= 4 } + names.filter { $0.count >= 3 }
+        let length =
+            words.map { word in
+                let rest = text.count(without: word)
+                return rest + (text.count - rest) / word.count
+            }.min() ?? text.count
+        let digits = text.count { $0.isNumber }
+        let letters = text.count { $0.isLetter }
+        let kinds = [digits, letters, text.count - digits - letters].count { $0 > 0 }
+        let different = text.indices.count { !text[..<$0].contains(text[$0]) }
+        if length < 8 || kinds == 1 && length < (digits > 0 ? 14 : 10) || different < 5 { return Self.weak }
+        return length >= 16 && different >= 8 || length >= 12 && kinds == 3 ? nil : Self.fair
+    }
+}
