@@ -132,14 +132,16 @@ let package = Package(
             ]),
         .target(
             name: "VaultStorage",
-            dependencies: ["VaultBiometric", "VaultCrypto", "VaultHTTP", "VaultJSON", "VaultLocks", "KeyService"]),
+            dependencies: [
+                "VaultBiometric", "VaultCrypto", "VaultHTTP", "VaultJSON", "VaultLocks", "KeyService", logging,
+            ]),
         .target(
             name: "VaultSQLite", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "VaultLocks", "VaultStorage", grdb]),
         .target(
             name: "VaultAuth",
             dependencies: [
                 "OpenIDConnect", "VaultBackground", "VaultStorage", "VaultBiometric", "KeyService", "VaultCrypto",
-                "VaultHTTP", "VaultJSON", "VaultLocks",
+                "VaultHTTP", "VaultJSON", "VaultLocks", logging,
             ]),
         .target(
             name: "VaultBackends",
@@ -155,7 +157,7 @@ let package = Package(
             name: "CredentialVault",
             dependencies: [
                 "VaultAuth", "VaultBackends", "VaultBackground", "VaultStorage", "VaultBiometric", "OpenIDConnect",
-                "KeyService", "VaultCrypto", "VaultHTTP", "VaultSQLite",
+                "KeyService", "VaultCrypto", "VaultHTTP", "VaultSQLite", logging,
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
             ]),
         .target(
@@ -181,7 +183,8 @@ let package = Package(
         .target(
             name: "VaultCommands",
             dependencies: [
-                "CLinux", "CQRCode", "CredentialVault", "VaultLocks", argumentParser, configuration, systemPackage,
+                "CLinux", "CQRCode", "CredentialVault", "VaultLocks", argumentParser, configuration, logging,
+                systemPackage,
                 .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),
                 .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
                 .target(name: "VaultPKCS11", condition: .when(traits: ["PKCS11"])),
@@ -265,7 +268,7 @@ let package = Package(
                 "VaultAuth", "VaultBackends", "VaultBackground", "VaultDevelopment", "VaultTesting", "CredentialVault",
                 "VaultHTTP",
                 "VaultJSON", "VaultLocks", "KeyService",
-                "KeyServiceServer", "TestSupport", httpTypes,
+                "KeyServiceServer", "TestSupport", httpTypes, logging,
             ]),
         .testTarget(
             name: "VaultBiometricTests", dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting", "TestSupport"]),

@@ -34,13 +34,13 @@ MAY_IMPORT = {
     "VaultFIDO2": "VaultBiometric VaultCrypto VaultLocks CFIDO2",
     "VaultPKCS11": "VaultBiometric VaultCrypto CPKCS11 Crypto CryptoExtras",
     "VaultLogind": "VaultBackground VaultLocks CSystemd",
-    "VaultStorage": "VaultBiometric VaultCrypto VaultHTTP VaultJSON VaultLocks KeyService",
+    "VaultStorage": "VaultBiometric VaultCrypto VaultHTTP VaultJSON VaultLocks KeyService Logging",
     "VaultSQLite": "VaultStorage VaultCrypto VaultLocks CLinux CSQLite GRDB",
     "VaultAuth": "OpenIDConnect VaultStorage VaultBiometric VaultBackground KeyService VaultCrypto VaultHTTP VaultJSON "
-    "VaultLocks HTTPTypes",
+    "VaultLocks HTTPTypes Logging",
     "VaultBackends": "VaultAuth OpenIDConnect VaultStorage VaultCrypto VaultHTTP VaultJSON HTTPTypes",
     "CredentialVault": "VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
-    "KeyService VaultCrypto VaultHTTP VaultNetworking",
+    "KeyService VaultCrypto VaultHTTP VaultNetworking Logging",
     "VaultTesting": "KeyService OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultHTTP VaultLocks VaultStorage "
     "HTTPTypes",
     "VaultDevelopment": "VaultAuth VaultLocks Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "KeyServiceServer": "KeyServiceAPI VaultCrypto VaultJSON VaultLocks Crypto Hummingbird HummingbirdCore GRDB GRDBSQLite "
     "HTTPTypes Logging NIOCore NIOHTTP1 ServiceLifecycle",
     "VaultCommands": "CredentialVault VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks CLinux CQRCode ArgumentParser "
-    "Configuration SystemPackage",
+    "Configuration Logging SystemPackage",
     "vault": "VaultCommands",
     "vault-key-service": "KeyServiceServer VaultLocks CLinux ArgumentParser Configuration Hummingbird Logging "
     "ServiceLifecycle UnixSignals",

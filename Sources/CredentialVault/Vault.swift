@@ -67,6 +67,7 @@ public struct Vault: Sendable {
         keyService: (any KeyService)?, transport: any HTTPTransport, listening: (any RedirectListening)?,
         clock: any WallClock, issuers: [any IssuerKind]
     ) async throws {
+        let (limits, logger) = (try configuration.limits.checked(), configuration.logger)
         let opened: any SecureStore
         if let store {
             opened = store
@@ -78,8 +79,13 @@ public struct Vault: Sendable {
             store: opened, clock: clock, argon2: configuration.argon2,
             offlineCost: configuration.offlineArgon2, offlineMaximumAge: configuration.offlineMaximumAge,
             policy: .stricter(of: configuration.policy, machinePolicy ?? configuration.policy),
-            keyServiceURL: configuration.keyServiceURL ?? "",
-            keyService: { try keyService ?? HTTPKeyService(baseURL: $0, transport: transport) })
+            keyServiceURL: configuration.keyServiceURL ?? "", logger: logger,
+            keyService: { url in
+                let service =
+                    try keyService
+                    ?? HTTPKeyService(baseURL: url, transport: transport, limits: limits.http(limits.keyService))
+                return LoggedKeyService(base: service, logger: logger)
+            })
         accounts.displayClaims = configuration.displayClaims
         var settings = Auth.Settings(
             issuer: configuration.issuer ?? "", clientID: configuration.clientID, scopes: configuration.scopes,
@@ -88,8 +94,10 @@ public struct Vault: Sendable {
         settings.parameters = configuration.signInParameters
         settings.registersAnew = configuration.registersClientAnew
         settings.usesDPoP = configuration.usesDPoP
+        settings.limits = limits.http(limits.identityProvider)
         let backends = Backends(
-            layout: configuration.backend, problem: configuration.backendProblem, transport: transport, clock: clock)
+            layout: configuration.backend, problem: configuration.backendProblem,
+            transport: ProviderTransport(base: transport, limits: settings.limits, logger: logger), clock: clock)
         let auth = Auth(
             settings: settings, accounts: accounts, transport: transport, listening: listening ?? NoRedirects(),
             issuers: issuers + [backends])

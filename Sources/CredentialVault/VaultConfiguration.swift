@@ -1,3 +1,4 @@
+public import Logging
 public import OpenIDConnect
 internal import VaultAuth
 public import VaultBackends
@@ -34,6 +35,11 @@ public struct VaultConfiguration: Sendable {
     public var redirectURI: String?
     /// Whether tokens are bound to a key where the provider announces that (DPoP, RFC 9449).
     public var usesDPoP = true
+    /// How long to wait for servers.
+    public var limits = TimeLimits()
+    /// Gets what happens: sign-ins, locks, refreshes, which kind of token is used, calls of servers. Nothing secret is
+    /// logged at any level. It drops everything unless an app sets another one.
+    public var logger = Logger.silent
     #if Networking
         /// Certificate authorities to trust besides those of the system, such as a company's own. Not for a transport of
         /// the app's own.

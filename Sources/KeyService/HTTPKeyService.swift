@@ -10,13 +10,15 @@ public struct HTTPKeyService: KeyService {
     let authority: String
     let basePath: String
     private let transport: any HTTPTransport
+    private let limits: HTTPLimits
 
     /// - Parameters:
     ///   - baseURL: what comes before `/keyservice/v1/…`; may have a path such as `/auth/realms/demo`. `https:`, or
     ///     `http:` to this machine.
     ///   - transport: carries the calls.
+    ///   - limits: how long a call may take.
     /// - Throws: ``KeyServiceError`` with code `invalidURL`.
-    public init(baseURL: String, transport: any HTTPTransport) throws {
+    public init(baseURL: String, transport: any HTTPTransport, limits: HTTPLimits = HTTPLimits()) throws {
         guard let parts = URLComponents(string: baseURL), let scheme = parts.scheme?.lowercased(),
             scheme == "https" || scheme == "http", let host = parts.host, !host.isEmpty, parts.query == nil,
             parts.fragment == nil, parts.user == nil
@@ -30,6 +32,7 @@ public struct HTTPKeyService: KeyService {
         while path.hasSuffix("/") { path.removeLast() }
         basePath = path
         self.transport = transport
+        self.limits = limits
     }
 
     public func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey {
@@ -82,7 +85,7 @@ public struct HTTPKeyService: KeyService {
         let request = HTTPRequest(
             method: .post, scheme: scheme, authority: authority, path: basePath + path, headerFields: headers)
         do {
-            return try await transport.send(request, body: Array(JSONEncoder().encode(body)), limits: HTTPLimits())
+            return try await transport.send(request, body: Array(JSONEncoder().encode(body)), limits: limits)
         } catch let error as HTTPError where error.code == .forbiddenURL {
             throw KeyServiceError(.invalidURL, "The key service needs https (plain http only works on this machine).")
         } catch let error as HTTPError where error.code == .untrustedCertificate {

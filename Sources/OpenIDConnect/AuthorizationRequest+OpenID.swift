@@ -40,15 +40,15 @@ extension AuthorizationRequest {
     private func explained(_ refusal: OpenIDConnectError) -> OpenIDConnectError {
         guard showsNothing, let need = Self.needs[refusal.providerError ?? ""] else { return refusal }
         return OpenIDConnectError(
-            .interactionRequired, "\(need). Leave prompt=none out to let it ask", providerError: refusal.providerError,
+            .interactionRequired, "\(need). Sign in again without prompt=none", providerError: refusal.providerError,
             providerDescription: refusal.providerDescription)
     }
 
     /// What the person would have to do (OpenID Connect Core section 3.1.2.6).
     private static let needs = [
-        "login_required": "nobody is logged in there in this browser",
-        "interaction_required": "the person has to do something there first",
-        "consent_required": "the person has to allow this program something there first",
-        "account_selection_required": "the person has to choose an account there first",
+        "login_required": "nobody is logged in at the provider in this browser",
+        "interaction_required": "you have to do something on the provider's pages",
+        "consent_required": "you have to allow this program on the provider's pages",
+        "account_selection_required": "you have to choose an account on the provider's pages",
     ]
 }

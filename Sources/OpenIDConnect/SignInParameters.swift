@@ -51,23 +51,23 @@ public struct SignInParameters: Sendable, Hashable {
         func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.configurationInvalid, reason) }
         for name in additionalParameters.keys.sorted() {
             guard !name.isEmpty, name.utf8.count <= 100, name.utf8.allSatisfy(Self.isNameCharacter) else {
-                throw invalid("the name of an additional parameter has letters, digits, and the signs - . _ only")
+                throw invalid("the name of a parameter is not valid. Use only letters, digits, and the signs - . _")
             }
             // Some providers take the names in any case.
             guard !Self.protocolNames.contains(name.lowercased()) else {
-                throw invalid("the sign-in sets the parameter \(name) itself, so leave it out")
+                throw invalid("the sign-in sets the parameter \(name) itself. Remove it from the parameters")
             }
             guard !Self.ownNames.contains(name.lowercased()) else {
-                throw invalid("the parameter \(name) is not an additional one, so set it by its own name")
+                throw invalid("the parameter \(name) has a setting of its own. Use that setting")
             }
         }
         for (name, value) in form
         where value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
-            throw invalid("the parameter \(name) has a control character, such as the end of a line")
+            throw invalid("the value of the parameter \(name) has a control character, such as a line break. Remove it")
         }
         // Section 3.1.2.1: with another value it is an error.
         if let values = prompt?.split(separator: " "), values.count > 1, values.contains("none") {
-            throw invalid("the value none of the parameter prompt stands alone")
+            throw invalid("the parameter prompt has none and other values. Use none alone, or leave it out")
         }
     }
 

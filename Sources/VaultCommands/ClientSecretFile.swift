@@ -17,30 +17,34 @@ struct ClientSecretFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw errno == ENOENT
-                ? failure("is not there", "Write the secret into it: (umask 077 && cat > \(quoted))")
-                : failure("cannot be opened", "Look at it: ls -l \(quoted)")
+                ? failure("does not exist", "To make it, run this and paste the secret: (umask 077 && cat > \(quoted))")
+                : failure("cannot be opened", "To see who may read it: ls -l \(quoted)")
         }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure("cannot be read", "Look at it: ls -l \(quoted)") }
+        guard fstat(descriptor, &status) == 0 else {
+            throw failure("cannot be read", "To see what it is: ls -l \(quoted)")
+        }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw failure(
                 "is not a regular file",
-                "Write the secret into a file, and name that one: (umask 077 && cat > client-secret)")
+                "To make a file for the secret, run this and paste the secret: (umask 077 && cat > client-secret). Then: vault config set client-secret-file client-secret"
+            )
         }
         guard status.st_uid == geteuid() else {
             throw failure(
-                "belongs to another user", "Make a copy of your own: install -m 600 \(quoted) client-secret")
+                "belongs to another user", "To make a copy of your own: install -m 600 \(quoted) client-secret")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw failure("can be read or changed by other users", "Run: chmod 600 \(quoted)")
+            throw failure("can be read or changed by other users", "To prevent that: chmod 600 \(quoted)")
         }
         guard status.st_size <= Self.limit else {
             throw failure(
-                "is larger than 4 KiB", "Write the secret alone into it: (umask 077 && cat > \(quoted))")
+                "is larger than 4 KiB",
+                "To write only the secret, run this and paste it: (umask 077 && cat > \(quoted))")
         }
         guard let secret = try SecretReader.all(from: descriptor)?.take(), secret.count > 0 else {
-            throw failure("is empty", "Write the secret into it: (umask 077 && cat > \(quoted))")
+            throw failure("is empty", "To fill it, run this and paste the secret: (umask 077 && cat > \(quoted))")
         }
         // What Google has for download.
         let isJSON = secret.withUnsafeBytes { $0.first == UInt8(ascii: "{") && $0.last == UInt8(ascii: "}") }

@@ -1,11 +1,17 @@
 internal import ArgumentParser
 internal import CredentialVault
+internal import Logging
 internal import VaultLocks
 
 /// The options that every command has.
 struct GlobalOptions: ParsableArguments {
     @Flag(help: "Print the result, or the error, as JSON.")
     var json = false
+
+    @Flag(
+        name: .shortAndLong,
+        help: "Say on standard error what happens: calls of servers, which tokens are used, locks. Nothing secret.")
+    var verbose = false
 
     @Option(
         help: ArgumentHelp(
@@ -40,6 +46,7 @@ struct GlobalOptions: ParsableArguments {
     /// Opens the vault with the settings that are in force, changed by `change`.
     func openVault(_ change: (inout VaultConfiguration) -> Void) async throws -> Vault {
         var configuration = try await Settings(self).configuration()
+        if verbose { configuration.logger = Logger(label: "vault") { _ in VerboseLog() } }
         change(&configuration)
         let vault = try await Vault(configuration)
         Interruption.wait(for: vault.auth.stopGuard)

@@ -90,7 +90,7 @@ struct Registration {
             guard losses.isEmpty || mayLoseItems else {
                 throw VaultError(
                     error.code,
-                    "\(error.description) The account is registered here already, and with a new password these are lost: \(losses). --yes confirms that; at a terminal each way in is asked for.",
+                    "\(error.description) The account is registered here already. A new password deletes: \(losses). To allow that, add --yes. To keep them, run vault register at a terminal, and use another way in.",
                     guessesRemaining: error.guessesRemaining, underlying: error)
             }
             if let failure = policy.failure(ofNewPassword: password.bytes, names: names) {

@@ -23,6 +23,9 @@ struct Settings {
         case backendFile = "backend-file"
         case dpop
         case offlineMaxAge = "offline-max-age"
+        case connectTimeout = "connect-timeout"
+        case providerTimeout = "provider-timeout"
+        case keyServiceTimeout = "key-service-timeout"
         case displayClaims = "display-claims"
         case pkcs11
         case tpm2
@@ -48,6 +51,9 @@ struct Settings {
             case .backendFile: "a JSON file with a backend's paths and field names, where they are not the usual ones"
             case .dpop: "auto, or off to bind no tokens to a key"
             case .offlineMaxAge: "for how many days after it was online last an account opens without the network; 14"
+            case .connectTimeout: "for how many seconds to wait for a connection, 1 to 60; 10"
+            case .providerTimeout: "for how many seconds to wait for the identity provider or backend, 1 to 600; 30"
+            case .keyServiceTimeout: "for how many seconds to wait for the key service, 1 to 600; 30"
             case .displayClaims:
                 "claims of the ID token that \"vault users\" shows, stored unsealed: name picture; none to remove them"
             case .pkcs11: "which PKCS#11 token is meant unless another one is named: its URI, also with module-path"
@@ -75,6 +81,7 @@ struct Settings {
                 throw VaultError(.configurationInvalid, "dpop has to be auto or off, and not \(value).")
             case .allowFUSE: _ = try Self.isYes(value)
             case .offlineMaxAge: _ = try Self.days(value)
+            case .connectTimeout, .providerTimeout, .keyServiceTimeout: _ = try seconds(value)
             case .backendFile: _ = try BackendLayout(file: value)
             case .issuer, .keyService: try validate(url: value)
             case .caFile: try Self.validate(certificates: value)
@@ -113,6 +120,18 @@ struct Settings {
                     .configurationInvalid, "offline-max-age is a number of days, 0 to 3650, and not \(value).")
             }
             return .seconds(days * 86_400)
+        }
+
+        /// The time limit that a value says.
+        func seconds(_ value: String) throws -> Duration {
+            let longest = self == .connectTimeout ? TimeLimits.longest.connect : TimeLimits.longest.answer
+            guard let seconds = Int(value), (1...longest).contains(seconds) else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "\(rawValue) is a number of seconds, 1 to \(longest), and not \(value). To correct it: vault config set \(rawValue) SECONDS"
+                )
+            }
+            return .seconds(seconds)
         }
 
         private static func validate(uri value: String) throws {
@@ -219,6 +238,7 @@ struct Settings {
         }
         if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.isYes(value) }
         configuration.certificateFile = certificateFile
+        configuration.limits = try limits()
         configuration.displayClaims = self[.displayClaims].map {
             $0 == "none" ? [] : $0.split(separator: " ").map(String.init)
         }
@@ -231,6 +251,14 @@ struct Settings {
             }
         }
         return configuration
+    }
+
+    private func limits() throws -> TimeLimits {
+        var limits = TimeLimits()
+        if let value = self[.connectTimeout] { limits.connect = try Name.connectTimeout.seconds(value) }
+        if let value = self[.providerTimeout] { limits.identityProvider = try Name.providerTimeout.seconds(value) }
+        if let value = self[.keyServiceTimeout] { limits.keyService = try Name.keyServiceTimeout.seconds(value) }
+        return limits
     }
 
     /// How to sign in where no option says it.

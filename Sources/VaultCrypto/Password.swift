@@ -16,14 +16,17 @@ public enum Password {
         let isPlain = password.withUnsafeBytes { $0.allSatisfy { (0x20...0x7E).contains($0) } }
         if isPlain { return try password.copy() }
         guard let text = password.utf8String() else {
-            throw VaultCryptoError(.invalidPassword, "The \(name) is not valid UTF-8.")
+            throw VaultCryptoError(
+                .invalidPassword, "The \(name) is not valid UTF-8. Type it in a terminal that uses UTF-8.")
         }
         let mapped = String(
             String.UnicodeScalarView(
                 text.unicodeScalars.map { $0.properties.generalCategory == .spaceSeparator ? " " : $0 }))
         let normalized = mapped.precomposedStringWithCanonicalMapping
         guard normalized.unicodeScalars.allSatisfy(isAllowed) else {
-            throw VaultCryptoError(.invalidPassword, "The \(name) has a control character or one that cannot be used.")
+            throw VaultCryptoError(
+                .invalidPassword,
+                "The \(name) has a character that cannot be used, such as a control character. Choose another \(name).")
         }
         return try SecretBytes(utf8: normalized)
     }

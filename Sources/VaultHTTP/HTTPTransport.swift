@@ -45,7 +45,7 @@ public struct HTTPAnswer: Sendable, CustomReflectable, CustomStringConvertible, 
 public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
-        let name: String
+        package let name: String
         /// No connection came up: the request was certainly not received.
         public static let notConnected = Code(name: "notConnected")
         /// The server's certificate is not trusted: the request was certainly not received.

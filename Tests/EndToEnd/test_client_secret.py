@@ -49,7 +49,7 @@ def test_the_setting_is_found_from_any_folder(member, tmp_path):
     assert member.vault("config", "set", "client-secret-file", "client-secret", cwd=tmp_path).status == 0
     assert member.vault("config", "get", "client-secret-file").out == f"{tmp_path}/client-secret\n"
     result = member.register()
-    assert result.status == 78 and "client-secret-file of the settings is not used" in result.err, result
+    assert result.status == 78 and "the setting client-secret-file is not used" in result.err, result
     for name, variable in [("issuer", "CREDENTIAL_VAULT_ISSUER"), ("client-id", CLIENT)]:
         assert member.vault("config", "set", name, member.settings.pop(variable)).status == 0
     result = member.register()
@@ -74,9 +74,9 @@ def test_a_file_that_others_can_use_is_refused_with_the_command_that_mends_it(me
 
 
 @pytest.mark.parametrize("kind, words", [
-    ("missing", "is not there"), ("folder", "not a regular file"), ("pipe", "not a regular file"),
+    ("missing", "does not exist"), ("folder", "not a regular file"), ("pipe", "not a regular file"),
     ("large", "larger than 4 KiB"), ("empty", "is empty"), ("newline", "is empty"), ("json", "jq -r"),
-    ("two lines", "characters that no client secret has"),
+    ("two lines", "a character that is not allowed"),
 ])
 def test_a_file_that_is_none(member, kind, words):
     contents = {
@@ -116,7 +116,7 @@ def test_a_secret_without_a_client_id(member):
     file = secret_file(member)
     del member.settings[CLIENT]
     result = member.register("--client-secret-file", file)
-    assert result.status == 78 and "--client-id" in result.err, result
+    assert result.status == 78 and "vault config set client-id ID" in result.err, result
     assert member.register("--new-client", "--client-secret-file", file).status == 64
 
 

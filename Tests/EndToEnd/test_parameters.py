@@ -85,7 +85,7 @@ def test_a_pushed_request_has_them_and_the_browser_does_not(tmp_path, children):
 def test_with_prompt_none_a_provider_that_has_to_ask_says_so(person):
     result = person.register("--prompt", "none", visit=lambda url: requests.get(url, timeout=30))
     assert result.status == 78, result
-    assert "nobody is logged in there" in result.err and "prompt=none" in result.err
+    assert "nobody is logged in at the provider" in result.err and "prompt=none" in result.err
 
 
 def test_a_device_asks_with_them(tmp_path, children):

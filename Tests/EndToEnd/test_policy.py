@@ -36,7 +36,7 @@ def policy_check(person):
 def test_85_new_secrets_have_to_be_as_long_as_the_policy_says(alice, machine):
     machine.set_policy(minimum_pin_length=6, minimum_password_length=24)
     for pin, status, text in [
-        ("28461", 85, "The PIN needs at least 6 digits or characters. Choose another one."),
+        ("28461", 85, "The PIN is too short. It needs at least 6 characters. Choose another one."),
         ("123456", 77, "The PIN is a run of neighbouring digits or characters. Choose another one."),
     ]:
         result = add_pin(alice, pin)
@@ -45,7 +45,7 @@ def test_85_new_secrets_have_to_be_as_long_as_the_policy_says(alice, machine):
     new = alice.password_file(OTHER_PASSWORD, "new")
     result = alice.vault("passwd", "--new-password-file", new, password=PASSWORD)
     assert result.status == 85
-    assert "The password needs at least 24 characters. Choose another one." in result.err
+    assert "The password is too short. It needs at least 24 characters. Choose another one." in result.err
     assert [slot["kind"] for slot in alice.vault("unlock", "list", "--json").json] == ["password"]
     # What is there already still opens the account, and what is long enough is taken.
     assert alice.vault("login", password=PASSWORD).status == 0
@@ -70,7 +70,7 @@ def test_at_a_terminal_the_person_hears_the_length_and_chooses_again(alice, mach
     terminal.type(PASSWORD)
     terminal.expect("New PIN (at least 6 digits): ")
     terminal.type("28461")
-    terminal.expect("The PIN needs at least 6 digits or characters. Choose another one.")
+    terminal.expect("The PIN is too short. It needs at least 6 characters. Choose another one.")
     terminal.expect("New PIN (at least 6 digits): ")
     terminal.type(PIN)
     terminal.expect("The same again: ")
@@ -93,7 +93,7 @@ def test_85_what_the_policy_forbids_is_neither_added_nor_used(alice, machine, al
     machine.set_policy(allowed_ways_in=allowed)
     result = alice.vault(*arguments, password=PASSWORD)
     assert (result.status, result.out) == (85, "")
-    assert f"does not allow this way in: {kind}. Allowed: {', '.join(allowed)}." in result.err
+    assert f"forbids this way in: {kind}. It allows: {', '.join(allowed)}." in result.err
     assert alice.stored() == before
     machine.remove_policy()
     assert alice.vault("login", password=PASSWORD).status == 0
@@ -117,12 +117,12 @@ def test_the_policy_is_stricter_than_the_option_for_days_without_the_network(per
     person.sql("UPDATE account SET last_online_at = last_online_at - 2 * 86400")
     machine.set_policy(maximum_offline_days=1)
     result = person.vault("login", "--offline", "--offline-max-age", "30", password=PASSWORD)
-    assert result.status == 83 and "The policy allows 1 day. Log in with the network" in result.err
+    assert result.status == 83 and "The policy allows 1 day. Connect to the network" in result.err
     assert person.vault("login", password=PASSWORD).status == 0
 
 
 @pytest.mark.parametrize("text, mode, says", [
-    ("{", 0o644, "It has to be one JSON object"), ('{"minimum-pin-size": 6}', 0o644, 'not known: "minimum-pin-size"'),
+    ("{", 0o644, "It is not one JSON object"), ('{"minimum-pin-size": 6}', 0o644, 'does not know the name "minimum-pin-size"'),
     ('{"minimum-pin-length": "6"}', 0o644, "minimum-pin-length has to be a whole number from 1 to 64"),
     ("{}", 0o666, f"chown root {POLICY} && chmod 644 {POLICY}"),
 ])
@@ -147,18 +147,18 @@ def test_no_variable_leads_past_the_policy(alice, machine):
 def test_doctor_shows_the_policy(alice, machine):
     standard = "New PINs: at least 4 characters. New passwords: at least 8. "
     assert policy_check(alice) == (
-        "ok", f"{POLICY} is not there. {standard}Longest time without the network: no limit. Ways in: all.", None)
+        "ok", f"There is no file {POLICY}. {standard}Longest time without the network: 14 days. Ways in: all.", None)
     machine.set_policy(minimum_pin_length=6, maximum_offline_days=3, allowed_ways_in=["pin", "password"])
     outcome, finding, _ = policy_check(alice)
     assert (outcome, finding) == (
-        "ok", f"{POLICY} holds. New PINs: at least 6 characters. New passwords: at least 8. "
+        "ok", f"{POLICY} applies. New PINs: at least 6 characters. New passwords: at least 8. "
         "Longest time without the network: 3 days. Ways in: password, pin.")
     # A policy is no way to make anything less strict.
     machine.set_policy(minimum_pin_length=1, minimum_password_length=1)
     assert standard in policy_check(alice)[1]
     machine.set_policy(allowed_ways_in=["password", "passwrod"])
     assert policy_check(alice)[::2] == (
-        "warn", "This program does not know: passwrod. Check the spelling in allowed-ways-in.")
+        "warn", "allowed-ways-in has names that this program does not know: passwrod. Correct them.")
     machine.set_policy(allowed_ways_in=["pin"])
     assert policy_check(alice)[::2] == (
-        "warn", "No account can be registered. To allow that, add password to allowed-ways-in.")
+        "warn", "Nobody can register an account. To allow that, add password to allowed-ways-in.")

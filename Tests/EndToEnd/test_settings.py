@@ -39,6 +39,17 @@ def test_options_win_over_the_environment_and_that_over_the_file(person, setting
     assert person.vault(*get, *flag, env={ISSUER: "https://environment.example"}).out == "https://flag.example\n"
 
 
+@pytest.mark.parametrize("name, longest", [
+    ("connect-timeout", 60), ("provider-timeout", 600), ("key-service-timeout", 600)])
+def test_a_time_limit_has_bounds(alice, name, longest):
+    variable = "CREDENTIAL_VAULT_" + name.upper().replace("-", "_")
+    for value in ("0", str(longest + 1), "1.5", "soon"):
+        for result in (alice.vault("users", env={variable: value}), alice.vault("config", "set", name, value)):
+            assert result.status == 78 and f"{name} is a number of seconds, 1 to {longest}, and not {value}" in result.err
+    assert alice.vault("config", "set", name, str(longest)).status == 0
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
 def test_the_file_is_enough_to_register(person, settings_file):
     names = {"issuer": ISSUER, "client-id": "CREDENTIAL_VAULT_CLIENT_ID", "key-service": "CREDENTIAL_VAULT_KEY_SERVICE"}
     for name, variable in names.items():

@@ -182,11 +182,38 @@ def test_a_recovery_code_that_nobody_sees_replaces_none(person):
 
 def test_registering_again_does_not_drop_the_other_ways_unasked(with_pin):
     again = with_pin.register(password="another one entirely")
-    assert again.status == 77 and "with a new password these are lost: PIN" in again.err and "--yes" in again.err
+    assert again.status == 77 and "A new password deletes: PIN." in again.err and "--yes" in again.err
     assert "Wrong password. 2 guesses are left." in again.err, "each try costs one"
     assert kinds(with_pin) == ["password", "pin"]
     assert with_pin.register("--yes", password="another one entirely").status == 0
     assert kinds(with_pin) == ["password"]
+
+
+def test_the_last_way_in_that_is_not_locked_goes_only_if_that_is_confirmed(with_pin):
+    for _ in range(3):
+        with_pin.vault("login", password="not this one")
+    refused = with_pin.vault("unlock", "remove", "pin")
+    assert refused.status == 78 and "Locked at the key service: password." in refused.err and "--yes" in refused.err
+    terminal = with_pin.terminal("unlock", "remove", "pin")
+    terminal.expect("Remove the PIN all the same? [y/N] ")
+    terminal.type("n")
+    assert terminal.end() == 82
+    assert with_pin.vault("login", "--pin", password=PIN).status == 0
+    # What is locked may go unasked.
+    assert with_pin.vault("unlock", "remove", "password").status == 0
+    assert kinds(with_pin) == ["pin"]
+
+
+def test_the_way_in_goes_with_yes(with_pin):
+    for _ in range(3):
+        with_pin.vault("login", password="not this one")
+    assert with_pin.vault("unlock", "remove", "pin", "--yes").status == 0
+    assert kinds(with_pin) == ["password"]
+
+
+def test_without_a_terminal_a_new_pin_comes_from_its_own_file(alice):
+    result = alice.vault("unlock", "add", "pin", password=PASSWORD)
+    assert result.status == 78 and "new PIN. Use --new-pin-file PATH." in result.err
 
 
 def test_a_damaged_way_in_is_shown_and_leaves_the_others(with_pin):

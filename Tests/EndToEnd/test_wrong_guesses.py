@@ -9,7 +9,7 @@ from support.thief import guess, thief_of
 
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 TOLD = re.compile(
-    rf"^vault: 2 wrong passwords were tried( since {TIME})?, the last one at {TIME}, and not from this machine\. Somebody"
+    rf"^vault: 2 wrong passwords were tried( since {TIME})?, the last one at {TIME}, and not with this store\. Somebody"
     r" may have a copy of the store\. The password has a new key\. An old copy no longer opens with it\.$", re.M)
 
 

@@ -192,7 +192,7 @@ import VaultTesting
                 try await vault.auth.performOpenIDConnectLogin(using: Self.alice, parameters: .init(prompt: "none"))
             }
             #expect(error?.code == .interactionRequired)
-            #expect(error?.description.contains("nobody is logged in there") == true)
+            #expect(error?.description.contains("nobody is logged in at the provider") == true)
         }
     }
 }

@@ -27,7 +27,7 @@ import VaultTesting
     }
 
     @Test func `an account that was being opened when somebody locked stays closed`() async throws {
-        let current = CurrentLogin(willBegin: {}, didEnd: {})
+        let current = CurrentLogin(updates: SessionUpdates(), willBegin: {}, didEnd: {})
         let opening = current.beginOpening()
         #expect(current.hasSomethingToLock)
         await current.lock(.requested)
@@ -42,6 +42,7 @@ import VaultTesting
         let seen = Lock<[Bool]>([])
         let box = Lock<CurrentLogin?>(nil)
         let current = CurrentLogin(
+            updates: SessionUpdates(),
             willBegin: { seen.withLock { $0.append(box.withLock { $0 }?.isLoggedIn ?? true) } }, didEnd: {})
         box.withLock { $0 = current }
         try await current.open(session)
@@ -51,7 +52,7 @@ import VaultTesting
 
     @Test func `ending a session leaves the one that took its place`() async throws {
         let ends = Counter()
-        let current = CurrentLogin(willBegin: {}, didEnd: { ends.increment() })
+        let current = CurrentLogin(updates: SessionUpdates(), willBegin: {}, didEnd: { ends.increment() })
         try await current.open(session)
         try await current.open(other)
         #expect(ends.value == 1)

@@ -56,7 +56,7 @@ import VaultAuth
 
     @Test(arguments: [
         ("", "one JSON object"), ("[]", "one JSON object"), ("{", "one JSON object"), ("{} {}", "one JSON object"),
-        (#"{"minimum-pin-length": 4, "minimum-pin-length": 8}"#, "each member once"),
+        (#"{"minimum-pin-length": 4, "minimum-pin-length": 8}"#, "has a name twice"),
         (#"{"minimum-pin-lenght": 8}"#, #""minimum-pin-lenght""#), (#"{"a\nb": 8}"#, #""a\nb""#),
         (#"{"minimum-pin-length": "8"}"#, "minimum-pin-length has to be a whole number from 1 to 64"),
         (#"{"minimum-pin-length": null}"#, "minimum-pin-length"),
@@ -107,9 +107,9 @@ import VaultAuth
             try write(#"{"maximum-offline-days": 1}"#, target)
             #expect(try read(file)?.maximumOfflineDays == 1)
             #expect(unlink(file) == 0 && mkdir(file, 0o755) == 0)
-            #expect(refusal(file)?.description.contains("no regular file") == true)
+            #expect(refusal(file)?.description.contains("not a regular file") == true)
             #expect(rmdir(file) == 0 && mkfifo(file, 0o644) == 0)
-            #expect(refusal(file)?.description.contains("no regular file") == true, "it does not wait for a writer")
+            #expect(refusal(file)?.description.contains("not a regular file") == true, "it does not wait for a writer")
             #expect(refusal(target + "/policy.json")?.code == .configurationInvalid, "the folder is a file")
             try write(String(repeating: " ", count: 65_537), target)
             #expect(refusal(target)?.description.contains("64 KiB") == true)

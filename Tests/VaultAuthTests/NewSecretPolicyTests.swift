@@ -33,7 +33,7 @@ extension Bench {
                 #expect(error?.code == .forbiddenByPolicy)
                 #expect(
                     error?.description
-                        == "The PIN needs at least \(least) digits or characters. Choose a longer one.")
+                        == "The PIN is too short. It needs at least \(least) characters.")
             }
             #expect(bench.keyService.calls == calls)
             #expect(try await bench.kinds() == ["password"])
@@ -66,7 +66,7 @@ extension Bench {
             ]
             for error in refusals {
                 #expect(error?.code == .forbiddenByPolicy)
-                #expect(error?.description == "The password needs at least 12 characters. Choose a longer one.")
+                #expect(error?.description == "The password is too short. It needs at least 12 characters.")
             }
             #expect(bench.keyService.calls == calls)
             #expect(try await bench.store.accounts() == [account])
@@ -103,7 +103,7 @@ extension Bench {
                 (await failure { _ = try await bench.login(with: .pin("")) }, "The PIN is empty."),
                 (
                     await failure { _ = try await bench.login(with: .pin("28\t46")) },
-                    "The PIN has a control character or one that cannot be used."
+                    "The PIN has a character that cannot be used, such as a control character. Choose another PIN."
                 ),
                 (await failure { try await bench.login(password: "") }, "The password is empty."),
                 (

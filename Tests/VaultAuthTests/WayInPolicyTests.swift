@@ -50,7 +50,7 @@ import VaultTesting
                 #expect(error?.code == .forbiddenByPolicy)
                 #expect(
                     error?.description
-                        == "The policy does not allow this way in: \(kind). Allowed: fido2, password. To see the policy: vault doctor"
+                        == "The policy forbids this way in: \(kind). It allows: fido2, password. To see the policy: vault doctor"
                 )
             }
             #expect(bench.keyService.calls == calls && token.calls.protect == 0)
@@ -142,9 +142,9 @@ import VaultTesting
 /// How long an account opens without the network.
 @Suite(.timeLimit(.minutes(1))) struct OfflinePolicyTests {
     @Test(arguments: [
-        (3, 3, "The policy allows 3 days. Log in with the network and another way in."),
-        (1, 1, "The policy allows 1 day. Log in with the network and another way in."),
-        (30, 14, "Log in with the network and another way in, or allow a longer time: --offline-max-age DAYS."),
+        (3, 3, "The policy allows 3 days. Connect to the network, and log in with another way in."),
+        (1, 1, "The policy allows 1 day. Connect to the network, and log in with another way in."),
+        (30, 14, "log in with another way in. To allow more days: vault config set offline-max-age DAYS"),
     ])
     func `the shorter time of the policy and the settings counts`(
         policy: Int, days: Double, advice: String

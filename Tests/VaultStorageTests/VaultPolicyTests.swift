@@ -38,8 +38,10 @@ import VaultStorage
         ] {
             let secret = try SecretBytes(utf8: text)
             let (pin, password) = (policy.objection(toPIN: secret), policy.objection(toPassword: secret))
-            #expect(pin == (isLongEnough ? nil : "The PIN needs at least 5 digits or characters."), "\(text)")
-            #expect(password == (isLongEnough ? nil : "The password needs at least 5 characters."), "\(text)")
+            #expect(pin == (isLongEnough ? nil : "The PIN is too short. It needs at least 5 characters."), "\(text)")
+            #expect(
+                password == (isLongEnough ? nil : "The password is too short. It needs at least 5 characters."),
+                "\(text)")
         }
     }
 

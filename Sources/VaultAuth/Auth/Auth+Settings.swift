@@ -1,5 +1,6 @@
 public import OpenIDConnect
 public import VaultCrypto
+public import VaultHTTP
 
 extension Auth {
     /// What a login needs to know.
@@ -24,6 +25,8 @@ extension Auth {
         public var registersAnew = false
         /// Whether tokens are bound to a key (RFC 9449) where the provider announces it.
         public var usesDPoP = true
+        /// How long a call to the provider or backend may take.
+        public var limits = HTTPLimits()
 
         public init(
             issuer: String, clientID: String?, scopes: [String], redirectURI: String?,

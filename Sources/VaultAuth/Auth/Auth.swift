@@ -11,6 +11,7 @@ public import VaultStorage
 public final class Auth: AuthProtocol {
     let settings: Settings?
     package let accounts: Accounts
+    /// Carries what an app sends.
     let transport: any HTTPTransport
     /// Who is logged in.
     let current: CurrentLogin
@@ -31,8 +32,10 @@ public final class Auth: AuthProtocol {
         settings: Settings?, accounts: Accounts, transport: any HTTPTransport, listening: any RedirectListening,
         issuers kinds: [any IssuerKind] = []
     ) {
+        let providerTransport = ProviderTransport(
+            base: transport, limits: settings?.limits ?? HTTPLimits(), logger: accounts.logger)
         let providers = Providers(
-            usesDPoP: settings?.usesDPoP ?? true, transport: transport, clock: accounts.clock)
+            usesDPoP: settings?.usesDPoP ?? true, transport: providerTransport, clock: accounts.clock)
         let issuers = Issuers(kinds: kinds + [OpenIDIssuers(providers: providers)])
         let idle = IdleMonitor()
         self.settings = settings
@@ -43,10 +46,13 @@ public final class Auth: AuthProtocol {
         self.idle = idle
         unstoredLogins = UnstoredLogins(clock: accounts.clock)
         signIns = SignIns(
-            settings: settings, transport: transport, listening: listening, accounts: accounts, issuers: issuers,
+            settings: settings, transport: providerTransport, listening: listening, accounts: accounts,
+            issuers: issuers,
             providers: providers)
         // A login is something that the person did: the idle timeout counts from it.
-        current = CurrentLogin(willBegin: { idle.noteActivity() }, didEnd: { providers.forgetSecrets() })
+        current = CurrentLogin(
+            updates: SessionUpdates(logger: accounts.logger), willBegin: { idle.noteActivity() },
+            didEnd: { providers.forgetSecrets() })
         accounts.onNotice { [weak updates = current.updates] in updates?.send(SessionUpdate($0)) }
     }
 

@@ -1,5 +1,6 @@
 internal import Foundation
 public import HTTPTypes
+internal import Logging
 internal import OpenIDConnect
 public import VaultHTTP
 public import VaultStorage
@@ -46,6 +47,8 @@ public struct AuthorizedTransport: HTTPTransport {
         let token = try await holder.accessToken(minimumValidity: leeway)
         let answer = try await send(request, to: origin, with: token, of: holder, body: body, limits: limits)
         guard answer.isUnauthenticated else { return answer }
+        auth.accounts.logger.debug(
+            "the access token was refused: asking for another one", metadata: ["origin": .string(origin.text)])
         let other = try await holder.accessToken(replacing: token)
         return try await send(request, to: origin, with: other, of: holder, body: body, limits: limits)
     }
@@ -54,6 +57,9 @@ public struct AuthorizedTransport: HTTPTransport {
         _ request: HTTPRequest, to origin: Origin, with token: AccessToken, of holder: TokenHolder, body: [UInt8],
         limits: HTTPLimits
     ) async throws -> HTTPAnswer {
+        auth.accounts.logger.trace(
+            "sending a request with the access token",
+            metadata: ["origin": .string(origin.text), "type": token.isBound ? "DPoP" : "Bearer"])
         let key = token.isBound ? try await holder.requiredProofKey() : nil
         let url = "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "/")"
         do {

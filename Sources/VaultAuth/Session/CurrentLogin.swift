@@ -28,14 +28,18 @@ final class CurrentLogin: Sendable {
 
     private let state = Lock(State())
     /// Tells the listeners.
-    let updates = SessionUpdates()
+    let updates: SessionUpdates
     private let willBegin: @Sendable () -> Void
     private let didEnd: @Sendable () -> Void
 
     /// - Parameters:
+    ///   - updates: tells the listeners.
     ///   - willBegin: called before somebody is logged in.
     ///   - didEnd: called when a session has ended.
-    init(willBegin: @escaping @Sendable () -> Void, didEnd: @escaping @Sendable () -> Void) {
+    init(
+        updates: SessionUpdates, willBegin: @escaping @Sendable () -> Void, didEnd: @escaping @Sendable () -> Void
+    ) {
+        self.updates = updates
         self.willBegin = willBegin
         self.didEnd = didEnd
     }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Logging
 internal import OpenIDConnect
 internal import VaultHTTP
 internal import VaultStorage
@@ -16,6 +17,7 @@ struct RefreshTransaction: Sendable {
     /// Whether anybody still wants the result. What the issuer answered is stored in any case.
     let isWanted: @Sendable () -> Bool
     let clock: any WallClock
+    var logger = Logger.silent
 
     /// What a caller asks for.
     struct Request: Sendable {
@@ -51,6 +53,7 @@ struct RefreshTransaction: Sendable {
                 // The clock may have been put back: what comes from the future says nothing of who was faster.
                 !request.force || token.obtainedAt > request.at && token.obtainedAt <= now
             {
+                logger.debug("using the stored access token", metadata: id.logMetadata)
                 return (token, false)  // somebody was faster while we waited for the lock
             }
             return (try await unstored.stopGuard.run { try await refresh(items, lock) }, true)
@@ -82,6 +85,9 @@ struct RefreshTransaction: Sendable {
         } catch let error as OpenIDConnectError where error.code == .invalidGrant {
             // Once more, when the stored token meanwhile is another one.
             if let current = try await self.stored(items), current.credential.value != stored.credential.value {
+                logger.notice(
+                    "refused; another program stored another token meanwhile: trying that one", metadata: id.logMetadata
+                )
                 do { return try await exchange(current, items, lock) } catch {
                     throw await refused(error, account: account, wasInterrupted: wasInterrupted)
                 }
@@ -106,6 +112,10 @@ struct RefreshTransaction: Sendable {
     /// Asks the issuer, and stores what it answers: the credential at once, as the old one may be dead now, and the rest
     /// when it has passed the checks, which may take time or fail.
     private func exchange(_ stored: Stored, _ items: TokenItems, _ lock: AccountLock) async throws -> AccessToken {
+        let kind =
+            ["token": .string(stored.credential.logName), "method": .string(source.key.method.rawValue)]
+            as Logger.Metadata
+        logger.debug("asking for an access token", metadata: id.logMetadata.merging(kind) { $1 })
         var isKept = false
         func keep(_ credential: Credential) async throws {
             FaultPoint.refreshAnswered.reach()

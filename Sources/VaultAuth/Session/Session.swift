@@ -125,7 +125,8 @@ public actor Session {
     ) -> Task<AccessToken, any Error> {
         let transaction = RefreshTransaction(
             id: id, vaultKey: vaultKey, store: accounts.store, unstored: accounts.unstored, issuer: issuer,
-            source: source, isWanted: { [weak self] in self?.isOpen ?? false }, clock: clock)
+            source: source, isWanted: { [weak self] in self?.isOpen ?? false }, clock: clock,
+            logger: accounts.logger)
         let task = Task {
             let result: Result<(token: AccessToken, isNew: Bool), any Error>
             do {

@@ -1,3 +1,4 @@
+internal import Logging
 internal import VaultLocks
 public import VaultStorage
 
@@ -74,6 +75,9 @@ final class SessionUpdates: Sendable {
     }
 
     private let state = Lock(State())
+    private let logger: Logger
+
+    init(logger: Logger = .silent) { self.logger = logger }
 
     /// A new listener, who gets every update from now on.
     ///
@@ -93,6 +97,7 @@ final class SessionUpdates: Sendable {
     }
 
     func send(_ update: SessionUpdate) {
+        update.log(to: logger)
         // Inside the lock, so that all listeners see the same order. Yielding only puts it into their queues.
         state.withLock { for listener in $0.listeners.values { listener.yield(update) } }
     }

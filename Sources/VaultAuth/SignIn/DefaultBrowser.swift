@@ -35,13 +35,16 @@ package struct DefaultBrowser: Sendable {
             else { continue }
             let name = String(id.dropLast(".desktop".count))
             guard let path = BrowserProcess.path(of: first) else {
-                throw VaultError(.configurationInvalid, "The default browser \(name) is not installed: \(first).")
+                throw VaultError(
+                    .configurationInvalid,
+                    "The default browser \(name) is not installed: there is no \(first). To choose another: xdg-settings set default-web-browser NAME.desktop"
+                )
             }
             return DefaultBrowser(name: name, command: [path] + words.dropFirst())
         }
         throw VaultError(
             .configurationInvalid,
-            "The desktop does not tell its default browser. To set one: xdg-settings set default-web-browser NAME.desktop"
+            "No default browser is set. To set one: xdg-settings set default-web-browser NAME.desktop"
         )
     }
 

@@ -56,20 +56,23 @@ extension SignInContext {
         guard let id = settings.clientID, !id.isEmpty else {
             guard settings.clientSecret == nil else {
                 throw VaultError(
-                    .configurationInvalid, "There is a client secret, but no client id. Set the client id, too.")
+                    .configurationInvalid,
+                    "The client secret needs a client id. To set it: vault config set client-id ID")
             }
             return nil
         }
         guard let secret = settings.clientSecret else { return LoginClient(id: id) }
         guard secret.bytes.count > 0 else {
-            throw VaultError(.configurationInvalid, "The client secret is empty. Leave it out for a public client.")
+            throw VaultError(
+                .configurationInvalid,
+                "The client secret is empty. A public client has none: remove the setting. Otherwise set the secret.")
         }
         guard secret.bytes.withUnsafeBytes({ $0.allSatisfy { (0x20...0x7E).contains($0) } }),
             let text = secret.bytes.utf8String()
         else {
             throw VaultError(
                 .configurationInvalid,
-                "The client secret has characters that no client secret has. Copy it again from the identity provider's pages: one line of letters, digits and signs."
+                "The client secret has a character that is not allowed, such as a line break. Copy the secret again from the identity provider's pages: it is one line."
             )
         }
         return LoginClient(id: id, secret: text)

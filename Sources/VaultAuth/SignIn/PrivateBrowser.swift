@@ -19,7 +19,8 @@ public struct PrivateBrowser: UserAgent {
     ///   the table, or does not start. Nothing is open then.
     public func open(_ url: String) async throws {
         guard url.hasPrefix("https://") || url.hasPrefix("http://") else {
-            throw VaultError(.configurationInvalid, "Only an http address can be opened in a browser.")
+            throw VaultError(
+                .configurationInvalid, "The address does not begin with https:// or http://, so no browser was opened.")
         }
         let browser = try await DefaultBrowser.find()
         switch browser.privacy {
@@ -31,7 +32,9 @@ public struct PrivateBrowser: UserAgent {
             try await open(url, in: browser, options)
         case nil:
             throw VaultError(
-                .configurationInvalid, "It is not known how the browser \(browser.name) opens a private window.")
+                .configurationInvalid,
+                "This program cannot open a private window of the browser \(browser.name). Open one yourself: vault register --no-browser"
+            )
         }
     }
 
@@ -46,6 +49,8 @@ public struct PrivateBrowser: UserAgent {
     }
 
     private func failure(_ browser: DefaultBrowser) -> VaultError {
-        VaultError(.configurationInvalid, "The browser \(browser.name) could not be opened.")
+        VaultError(
+            .configurationInvalid,
+            "The browser \(browser.name) did not start. To open the address yourself: vault register --no-browser")
     }
 }

@@ -1,3 +1,4 @@
+internal import Logging
 internal import OpenIDConnect
 internal import VaultHTTP
 internal import VaultLocks
@@ -55,7 +56,9 @@ final class SignIns: Sendable {
                     authenticationMethod: client.authenticationMethod)
             })
         do {
+            accounts.logger.info("signing in", metadata: ["way": "\(type(of: way))"])
             var token = try await way.run(in: context)
+            accounts.logger.info("signed in", metadata: token.logMetadata)
             token.layout = try layout ?? issuers.layout(of: token)
             return token
         } catch {

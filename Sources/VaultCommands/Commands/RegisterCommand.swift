@@ -175,7 +175,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         guard let path = settings.clientSecretFile else {
             if settings[.clientSecretFile] != nil && !global.json {
                 Output.note(
-                    "vault: the client-secret-file of the settings is not used, because the issuer or the client id comes from somewhere else. If the secret is for this client: --client-secret-file PATH"
+                    "vault: the setting client-secret-file is not used: it belongs to another issuer or client id than this sign-in. To use a secret here: vault register --client-secret-file PATH"
                 )
             }
             return nil
@@ -183,7 +183,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         guard settings[.clientID] != nil else {
             throw VaultError(
                 .configurationInvalid,
-                "There is a client secret (\(Printable.text(path))), but no client id. Set it: --client-id ID, or vault config set client-id ID"
+                "The client secret in \(Printable.text(path)) needs a client id. To set it: vault config set client-id ID"
             )
         }
         return try ClientSecretFile(path: path).read()

@@ -28,9 +28,9 @@ struct BrowserLogin: Sendable {
         var browser = LoginBrowser(
             opens: options.opensBrowser, isPrivate: options.privateBrowser, isQuiet: isQuiet, status: status)
         if !options.noBrowser && !browser.opens {
-            let one = options.privateBrowser ? "a private window of one" : "one"
+            let window = options.privateBrowser ? " in a private window" : ""
             browser.remark =
-                "There is no browser here. Open this address in \(one) on this machine, or use --paste for another machine's:"
+                "There is no browser here. To use a browser on another machine, stop with Ctrl-C and add --paste. To use one on this machine, open this address\(window):"
         }
         guard let redirectURI, URLComponents(string: redirectURI)?.scheme?.lowercased() != "http" else {
             return try await signIn(browser, .automatic)

@@ -1,5 +1,6 @@
 internal import Foundation
 package import KeyService
+package import Logging
 package import VaultCrypto
 package import VaultHTTP
 
@@ -9,6 +10,8 @@ package struct Accounts: Sendable {
     package let store: any SecureStore
     /// Tells the time.
     package let clock: any WallClock
+    /// Gets what happens. Nothing secret is logged.
+    package let logger: Logger
     /// The claims of the ID token that a list of accounts shows without opening them. See
     /// `VaultConfiguration.displayClaims`.
     package var displayClaims: [String]?
@@ -40,11 +43,13 @@ package struct Accounts: Sendable {
         offlineCost: Argon2Parameters = OfflineKeyslot.standardCost,
         offlineMaximumAge: Duration = .seconds(14 * 86_400),
         policy: VaultPolicy, keyServiceURL: String, timer: any Clock<Duration> = ContinuousClock(),
+        logger: Logger = .silent,
         keyService: @escaping @Sendable (_ url: String) throws -> any KeyService
     ) {
         self.store = store
         self.timer = timer
-        unstored = UnstoredTokens(retryClock: timer)
+        self.logger = logger
+        unstored = UnstoredTokens(retryClock: timer, logger: logger)
         self.clock = clock
         self.argon2 = argon2
         self.offlineCost = offlineCost

@@ -16,7 +16,7 @@ package final class LockHolders: Sendable {
         guard let task = Self.currentTask, tasks.withLock({ $0[id] }) == task else { return }
         throw StoreError(
             .alreadyLocked,
-            "withLock was called for \(id) inside its own closure, and would wait for itself. Make the change in the outer closure."
+            "This program asked for the lock of \(id) while it had that lock. Call withLock once, and make all changes in its closure."
         )
     }
 

@@ -1,3 +1,4 @@
+package import Logging
 internal import VaultLocks
 
 /// Tokens that the provider renewed and that could not be stored, sealed. They outlive the session that got them, and the
@@ -16,13 +17,17 @@ package final class UnstoredTokens: Sendable {
     private let held = Lock<[AccountID: Held]>([:])
     private let turns = AccountTurns()
     private let retryClock: (any Clock<Duration>)?
+    private let logger: Logger
     /// Tells when the program may stop.
     package let stopGuard: StopGuard
 
     /// - Parameter retryClock: counts the pauses between two tries to store what is held; nil to try only when somebody
     ///   works on the account.
-    package init(retryClock: (any Clock<Duration>)?, stopGuard: StopGuard = StopGuard()) {
+    package init(
+        retryClock: (any Clock<Duration>)?, stopGuard: StopGuard = StopGuard(), logger: Logger = .silent
+    ) {
         self.retryClock = retryClock
+        self.logger = logger
         self.stopGuard = stopGuard
     }
 
@@ -72,6 +77,8 @@ package final class UnstoredTokens: Sendable {
         Task { [weak self] in
             var pause = Duration.seconds(1)
             while self?.holds(id) == true {
+                self?.logger.warning(
+                    "a renewed token could not be stored: trying again in \(pause)", metadata: id.logMetadata)
                 try await clock.sleep(for: pause)
                 pause = min(pause * 2, .seconds(30))
                 try? await self?.withLock(on: id, in: store, storesFirst: true) { _ in }

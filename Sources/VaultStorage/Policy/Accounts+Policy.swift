@@ -62,7 +62,7 @@ extension VaultError {
         let allowed = (policy.allowedWaysIn ?? []).map(\.rawValue).sorted().joined(separator: ", ")
         return VaultError(
             .forbiddenByPolicy,
-            "The policy does not allow this way in: \(kind.rawValue). Allowed: \(allowed.isEmpty ? "none" : allowed). To see the policy: vault doctor"
+            "The policy forbids this way in: \(kind.rawValue). It allows: \(allowed.isEmpty ? "none" : allowed). To see the policy: vault doctor"
         )
     }
 
@@ -71,6 +71,6 @@ extension VaultError {
     }
 
     static func tooShort(_ objection: String) -> VaultError {
-        VaultError(.forbiddenByPolicy, "\(objection) Choose a longer one.")
+        VaultError(.forbiddenByPolicy, objection)
     }
 }

@@ -27,7 +27,7 @@ extension VaultPolicy {
     /// - Parameter path: where it was read from, for the text of an error.
     package init(json: [UInt8], from path: String) throws {
         guard case .object(let members)? = JSONValue(strictObjectIn: json) else {
-            throw Self.unusable(path, "It has to be one JSON object, with each member once.")
+            throw Self.unusable(path, "It is not one JSON object, or it has a name twice.")
         }
         self.init(minimumPINLength: 0, minimumPasswordLength: 0)
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
@@ -36,7 +36,7 @@ extension VaultPolicy {
             case "minimum-password-length": minimumPasswordLength = try Self.number(value, 1...1024, name, path)
             case "maximum-offline-days": maximumOfflineDays = try Self.number(value, 0...3650, name, path)
             case "allowed-ways-in": allowedWaysIn = try Self.kinds(value, name, path)
-            default: throw Self.unusable(path, "It has a member that is not known: \(name.debugDescription).")
+            default: throw Self.unusable(path, "This program does not know the name \(name.debugDescription).")
             }
         }
     }
@@ -86,7 +86,7 @@ private struct PolicyFile {
         let folder = (path as NSString).deletingLastPathComponent
         var (of, ofFolder) = (stat(), stat())
         guard fstat(descriptor, &of) == 0, of.st_mode & S_IFMT == S_IFREG, stat(folder, &ofFolder) == 0 else {
-            throw VaultPolicy.unusable(path, "It is no regular file.")
+            throw VaultPolicy.unusable(path, "It is not a regular file.")
         }
         try requireSafe(of, path, "644")
         // A user who can write the folder can remove the file, or put another one there.
@@ -98,7 +98,7 @@ private struct PolicyFile {
         guard status.st_uid == owner, status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
             throw VaultError(
                 .configurationInvalid,
-                "The policy file \(path) cannot be used: somebody else than root may write \(name). As root: chown root \(name) && chmod \(mode) \(name)"
+                "The policy file \(path) cannot be used, because users other than root can change \(name). To correct it, as root: chown root \(name) && chmod \(mode) \(name)"
             )
         }
     }

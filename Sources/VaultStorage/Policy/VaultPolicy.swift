@@ -55,7 +55,7 @@ public struct VaultPolicy: Sendable, Hashable {
     /// - Returns: nil when it is long enough, or one sentence that says how long it has to be.
     public func objection(toPIN pin: borrowing SecretBytes) -> String? {
         LengthRule(least: minimumPINLength).isBroken(by: pin)
-            ? "The PIN needs at least \(minimumPINLength) digits or characters." : nil
+            ? "The PIN is too short. It needs at least \(minimumPINLength) characters." : nil
     }
 
     /// Judges the length of a new password.
@@ -64,7 +64,7 @@ public struct VaultPolicy: Sendable, Hashable {
     /// - Returns: nil when it is long enough, or one sentence that says how long it has to be.
     public func objection(toPassword password: borrowing SecretBytes) -> String? {
         LengthRule(least: minimumPasswordLength).isBroken(by: password)
-            ? "The password needs at least \(minimumPasswordLength) characters." : nil
+            ? "The password is too short. It needs at least \(minimumPasswordLength) characters." : nil
     }
 
     private struct LengthRule: SecretTextRule {

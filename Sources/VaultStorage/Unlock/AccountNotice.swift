@@ -43,7 +43,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
             ? "The \(name) has a new key. An old copy no longer opens with it."
             : "The \(name) did not get a new key. The next login tries again."
         return
-            "\(tried)\(since)\(last), and not from this machine. Somebody may have a copy of the store. \(state)"
+            "\(tried)\(since)\(last), and not with this store. Somebody may have a copy of the store. \(state)"
     }
 
     static func wrongGuesses(

@@ -1,5 +1,6 @@
 package import Foundation
 internal import KeyService
+internal import Logging
 internal import VaultCrypto
 internal import VaultHTTP
 
@@ -24,6 +25,8 @@ extension Accounts {
     /// - Throws: as ``open(_:with:)``, `accountNotFound` and `busy`.
     package func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
         try requireAllowed(method.kind)
+        let about = account.id.logMetadata.merging(["way": .string(method.kind.rawValue)]) { $1 }
+        logger.debug("opening the account", metadata: about)
         do {
             let method = try await method.askingForPIN(of: account)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
@@ -34,6 +37,8 @@ extension Accounts {
             let notice = await settle(opened, slot, of: current, with: method)
             return OpenedAccount(vaultKey: opened.vaultKey, wrongGuesses: notice)
         } catch {
+            logger.notice(
+                "the account was not opened", metadata: about.merging(["error": Logger.code(of: error)]) { $1 })
             throw VaultError.converting(error, way: method.kind)
         }
     }
@@ -169,11 +174,11 @@ extension Accounts {
             let days = policy.maximumOfflineDays
             let advice =
                 days.map { Double($0) * 86_400 } == offlineMaximumAge
-                ? "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days"). Log in with the network and another way in."
-                : "Log in with the network and another way in, or allow a longer time: --offline-max-age DAYS."
+                ? "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days"). Connect to the network, and log in with another way in."
+                : "Connect to the network, and log in with another way in. To allow more days: vault config set offline-max-age DAYS"
             throw VaultError(
                 .offlineTooLong,
-                "\(account.displayName) was online last on \(last.formatted(.iso8601)), which is too long ago to be opened without the network. \(advice)"
+                "\(account.displayName) was last online on \(last.formatted(.iso8601)). That is too long ago to open it without the network. \(advice)"
             )
         }
     }

@@ -1,0 +1,20 @@
+internal import Logging
+internal import VaultStorage
+
+extension SessionUpdate {
+    /// Tells of it at a level that fits.
+    func log(to logger: Logger) {
+        let level: Logger.Level =
+            switch event {
+            case .refreshed: .debug
+            case .refreshFailed, .wrongGuesses: .warning
+            case .keyNotEnded: .notice
+            default: .info
+            }
+        var metadata = account.logMetadata
+        if let reason { metadata["reason"] = .string(reason.description) }
+        if let error { metadata["error"] = .string(error.code.name) }
+        if let notice { metadata["way"] = .string(notice.keyslot.rawValue) }
+        logger.log(level: level, "\(event.description)", metadata: metadata)
+    }
+}

@@ -1,0 +1,24 @@
+"""What `--verbose` tells, and that it tells nothing secret."""
+
+from support.person import OTHER_PASSWORD, PASSWORD
+
+
+def test_verbose_tells_what_happens_on_standard_error_and_no_secret(alice):
+    token = alice.vault("token", "--refresh", "--verbose", password=PASSWORD)
+    assert token.status == 0 and token.out.count("\n") == 1
+    for text in [
+        "vault: debug: opening the account account=", " way=password", "vault: debug: key service: released a key",
+        "vault: debug: asking for an access token", "token=refresh token", "vault: debug: provider: answered",
+        " status=200", "vault: debug: refreshed",
+    ]:
+        assert text in token.err, token.err
+    for secret in (token.out.strip(), PASSWORD):
+        assert secret not in token.err
+    wrong = alice.vault("login", "-v", password=OTHER_PASSWORD)
+    assert wrong.status == 77 and OTHER_PASSWORD not in wrong.err
+    assert "vault: notice: the account was not opened" in wrong.err and "error=wrongSecret" in wrong.err
+
+
+def test_without_verbose_nothing_is_told(alice):
+    result = alice.vault("token", "--refresh", password=PASSWORD)
+    assert (result.status, result.err) == (0, "")
