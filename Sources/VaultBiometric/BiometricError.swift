@@ -15,9 +15,9 @@ public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible 
         /// The hardware takes no PIN now: wait for ``BiometricError/endsAfter``, or unlock it with its own tools.
         public static let lockedOut = Code(name: "lockedOut")
         /// The hardware is not there: plug it in.
-        public static let tokenMissing = Code(name: "tokenMissing")
+        public static let hardwareMissing = Code(name: "hardwareMissing")
         /// Another piece of hardware is in its place: plug in the one that was enrolled.
-        public static let tokenReplaced = Code(name: "tokenReplaced")
+        public static let hardwareReplaced = Code(name: "hardwareReplaced")
         /// Nothing of this account is protected by it: enrol first.
         public static let notEnrolled = Code(name: "notEnrolled")
         /// The hardware or its driver did not answer in time: unplug it and try again.
@@ -60,7 +60,7 @@ extension BiometricAvailability {
             return .available
         } catch let error as BiometricError {
             switch error.code {
-            case .tokenMissing, .tokenReplaced: return .missing
+            case .hardwareMissing, .hardwareReplaced: return .missing
             case .lockedOut: return .lockedOut(for: error.endsAfter)
             default: return .unusable(error.description)
             }

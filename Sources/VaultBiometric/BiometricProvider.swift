@@ -1,6 +1,6 @@
 public import VaultCrypto
 
-/// Protects a small secret with something that the person has: a hardware token, a TPM, a security key. What Touch ID and
+/// Protects a small secret with a hardware key: a PKCS#11 token, a TPM, a security key. What Touch ID and
 /// Face ID are elsewhere.
 ///
 /// The secret is a key of 32 random bytes; what it opens is the vault's business. A conformer must not keep the secret,

@@ -72,7 +72,7 @@
             case FIDO_ERR_OPERATION_DENIED, FIDO_ERR_KEEPALIVE_CANCEL:
                 return (.cancelled, "It was refused at the security key.")
             case FIDO_ERR_NO_CREDENTIALS, FIDO_ERR_INVALID_CREDENTIAL:
-                return (.tokenReplaced, replacedText)
+                return (.hardwareReplaced, replacedText)
             case FIDO_ERR_PIN_POLICY_VIOLATION:
                 return (.failed, "The security key wants its PIN changed first, for example with `fido2-token -C`.")
             case FIDO_ERR_PIN_NOT_SET, FIDO_ERR_PIN_REQUIRED:

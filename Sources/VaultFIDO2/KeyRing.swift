@@ -28,7 +28,7 @@
 
         /// The keys that are plugged in.
         ///
-        /// - Throws: ``BiometricError`` with code `tokenMissing` when there is none.
+        /// - Throws: ``BiometricError`` with code `hardwareMissing` when there is none.
         func list() throws -> [FIDO2Device] {
             let listed: [FIDO2Device]
             do {
@@ -38,7 +38,7 @@
             }
             guard !listed.isEmpty else {
                 throw BiometricError(
-                    .tokenMissing,
+                    .hardwareMissing,
                     "No security key is plugged in, or this user may not use it: most systems let only whoever is signed in "
                         + "at the machine itself.")
             }
@@ -87,7 +87,7 @@
 
         /// Finds the key that has this credential, and asks for no touch.
         ///
-        /// - Throws: ``BiometricError``: `tokenMissing` when no key is plugged in, `tokenReplaced` when it is none of those.
+        /// - Throws: ``BiometricError``: `hardwareMissing` when no key is plugged in, `hardwareReplaced` when it is none of those.
         func find(_ credentialID: [UInt8]) throws -> (device: FIDO2Device, key: KeyConnection) {
             var problem: (any Error)?
             for device in try list() {
@@ -102,7 +102,7 @@
                     problem = problem ?? error
                 }
             }
-            throw problem ?? BiometricError(.tokenReplaced, BiometricError.replacedText)
+            throw problem ?? BiometricError(.hardwareReplaced, BiometricError.replacedText)
         }
 
         private func key(_ device: FIDO2Device, ifItKnows credentialID: [UInt8]) throws -> KeyConnection? {
@@ -119,7 +119,7 @@
                 // Somebody else may have taken its place.
                 if let listed = try? list(), listed.contains(device) { throw failure }
                 throw BiometricError(
-                    .tokenMissing, "The security key (\(device.label)) was unplugged. Plug it in, and try again.",
+                    .hardwareMissing, "The security key (\(device.label)) was unplugged. Plug it in, and try again.",
                     underlying: failure)
             }
         }

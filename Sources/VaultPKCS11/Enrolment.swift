@@ -78,7 +78,7 @@
             }
         }
 
-        /// - Throws: `tokenReplaced` when the key is not there any more.
+        /// - Throws: `hardwareReplaced` when the key is not there any more.
         private func key(of form: SealedForm) throws -> TokenKey {
             let keys = try keys(id: form.keyID)
             guard let key = keys.first(where: { $0.fingerprint == form.fingerprint }) else {

@@ -89,7 +89,7 @@
                 return try connection.useAgain(connection.tokenToEnrol) { token in
                     guard token.identity == ready.identity else {
                         throw BiometricError(
-                            .tokenReplaced,
+                            .hardwareReplaced,
                             "\"\(token.identity.name)\" was put in the place of \"\(ready.identity.name)\".")
                     }
                     return try token.withLogin(pin, canWrite: newKey != nil) {

@@ -59,7 +59,7 @@
         init(_ failure: TokenFailure) {
             let (code, text): (Code, String) =
                 switch (failure.call, failure.code) {
-                case _ where failure.isRemoval: (.tokenMissing, "The token is not there any more. Plug it in.")
+                case _ where failure.isRemoval: (.hardwareMissing, "The token is not there any more. Plug it in.")
                 case _ where failure.isCancellation: (.cancelled, "It was called off at the token.")
                 case (.makingKey, CKR_DEVICE_MEMORY): (.failed, "The token is full.")
                 case (.makingKey, _):

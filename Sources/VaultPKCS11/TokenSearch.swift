@@ -6,7 +6,7 @@
         func tokenToEnrol() throws -> Token {
             let tokens = try tokens()
             guard let token = tokens.first else {
-                throw BiometricError(.tokenMissing, "There is no token. Plug it in.")
+                throw BiometricError(.hardwareMissing, "There is no token. Plug it in.")
             }
             guard tokens.count == 1 else {
                 let names = try tokens.map { "\"\($0.identity.name)\" (\(try TokenURI(naming: $0.info).text))" }
@@ -19,7 +19,7 @@
 
         /// The token on which this was protected.
         ///
-        /// - Throws: `tokenMissing`; `tokenReplaced` when another one is in its place, or the key is gone from it.
+        /// - Throws: `hardwareMissing`; `hardwareReplaced` when another one is in its place, or the key is gone from it.
         func token(of form: SealedForm) throws -> Token {
             var (first, shown, hidden): (Token?, Token?, Token?)
             let tokens = try tokens { token in
@@ -58,7 +58,7 @@
             }
             guard let inItsPlace else { return .notThere(form.token) }
             return BiometricError(
-                .tokenReplaced,
+                .hardwareReplaced,
                 "The token \"\(inItsPlace.identity.name)\", serial number \(inItsPlace.identity.serial), is not the one "
                     + "that was enrolled. Plug in \"\(form.token.name)\", serial number \(form.token.serial).")
         }
@@ -69,12 +69,12 @@
 
     extension BiometricError {
         static func notThere(_ token: TokenIdentity) -> BiometricError {
-            BiometricError(.tokenMissing, "The token \"\(token.name)\" is not there. Plug it in and try again.")
+            BiometricError(.hardwareMissing, "The token \"\(token.name)\" is not there. Plug it in and try again.")
         }
 
         static func keyGone(_ token: TokenIdentity) -> BiometricError {
             BiometricError(
-                .tokenReplaced,
+                .hardwareReplaced,
                 "\"\(token.name)\" does not have the key any more that was used: it was erased, or got another one. Sign "
                     + "in another way, then enrol it anew.")
         }

@@ -51,7 +51,7 @@
         /// - Parameters:
         ///   - enrolled: the name that it must have; nil for any.
         ///   - saved: what ``save(_:)`` returned for it, if that was done.
-        /// - Throws: `tokenReplaced` when this TPM has no storage root key of that name.
+        /// - Throws: `hardwareReplaced` when this TPM has no storage root key of that name.
         func storageKey(named enrolled: [UInt8]? = nil, saved: [UInt8]? = nil) throws -> StorageKey {
             if let saved, let key = try restoredStorageKey(saved), key.name == enrolled { return key }
             let persistent = try persistentStorageKey()
@@ -66,7 +66,7 @@
                 // The owner's password keeps from deriving one, and the one that is there is another.
             }
             throw BiometricError(
-                .tokenReplaced,
+                .hardwareReplaced,
                 "This is another TPM than the one that was enrolled, or it was cleared. Sign in another way, then enrol "
                     + "it anew.")
         }

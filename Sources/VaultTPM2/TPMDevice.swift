@@ -29,7 +29,7 @@
                         + "`sudo usermod --append --groups tss USER`, then sign in to the system anew.")
             default:
                 BiometricError(
-                    .tokenMissing,
+                    .hardwareMissing,
                     "There is no TPM 2.0 at \(path). It may be turned off in the firmware settings, where it is also "
                         + "called fTPM, PTT or security device.")
             }

@@ -93,7 +93,7 @@
 
         private static func meaning(of failure: TPMFailure) -> (Code, String) {
             if failure.isDisconnection {
-                return (.tokenMissing, "The TPM does not answer: it is not there, or its connection broke.")
+                return (.hardwareMissing, "The TPM does not answer: it is not there, or its connection broke.")
             }
             switch failure.response {
             case .notStarted, .handle, .handle1Gone, .handle2Gone, .session1Gone, .session2Gone:

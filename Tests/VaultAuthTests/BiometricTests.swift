@@ -9,14 +9,14 @@ import VaultTesting
 struct BiometricTests {
     private let pin = "123456"
 
-    private func enable(_ bench: Bench, _ token: ScriptedToken) async throws {
+    private func enable(_ bench: Bench, _ token: ScriptedHardwareKey) async throws {
         try await bench.vault.storage.enableBiometricAccess(
             userID: "alice", password: SecretBytes(utf8: Bench.password), using: token, prompt: ScriptedPrompt(pin))
     }
 
     @Test func `it is enabled, opens the account, and is disabled`() async throws {
         try await withBench { bench in
-            let token = try ScriptedToken(pin: pin)
+            let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
             #expect(try await !bench.vault.storage.hasBiometricAccess(userID: "alice"))
             try await enable(bench, token)
@@ -44,7 +44,7 @@ struct BiometricTests {
 
     @Test func `without a new refresh token the provider is not asked`() async throws {
         try await withBench { bench in
-            let token = try ScriptedToken(pin: pin)
+            let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
             try await enable(bench, token)
             let session = try await bench.vault.auth.loginWithBiometrics(
@@ -56,7 +56,7 @@ struct BiometricTests {
 
     @Test func `what the hardware says comes through, and costs no guess at the key service`() async throws {
         try await withBench { bench in
-            let token = try ScriptedToken(pin: pin)
+            let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
             try await enable(bench, token)
             let before = bench.keyService.calls
@@ -89,7 +89,7 @@ struct BiometricTests {
     /// For some tokens the public key is enough to make a keyslot, and whoever writes the disk can put it there.
     @Test func `a keyslot that somebody else made opens nothing, and nothing is sealed for them`() async throws {
         try await withBench { bench in
-            let token = try ScriptedToken(pin: pin)
+            let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
             try await bench.putNote()
             let account = try await bench.vault.storage.account(userID: "alice")
@@ -116,7 +116,7 @@ struct BiometricTests {
 
     @Test func `of two tokens the one that is there opens the account`() async throws {
         try await withBench { bench in
-            let (first, second) = (try ScriptedToken(pin: pin), try ScriptedToken(pin: pin))
+            let (first, second) = (try ScriptedHardwareKey(pin: pin), try ScriptedHardwareKey(pin: pin))
             try await bench.register()
             try await enable(bench, first)
             try await enable(bench, second)
@@ -131,7 +131,7 @@ struct BiometricTests {
 
     @Test func `hardware that needs no key service opens the account without the network, for a while`() async throws {
         try await withBench { bench in
-            let token = try ScriptedToken(pin: pin)
+            let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
             try await bench.vault.storage.enableBiometricAccess(
                 userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
@@ -152,7 +152,7 @@ struct BiometricTests {
 
     @Test func `a key that is gone at the key service ends it, though the token is there`() async throws {
         try await withBench { bench in
-            let token = try ScriptedToken(pin: pin)
+            let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
             try await enable(bench, token)
             bench.keyService.deleteAllKeys()

@@ -9,7 +9,7 @@ extension Bench {
     fileprivate func addTokens(_ count: Int) async throws {
         for _ in 0..<count {
             try await vault.storage.enableBiometricAccess(
-                userID: "alice", password: SecretBytes(utf8: Self.password), using: ScriptedToken(pin: Self.pin),
+                userID: "alice", password: SecretBytes(utf8: Self.password), using: ScriptedHardwareKey(pin: Self.pin),
                 prompt: ScriptedPrompt(Self.pin))
         }
     }
@@ -37,7 +37,7 @@ extension Bench {
         try await withBench { bench in
             try await bench.register()
             let accounts = try bench.vault.accounts
-            let token = try ScriptedToken(pin: "123456")
+            let token = try ScriptedHardwareKey(pin: "123456")
             try await accounts.addHardware(
                 token, prompt: ScriptedPrompt("123456"), to: bench.account(), vaultKey: bench.vaultKey(),
                 opensOffline: true)

@@ -127,7 +127,7 @@ extension Bench {
             func add(_ kind: String, _ pin: String) async throws {
                 try await bench.vault.storage.enableBiometricAccess(
                     userID: "alice", password: SecretBytes(utf8: Bench.password),
-                    using: ScriptedToken(kind: kind, pin: pin), prompt: ScriptedPrompt(pin))
+                    using: ScriptedHardwareKey(kind: kind, pin: pin), prompt: ScriptedPrompt(pin))
             }
             #expect(await failure { try await add("tpm2", "28461") }?.code == .forbiddenByPolicy)
             #expect(await failure { try await add("tpm2", "") }?.description == "The PIN is empty.")

@@ -45,7 +45,7 @@ import VaultTesting
         try await bench.addPIN()
         _ = try await bench.addRecoveryCode()
         try await bench.vault.storage.enableBiometricAccess(
-            userID: "alice", password: SecretBytes(utf8: Bench.password), using: ScriptedToken(pin: "123456"),
+            userID: "alice", password: SecretBytes(utf8: Bench.password), using: ScriptedHardwareKey(pin: "123456"),
             prompt: ScriptedPrompt("123456"))
     }
 

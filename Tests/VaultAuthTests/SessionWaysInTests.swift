@@ -47,7 +47,8 @@ import VaultTesting
     }
 
     @Test func `hardware is added with a label, renamed and removed`() async throws {
-        try await session.addHardware(ScriptedToken(pin: "123456"), prompt: ScriptedPrompt("123456"), label: "blue")
+        try await session.addHardware(
+            ScriptedHardwareKey(pin: "123456"), prompt: ScriptedPrompt("123456"), label: "blue")
         let way = try #require(try await test.storage.waysIn(of: alice).first { $0.label == "blue" })
         try await test.storage.renameWayIn(way.id, of: alice, to: "green")
         #expect(try await test.storage.waysIn(of: alice).contains { $0.label == "green" })

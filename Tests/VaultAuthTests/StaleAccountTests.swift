@@ -52,7 +52,7 @@ struct StaleAccountTests {
     @Test func `hardware that is removed while its PIN is typed does not open`() async throws {
         try await withBench { bench in
             try await bench.register()
-            let token = try ScriptedToken(pin: "123456")
+            let token = try ScriptedHardwareKey(pin: "123456")
             try await bench.vault.storage.enableBiometricAccess(
                 userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
                 prompt: ScriptedPrompt("123456"))
@@ -69,7 +69,7 @@ struct StaleAccountTests {
     @Test func `hardware that opens offline, and is removed while its PIN is typed, does not open`() async throws {
         try await withBench { bench in
             try await bench.register()
-            let token = try ScriptedToken(pin: "123456")
+            let token = try ScriptedHardwareKey(pin: "123456")
             try await bench.vault.storage.enableBiometricAccess(
                 userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
                 prompt: ScriptedPrompt("123456"), opensOffline: true)

@@ -98,7 +98,7 @@ struct UnlockTests {
             try await bench.register()
             let before = bench.keyService.calls
             let code = SharedSecret(try RecoveryCode.random())
-            let token = try ScriptedToken(pin: "123456")
+            let token = try ScriptedHardwareKey(pin: "123456")
             for method in [
                 try UnlockMethod.pin(Bench.pin), .recoveryCode(code), try .offline(Bench.password),
                 .hardware(token, ScriptedPrompt("123456")),

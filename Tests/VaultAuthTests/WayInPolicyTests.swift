@@ -17,7 +17,7 @@ import VaultTesting
             let bench = try await first.under(VaultPolicy(allowedWaysIn: [.password, .fido2]))
             let (storage, account) = (bench.vault.storage, try await bench.account())
             let (accounts, calls) = (try bench.vault.accounts, bench.keyService.calls)
-            let token = try ScriptedToken(pin: Self.pin)
+            let token = try ScriptedHardwareKey(pin: Self.pin)
             let password = SharedSecret(try SecretBytes(utf8: Bench.password))
             let refusals: [(String, VaultError?)] = [
                 ("pin", await failure { try await bench.addPIN(Self.pin) }),
@@ -41,7 +41,8 @@ import VaultTesting
                     "offline",
                     await failure {
                         try await accounts.addHardware(
-                            ScriptedToken(kind: "fido2", pin: Self.pin), prompt: ScriptedPrompt(Self.pin), to: account,
+                            ScriptedHardwareKey(kind: "fido2", pin: Self.pin), prompt: ScriptedPrompt(Self.pin),
+                            to: account,
                             vaultKey: key, opensOffline: true)
                     }
                 ),
@@ -64,7 +65,7 @@ import VaultTesting
             try await first.addPIN(Self.pin)
             try await first.addOffline()
             let code = try await first.addRecoveryCode()
-            let token = try ScriptedToken(pin: Self.pin)
+            let token = try ScriptedHardwareKey(pin: Self.pin)
             try await first.vault.storage.enableBiometricAccess(
                 userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
                 prompt: ScriptedPrompt(Self.pin), opensOffline: true)
@@ -152,7 +153,7 @@ import VaultTesting
         try await withBench { first in
             try await first.register()
             try await first.addOffline()
-            let token = try ScriptedToken(pin: "123456")
+            let token = try ScriptedHardwareKey(pin: "123456")
             try await first.vault.storage.enableBiometricAccess(
                 userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
                 prompt: ScriptedPrompt("123456"), opensOffline: true)

@@ -49,7 +49,7 @@
                 bytes[place] ^= 1 << UInt8.random(in: 0..<8)
                 bytes += Checksum.of([bytes])
                 let error = try await provider.failure(ProtectedSecret(bytes: bytes, label: ""), pin: "4711")
-                #expect([.failed, .tokenReplaced].contains(error.code), "\(place): \(error)")
+                #expect([.failed, .hardwareReplaced].contains(error.code), "\(place): \(error)")
             }
             // None of it was a wrong PIN to the key.
             #expect(port.key.triesLeft == 8)

@@ -16,7 +16,7 @@
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             let elsewhere = FIDO2Provider(other)
             let person = Person("4711")
-            #expect(try await elsewhere.failure(protected, by: person).code == .tokenReplaced)
+            #expect(try await elsewhere.failure(protected, by: person).code == .hardwareReplaced)
             #expect(person.requests.isEmpty)
             #expect(await elsewhere.availability(of: protected) == .missing)
             #expect(await elsewhere.availability(of: nil) == .available)
@@ -28,7 +28,7 @@
             let provider = FIDO2Provider(port)
             let protected = try await provider.protected(secret, pin: "4711")
             port.key.reset(pin: "4711")
-            #expect(try await provider.failure(protected, pin: "4711").code == .tokenReplaced)
+            #expect(try await provider.failure(protected, pin: "4711").code == .hardwareReplaced)
             #expect(await provider.availability(of: protected) == .missing)
         }
 
@@ -37,8 +37,8 @@
             let provider = FIDO2Provider(port)
             let protected = try await provider.protected(secret, pin: "4711")
             port.unplug()
-            #expect(try await provider.failure(protected, pin: "4711").code == .tokenMissing)
-            #expect(try await provider.refusal(secret, by: Person("4711")).code == .tokenMissing)
+            #expect(try await provider.failure(protected, pin: "4711").code == .hardwareMissing)
+            #expect(try await provider.refusal(secret, by: Person("4711")).code == .hardwareMissing)
             #expect(await provider.availability(of: protected) == .missing)
             #expect(await provider.availability(of: nil) == .missing)
             port.plug()
@@ -87,7 +87,7 @@
             #expect(error.code == .unavailable)
             #expect(error.description.contains("Old Key"))
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
-            #expect(try await provider.failure(protected, pin: "4711").code == .tokenReplaced)
+            #expect(try await provider.failure(protected, pin: "4711").code == .hardwareReplaced)
         }
 
         @Test("and another one that takes its place while the PIN is typed gets no PIN")
@@ -101,7 +101,7 @@
                 ports[1].plug()
                 return "0815"
             }
-            #expect(try await provider.failure(protected, by: person).code == .tokenReplaced)
+            #expect(try await provider.failure(protected, by: person).code == .hardwareReplaced)
             #expect(ports[1].key.triesLeft == 8)
         }
 
@@ -119,7 +119,7 @@
                     ports[1].plug()
                 })
             let error = try await FIDO2Provider(ports[0], ports[1]).refusal(secret, by: person)
-            #expect(error.code == .tokenReplaced)
+            #expect(error.code == .hardwareReplaced)
         }
 
         @Test("with keys of which there is no list")
@@ -151,7 +151,7 @@
                     // Not every signature is as long as the other, so it may take a report less.
                     #expect(moment == count - 1)
                 } catch let error as BiometricError {
-                    #expect(error.code == .tokenMissing, "\(moment) of \(count): \(error)")
+                    #expect(error.code == .hardwareMissing, "\(moment) of \(count): \(error)")
                 }
                 port.before { _, _ in }
                 port.plug()
@@ -166,7 +166,7 @@
                 if step == .write, port.key.commands.last == [6, 2] { port.unplug() }
             }
             let both = FIDO2Provider(other, port)
-            #expect(try await both.failure(protected, pin: "4711").code == .tokenMissing)
+            #expect(try await both.failure(protected, pin: "4711").code == .hardwareMissing)
             #expect(other.count(of: .blinks) == 0)
             #expect(other.key.triesLeft == 8)
         }
@@ -185,7 +185,7 @@
                     _ = try await provider.protected(secret, pin: "4711")
                     #expect(moment >= count - 3)
                 } catch let error as BiometricError {
-                    #expect(error.code == .tokenMissing, "\(moment) of \(count): \(error)")
+                    #expect(error.code == .hardwareMissing, "\(moment) of \(count): \(error)")
                 }
                 port.before { _, _ in }
                 port.plug()

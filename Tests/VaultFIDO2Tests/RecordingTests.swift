@@ -24,7 +24,7 @@
             let recording = try Recording("unknown")
             #expect(await FIDO2Provider(devices: recording).availability(of: recording.stored) == .missing)
             let error = try await FIDO2Provider(devices: recording).failure(recording.stored, pin: "4711")
-            #expect(error.code == .tokenReplaced)
+            #expect(error.code == .hardwareReplaced)
         }
 
         @Test("when the PIN is wrong")

@@ -52,7 +52,7 @@
                     guard bytes != protected.bytes.dropLast(32) else { continue }
                     bytes += Checksum.of([bytes])
                     let error = try await token.provider.failure(ProtectedSecret(bytes: bytes, label: ""))
-                    #expect([.failed, .tokenMissing, .tokenReplaced].contains(error.code), "\(error) \(bytes)")
+                    #expect([.failed, .hardwareMissing, .hardwareReplaced].contains(error.code), "\(error) \(bytes)")
                 }
                 #expect(try await token.provider.opened(protected) == secret.bytes)
             }

@@ -19,9 +19,9 @@
                 token.server.unplug()
                 let person = Person()
                 let error = try await token.provider.failure(protected, by: person)
-                #expect(error.code == .tokenMissing)
+                #expect(error.code == .hardwareMissing)
                 #expect(error.description.contains("\"vault\""))
-                #expect(try await token.provider.refusal(secret, by: person).code == .tokenMissing)
+                #expect(try await token.provider.refusal(secret, by: person).code == .hardwareMissing)
                 #expect(await token.provider.availability(of: protected) == .missing)
                 #expect(await token.provider.availability(of: nil) == .missing)
                 #expect(person.requests.isEmpty)
@@ -36,7 +36,7 @@
                 let protected = try await first.provider.protected(secret)
                 let person = Person()
                 let error = try await second.provider.failure(protected, by: person)
-                #expect(error.code == .tokenReplaced)
+                #expect(error.code == .hardwareReplaced)
                 #expect(error.description.contains("\"first\""))
                 #expect(error.description.contains("\"second\""))
                 #expect(await second.provider.availability(of: protected) == .missing)
@@ -69,11 +69,11 @@
                         atPath: module, withDestinationPath: proxy.socket)
                     return SoftToken.pin
                 }
-                #expect(try await first.provider.failure(protected, by: person).code == .tokenReplaced)
+                #expect(try await first.provider.failure(protected, by: person).code == .hardwareReplaced)
                 // The same for something new.
                 try FileManager.default.removeItem(atPath: module)
                 try first.server.plugIn()
-                #expect(try await first.provider.refusal(secret, by: person).code == .tokenReplaced)
+                #expect(try await first.provider.refusal(secret, by: person).code == .hardwareReplaced)
                 #expect(proxy.count(.logIn) == 0)
             }
 
@@ -91,7 +91,7 @@
                 #expect(try await token.provider.opened(protected, by: person) == secret.bytes)
                 #expect(person.requests.map(\.label) == ["tpm"])
                 let second = PKCS11Provider("pkcs11:token=second?module-name=\(token.server.module)")
-                #expect(try await second.failure(protected, by: person).code == .tokenReplaced)
+                #expect(try await second.failure(protected, by: person).code == .hardwareReplaced)
                 #expect(person.requests.count == 1)
                 let other = try await second.protected(secret, by: person)
                 #expect(try await token.provider.opened(other, by: person) == secret.bytes)
@@ -123,7 +123,7 @@
                     isOther.raise(1)
                     return SoftToken.pin
                 }
-                #expect(try await exchanged.provider.failure(protected, by: slow).code == .tokenReplaced)
+                #expect(try await exchanged.provider.failure(protected, by: slow).code == .hardwareReplaced)
                 #expect(exchanged.count(.logIn) == 0)
             }
 
@@ -136,13 +136,13 @@
                 try token.server.plugIn()
                 // Nothing that could be seen is left, so it takes the PIN to find out.
                 let person = Person()
-                #expect(try await token.provider.failure(protected, by: person).code == .tokenReplaced)
+                #expect(try await token.provider.failure(protected, by: person).code == .hardwareReplaced)
                 #expect(person.requests.count == 1)
                 try token.makeKey("rsa:2048", id: "01")
                 token.server.unplug()
                 try token.server.plugIn()
                 let error = try await token.provider.failure(protected, by: person)
-                #expect(error.code == .tokenReplaced)
+                #expect(error.code == .hardwareReplaced)
                 #expect(error.description.contains("enrol it anew"))
                 #expect(person.requests.count == 1)
                 // Nothing of the other key can be seen, and it has the id of the first.
@@ -150,7 +150,7 @@
                     "--login", "--pin", SoftToken.pin, "--delete-object", "--type", "pubkey", "--id", "01")
                 token.server.unplug()
                 try token.server.plugIn()
-                #expect(try await token.provider.failure(protected, by: person).code == .tokenReplaced)
+                #expect(try await token.provider.failure(protected, by: person).code == .hardwareReplaced)
                 #expect(person.requests.count == 2)
             }
 
@@ -188,7 +188,8 @@
                         #expect(try await proxy.provider.opened(protected) == secret.bytes)
                         #expect(moment > last, "\(moment) of \(count)")
                     } catch let error as BiometricError {
-                        let codes: [BiometricError.Code] = moment < 2 ? [.unavailable, .tokenMissing] : [.tokenMissing]
+                        let codes: [BiometricError.Code] =
+                            moment < 2 ? [.unavailable, .hardwareMissing] : [.hardwareMissing]
                         #expect(codes.contains(error.code), "\(moment) of \(count): \(error)")
                     }
                 }
@@ -203,7 +204,7 @@
                     token.server.unplug()
                     return SoftToken.pin
                 }
-                #expect(try await token.provider.failure(protected, by: pulling).code == .tokenMissing)
+                #expect(try await token.provider.failure(protected, by: pulling).code == .hardwareMissing)
                 try token.server.plugIn()
                 let quick = Person { _ in
                     token.server.unplug()
@@ -231,7 +232,7 @@
                         return isOut.level == 2 ? message.failing(value) : try forward(message)
                     }
                     defer { proxy.stop() }
-                    #expect(try await proxy.provider.failure(protected).code == .tokenMissing, "\(call)")
+                    #expect(try await proxy.provider.failure(protected).code == .hardwareMissing, "\(call)")
                 }
             }
         }

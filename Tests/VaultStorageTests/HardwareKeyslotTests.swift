@@ -9,12 +9,12 @@ import VaultTesting
 /// Keyslots that a token opens, through the key service unless it was asked otherwise.
 @Suite struct HardwareKeyslotTests {
     private let bench: KeyslotBench
-    private let token: ScriptedToken
+    private let token: ScriptedHardwareKey
     private let pin = "2846"
 
     init() throws {
         bench = try KeyslotBench()
-        token = try ScriptedToken(kind: "pkcs11", label: "YubiKey", pin: "2846")
+        token = try ScriptedHardwareKey(kind: "pkcs11", label: "YubiKey", pin: "2846")
     }
 
     @Test func `the token opens it, in one round trip`() async throws {
@@ -38,10 +38,10 @@ import VaultTesting
         }
         token.triesLeft = 3
         token.isReplaced = true
-        #expect(await biometricCode { _ = try await bench.open(slot, token, pin: pin) } == .tokenReplaced)
+        #expect(await biometricCode { _ = try await bench.open(slot, token, pin: pin) } == .hardwareReplaced)
         token.isReplaced = false
         token.isPluggedIn = false
-        #expect(await biometricCode { _ = try await bench.open(slot, token, pin: pin) } == .tokenMissing)
+        #expect(await biometricCode { _ = try await bench.open(slot, token, pin: pin) } == .hardwareMissing)
         #expect(bench.keyService.calls == 1)
     }
 
@@ -69,7 +69,7 @@ import VaultTesting
         #expect(try await bench.open(slot, token, pin: pin).isEqual(to: bench.vaultKey))
         #expect(await biometricCode { _ = try await bench.open(slot, token, pin: "0000") } == .wrongPIN)
         #expect(bench.keyService.calls == 0)
-        let unlimited = try ScriptedToken(kind: "pkcs11", pin: pin, limitsGuesses: false)
+        let unlimited = try ScriptedHardwareKey(kind: "pkcs11", pin: pin, limitsGuesses: false)
         let resettable = Renamed(kind: "tpm2", base: token, limit: .weak("Set a password."))
         #expect(
             await biometricCode { _ = try await bench.make(unlimited, pin: pin, needsKeyService: false) }
@@ -94,7 +94,7 @@ import VaultTesting
             } catch {
                 let isDamage = (error as? StoreError)?.code == .corrupt
                 let code = (error as? BiometricError)?.code
-                #expect(isDamage || code == .failed || code == .tokenReplaced, "bit \(bit): \(error)")
+                #expect(isDamage || code == .failed || code == .hardwareReplaced, "bit \(bit): \(error)")
             }
         }
         #expect(try await bench.open(slot, token, pin: pin).isEqual(to: bench.vaultKey))
@@ -133,7 +133,7 @@ import VaultTesting
 
     @Test func `hardware cannot pass for a secret that is typed`() async throws {
         for kind in ["password", "pin", "recovery", "offline"] {
-            let token = try ScriptedToken(kind: kind, pin: pin)
+            let token = try ScriptedHardwareKey(kind: kind, pin: pin)
             #expect(await biometricCode { _ = try await bench.make(token, pin: pin) } == .failed)
         }
         #expect(bench.keyService.calls == 0)
@@ -149,7 +149,7 @@ import VaultTesting
 /// The same hardware under another kind.
 private struct Renamed: BiometricProvider {
     let kind: String
-    let base: ScriptedToken
+    let base: ScriptedHardwareKey
     var limit = GuessLimit.firm
     var limitsGuesses: Bool { base.limitsGuesses }
 

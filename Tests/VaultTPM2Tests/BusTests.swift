@@ -93,7 +93,7 @@
             defer { proxy.stop() }
             let person = Person("4711")
             let error = try await TPM2Provider(proxy.tcti).failure(protected, by: person)
-            #expect(error.code == .tokenReplaced)
+            #expect(error.code == .hardwareReplaced)
             #expect(person.requests.isEmpty)
         }
 

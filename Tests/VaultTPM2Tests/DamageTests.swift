@@ -62,7 +62,7 @@
                     let opened = try await provider.opened(ProtectedSecret(bytes: bytes, label: ""), pin: "4711")
                     #expect(opened == secret.bytes, "\(bytes)")
                 } catch let error as BiometricError {
-                    #expect([.failed, .tokenReplaced].contains(error.code), "\(error) \(bytes)")
+                    #expect([.failed, .hardwareReplaced].contains(error.code), "\(error) \(bytes)")
                 }
             }
             #expect(try tpm.used() == 0)

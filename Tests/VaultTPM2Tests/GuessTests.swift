@@ -118,7 +118,7 @@
                 Issue.record("Everybody can set it back again.")
                 return
             }
-            #expect(try await provider.failure(protected, pin: "4711").code == .tokenReplaced)
+            #expect(try await provider.failure(protected, pin: "4711").code == .hardwareReplaced)
         }
     }
 #endif

@@ -23,7 +23,7 @@
             let second = try SoftwareTPM()
             let elsewhere = TPM2Provider(second.tcti)
             let person = Person("4711")
-            #expect(try await elsewhere.failure(protected, by: person).code == .tokenReplaced)
+            #expect(try await elsewhere.failure(protected, by: person).code == .hardwareReplaced)
             #expect(person.requests.isEmpty)
             #expect(await elsewhere.availability(of: protected) == .missing)
             #expect(await elsewhere.availability(of: nil) == .available)
@@ -35,7 +35,7 @@
                 return try socket.readMessage()
             }
             defer { proxy.stop() }
-            #expect(try await TPM2Provider(proxy.tcti).failure(protected, pin: "4711").code == .tokenReplaced)
+            #expect(try await TPM2Provider(proxy.tcti).failure(protected, pin: "4711").code == .hardwareReplaced)
         }
 
         @Test("with the same one after it was cleared", arguments: [false, true])
@@ -47,7 +47,7 @@
                 try tpm.provision("-G", "ecc")
                 try tpm.tool("tpm2_changeauth", "-c", "owner", "geheim")
             }
-            #expect(try await provider.failure(protected, pin: "4711").code == .tokenReplaced)
+            #expect(try await provider.failure(protected, pin: "4711").code == .hardwareReplaced)
             #expect(await provider.availability(of: protected) == .missing)
         }
 
@@ -55,13 +55,13 @@
         func gone() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             try tpm.powerOff()
-            #expect(try await provider.failure(protected, pin: "4711").code == .tokenMissing)
+            #expect(try await provider.failure(protected, pin: "4711").code == .hardwareMissing)
             #expect(await provider.availability(of: protected) == .missing)
             #expect(await provider.availability(of: nil) == .missing)
             let error = await #expect(throws: BiometricError.self) {
                 _ = try await provider.protected(secret, pin: "4711")
             }
-            #expect(error?.code == .tokenMissing)
+            #expect(error?.code == .hardwareMissing)
             try tpm.powerOn()
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
@@ -81,7 +81,7 @@
                     #expect(try await TPM2Provider(proxy.tcti).opened(protected, pin: "4711") == secret.bytes)
                     #expect(last >= count - 3, "\(last) of \(count)")
                 } catch let error as BiometricError {
-                    #expect(error.code == .tokenMissing, "\(last) of \(count): \(error)")
+                    #expect(error.code == .hardwareMissing, "\(last) of \(count): \(error)")
                 }
                 // There is no resource manager before this TPM that would do it.
                 try tpm.reset()
@@ -97,7 +97,7 @@
             let missing = await #expect(throws: BiometricError.self) {
                 _ = try await none.protected(secret, pin: "4711")
             }
-            #expect(missing?.code == .tokenMissing)
+            #expect(missing?.code == .hardwareMissing)
             #expect(missing?.description.contains("/nowhere/tpmrm0") == true)
             #expect(missing?.description.contains("firmware settings") == true)
             #expect(await TPM2Provider(tcti: "device:/dev/null").availability(of: nil) == .missing)

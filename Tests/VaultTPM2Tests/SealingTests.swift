@@ -75,7 +75,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
             #expect(try tpm.used() == 0)
             try tpm.tool("tpm2_evictcontrol", "-Q", "-C", "o", "-c", "0x81000001")
-            #expect(try await provider.failure(protected, pin: "4711").code == .tokenReplaced)
+            #expect(try await provider.failure(protected, pin: "4711").code == .hardwareReplaced)
         }
 
         @Test(

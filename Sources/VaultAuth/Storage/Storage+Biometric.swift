@@ -5,7 +5,7 @@ public import VaultStorage
 // Opening an account with hardware or a PIN. All but those of the PIN are Trifork Identity Manager's. What else there is, the recovery
 // code and opening without the network among it, is with ``Session``.
 extension Storage {
-    /// Has a hardware token, TPM or security key open the account from now on, beside the password. Of the same kind there
+    /// Has a hardware key open the account from now on, beside the password. Of the same kind there
     /// can be several.
     ///
     /// - Parameters:

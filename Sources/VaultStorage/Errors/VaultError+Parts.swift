@@ -86,8 +86,8 @@ extension VaultError {
             case .wrongPIN: .wrongSecret
             case .cancelled: .cancelled
             case .lockedOut: .hardwareLocked
-            case .tokenMissing: .hardwareMissing
-            case .tokenReplaced: .hardwareReplaced
+            case .hardwareMissing: .hardwareMissing
+            case .hardwareReplaced: .hardwareReplaced
             case .notEnrolled: .notEnrolled
             case .unavailable: .configurationInvalid
             default: .hardwareFailed

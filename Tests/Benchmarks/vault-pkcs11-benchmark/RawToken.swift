@@ -45,7 +45,7 @@
                     try check(call.C_GetTokenInfo?(slot, &info))
                     return withUnsafeBytes(of: info.serialNumber) { $0.starts(with: serial) }
                 })
-            else { throw BiometricError(.tokenMissing, "No token.") }
+            else { throw BiometricError(.hardwareMissing, "No token.") }
             try check(call.C_OpenSession?(slot, CKF_SERIAL_SESSION, nil, nil, &session))
             var bytes = Array(pin.utf8)
             try check(call.C_Login?(session, CKU_USER, &bytes, CK_ULONG(bytes.count)))

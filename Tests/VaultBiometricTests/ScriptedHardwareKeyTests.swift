@@ -14,13 +14,13 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
 }
 
 /// The token that apps test with has to fail as real ones do.
-@Suite struct ScriptedTokenTests {
-    private let token: ScriptedToken
+@Suite struct ScriptedHardwareKeyTests {
+    private let token: ScriptedHardwareKey
     private let right = ScriptedPrompt("2846")
     private let wrong = ScriptedPrompt("0000")
 
     init() throws {
-        token = try ScriptedToken(label: "YubiKey", pin: "2846")
+        token = try ScriptedHardwareKey(label: "YubiKey", pin: "2846")
     }
 
     private func reveal(_ protected: ProtectedSecret) async throws -> String? {
@@ -77,12 +77,12 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         token.isPluggedIn = false
         #expect(await token.availability(of: protected) == .missing)
         #expect(await token.availability(of: nil) == .missing)
-        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .tokenMissing)
+        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .hardwareMissing)
         #expect(right.requests.isEmpty)
         token.isPluggedIn = true
         #expect(await token.availability(of: protected) == .available)
         right.whenAsked = { [token] _ in token.isPluggedIn = false }
-        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .tokenMissing)
+        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .hardwareMissing)
         #expect(token.triesLeft == 3)
     }
 
@@ -91,7 +91,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         token.isReplaced = true
         #expect(await token.availability(of: protected) == .missing)
         #expect(await token.availability(of: nil) == .available)
-        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .tokenReplaced)
+        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .hardwareReplaced)
         #expect(right.requests.isEmpty)
         token.isReplaced = false
         _ = try await token.unprotect(protected, prompt: right)
@@ -109,7 +109,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         token.unusableReason = "p11-kit is not installed."
         #expect(await token.availability(of: nil) == .unusable("p11-kit is not installed."))
         #expect(await biometricCode { _ = try await protect() } == .unavailable)
-        let touched = try ScriptedToken(kind: "fido2", pin: "2846", needsTouch: true)
+        let touched = try ScriptedHardwareKey(kind: "fido2", pin: "2846", needsTouch: true)
         _ = try await touched.protect(SecretBytes.random(count: 32), prompt: right)
         #expect(right.instructions == ["Touch the token."])
     }

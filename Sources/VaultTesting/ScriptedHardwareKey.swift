@@ -2,9 +2,9 @@ public import VaultBiometric
 public import VaultCrypto
 internal import VaultLocks
 
-/// A hardware token in memory, for an app's own tests: it has a PIN, counts wrong ones, and can be pulled, exchanged,
+/// A hardware key in memory, for an app's own tests: it has a PIN, counts wrong ones, and can be pulled, exchanged,
 /// locked and made to hang. It really seals what it protects, under a key that it never hands out.
-public final class ScriptedToken: BiometricProvider {
+public final class ScriptedHardwareKey: BiometricProvider {
     /// How often a token was called.
     public struct Calls: Hashable, Sendable {
         public var availability: Int
@@ -191,9 +191,9 @@ public final class ScriptedToken: BiometricProvider {
     /// The hardware that is there now, if it can be used.
     private func present(_ state: State, _ serialNumber: [UInt8]?) throws -> Device {
         if let reason = state.unusableReason { throw BiometricError(.unavailable, reason) }
-        guard state.isPluggedIn else { throw BiometricError(.tokenMissing, "Plug in \(label).") }
+        guard state.isPluggedIn else { throw BiometricError(.hardwareMissing, "Plug in \(label).") }
         if let serialNumber, serialNumber != state.present.serialNumber {
-            throw BiometricError(.tokenReplaced, "This is another token than the one that was enrolled.")
+            throw BiometricError(.hardwareReplaced, "This is another token than the one that was enrolled.")
         }
         guard state.triesLeft > 0 else { throw lockedOut(state) }
         return state.present
