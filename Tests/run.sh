@@ -60,8 +60,9 @@ export CREDENTIAL_VAULT_STRICT=1 PYTHONDONTWRITEBYTECODE=1
 # At once, hundreds of tests with servers of their own would wait for each other until some limit is over. And Foundation's
 # Process, up to Swift 6.3.1, reads beyond a page's end where some 1,350 files are open (swift-corelibs-foundation 5472).
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
-# With every trait, and in a folder of its own, as other traits change every target. All are named, as in
-# Tests/EndToEnd/test_example_app.py: Networking comes by itself, but then at another place in the list.
+# Builds with every trait, in a separate folder: a build with other traits builds every target again. Every trait is
+# named, in the same order as in Tests/EndToEnd/test_example_app.py. Networking is on without its name, too, but then
+# it has another place in the list.
 build=(--build-tests --traits Logind,TPM2,PKCS11,FIDO2,Networking --scratch-path .build/tests)
 export VAULT_BINARIES=$PWD/.build/tests/debug
 # The variable keeps Swift's sets in order. Without it, each plan of a build lists the traits in another order, and all
@@ -82,7 +83,7 @@ run_swift_tests() {
 if [[ -n $filter ]]; then
     run_swift_tests swift-tests --filter "$filter" || failures+=("Swift tests")
 else
-    # In two processes side by side: a half, by the time they take, and all others.
+    # Runs two processes side by side. Each one has about half of the work.
     half='^(VaultAuthTests|VaultStorageTests|VaultTPM2Tests|FuzzingTests)\.'
     run_swift_tests swift-tests-1 --filter "$half" &
     run_swift_tests swift-tests-2 --skip "$half" || failures+=("Swift tests")

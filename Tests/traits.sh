@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Checks that what has a part for a trait also compiles without any trait: Tests/traits.sh .build/tests/debug
+# Checks that every target with code for a trait also compiles without any trait: Tests/traits.sh .build/tests/debug
 #
-# Only the types are checked, against the modules of a build with every trait in that folder: seconds, where a build
-# without traits takes minutes.
+# The folder has a build with every trait. Only the types are checked, against the modules of that build. This takes
+# seconds; a build without traits takes minutes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 binaries=$1

@@ -2,8 +2,8 @@
     @_exported public import VaultNetworking
 
     extension Vault {
-        /// Opens the store and wires everything together. No network is used yet. Needs the trait Networking, which is on
-        /// unless the package is asked for without it.
+        /// Opens the store and connects the parts of the vault. No network is used yet. Needs the package trait
+        /// Networking, which is on by default.
         ///
         /// - Parameters:
         ///   - configuration: the settings.

@@ -65,15 +65,15 @@ public struct VaultConfiguration: Sendable {
     public var offlineMaximumAge = Duration.seconds(14 * 86_400)
 
     /// The app's policy. The machine's policy (`VaultPolicy.machineFile`) applies, too, and the stricter limit wins. To read
-    /// the result: `Vault.accounts.policy`.
+    /// the result: `Vault.storage.policy`.
     public var policy = VaultPolicy.standard
 
-    /// Claims of the ID token that a list of accounts shows without opening them, such as `name` and `picture`:
-    /// `Account.displayClaims`. They lie unsealed on the disk, where a thief can read them. Nil leaves what another program
-    /// chose; an empty list removes it, from each account when it is opened next.
+    /// Claims of the ID token for a list of accounts, such as `name` and `picture`: see `Account.displayClaims`. They
+    /// are stored unsealed: a thief who has the disk can read them. Nil keeps the claims that another program chose.
+    /// An empty list removes these claims from each account when the account is opened again.
     ///
-    /// Always unsealed, and not named here: the subject, `email`, `preferred_username`, the alias, the scopes, and when the
-    /// access token ends.
+    /// Do not name these, as they are always stored unsealed: the subject, `email`, `preferred_username`, the alias,
+    /// the scopes, and when the access token ends.
     public var displayClaims: [String]?
 
     /// What is asked for unless something else is said.

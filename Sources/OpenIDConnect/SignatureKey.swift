@@ -93,7 +93,7 @@ struct SignatureKey: Sendable {
             .isValidSignature(.init(rawRepresentation: signature), for: digest, padding: padding)
     }
 
-    /// Both coordinates of a curve's point. That it is on the curve, the library checks.
+    /// Both coordinates of a point. The library checks that the point is on the curve.
     private func point(of algorithm: SignatureAlgorithm) throws -> [UInt8] {
         try coordinate("x", of: algorithm) + coordinate("y", of: algorithm)
     }

@@ -24,10 +24,10 @@ struct BackendUser: Sendable {
             name: name, claimsJSON: claims.encoded())
     }
 
-    /// Somebody of whom nothing is known but what an access token says.
+    /// A person who is known only from the claims of an access token.
     ///
-    /// Only the backend can check what that says. It may be believed as far as the backend is that sent it over this very
-    /// connection, and decides nothing that the backend itself would not.
+    /// Only the backend can check these claims. Trust them only as much as the backend that sent the token over this
+    /// connection. Use them only for decisions that this backend could also make itself.
     init?(claims: JSONValue) {
         guard let subject = claims["sub"]?.identifier else { return nil }
         id = subject

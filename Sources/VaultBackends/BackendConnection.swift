@@ -49,7 +49,7 @@ struct BackendConnection: Sendable {
         return try Self.object(in: answer, meaning, secrets: [password])
     }
 
-    /// Posts what is answered by the status alone.
+    /// Posts JSON. Only the status of the answer counts.
     ///
     /// - Throws: also ``VaultError`` with code `tooManyAttempts`.
     func tell(_ path: String, json: JSONValue, token: String? = nil, secrets: [String?], now: Date) async throws {

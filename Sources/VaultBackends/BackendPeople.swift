@@ -4,8 +4,8 @@ public import VaultHTTP
 internal import VaultJSON
 internal import VaultStorage
 
-/// What a backend with e-mail addresses and passwords of its own does for somebody who has no account there yet, or has
-/// forgotten the password, where its layout names paths for that.
+/// Sign-up and forgotten passwords at a backend that has its own e-mail addresses and passwords. The backend's layout
+/// has to name the paths for them.
 public struct BackendPeople: Sendable {
     private let connection: BackendConnection
     private let layout: BackendLayout.Password
@@ -47,8 +47,8 @@ public struct BackendPeople: Sendable {
         }
     }
 
-    /// Has the backend send the person what it takes to choose another password: an e-mail, mostly. Backends answer the
-    /// same for addresses that they do not know.
+    /// Asks the backend to let a person choose another password. Most backends send an e-mail for that. They give the
+    /// same answer for an address that they do not know.
     ///
     /// - Throws: ``VaultError``: `passwordUnusable` for an empty address, `configurationInvalid` when the backend has no
     ///   such call or refuses it, `tooManyAttempts`, `identityProviderUnavailable`: try again later.

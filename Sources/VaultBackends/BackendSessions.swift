@@ -51,7 +51,7 @@ public struct BackendSessions: Sendable {
 
     /// - Parameters:
     ///   - account: whose sessions they are. It has to be logged in when a method is called.
-    ///   - settings: what the account goes by if it was registered before layouts were stored with accounts.
+    ///   - settings: the layout for an account without a stored one. An earlier version registered such an account.
     ///   - transport: adds the account's access token to each request.
     /// - Throws: ``VaultError``: `configurationInvalid` when the layout names no paths for sessions, `storeCorrupt` when
     ///   the account's layout is damaged.
@@ -88,6 +88,10 @@ public struct BackendSessions: Sendable {
         guard layout.end.contains("{id}") else {
             throw VaultError(.configurationInvalid, "The backend's layout names no path that ends a session.")
         }
+        // An empty identifier could mean all of them.
+        guard !id.isEmpty, id != ".", id != ".." else {
+            throw VaultError(.configurationInvalid, "That is no identifier of a session. See: vault backend sessions")
+        }
         try await converting {
             try await connection.delete(layout.end.replacing("{id}", with: FormParameters.escape(id)))
         }
@@ -122,5 +126,12 @@ extension Account {
 
 /// Runs what throws this target's errors, so that an app sees ``VaultError`` only.
 func converting<R: Sendable>(_ body: () async throws -> R) async throws -> R {
-    do { return try await body() } catch { throw VaultError.converting(error) }
+    do {
+        return try await body()
+    } catch let error as OpenIDConnectError {
+        // What the transport said when nobody is logged in.
+        throw error.underlying as? VaultError ?? VaultError.converting(error)
+    } catch {
+        throw VaultError.converting(error)
+    }
 }

@@ -112,5 +112,7 @@ extension Server: AuthorizationServer {
         layout.oauthRevocation.isEmpty ? nil : connection.endpoint.url(layout.oauthRevocation)
     }
     var tokenEndpointAuthMethodsSupported: [String]? { ["client_secret_post"] }
+    // Something in front of the server may have said that.
+    var refusesDeadGrantsSilently: Bool { false }
     var tokenFields: TokenAnswer.Fields { layout.tokens.fields }
 }

@@ -66,7 +66,7 @@ package final class BackgroundTimeout: Sendable {
                     case .left: self?.leave(index)
                     }
                 }
-                // A stay that it began goes on, and the next one to come back ends it.
+                // A stay that this monitor began goes on. It ends when the next monitor says that the person is back.
                 self?.state.withLock { state in
                     state.ended.insert(index)
                     state.away.remove(index)
@@ -115,7 +115,8 @@ package final class BackgroundTimeout: Sendable {
         let (isOver, end) = Self.timer(clock, duration)
         state.withLock { state in
             state.away.insert(monitor)
-            guard !state.isDisabled, state.stay == nil else { return }
+            // A stay that has locked already counts no more, also while another monitor is still away.
+            guard !state.isDisabled, state.stay?.isTooLong ?? true else { return }
             state.stays += 1
             let number = state.stays
             let counting = Task { [weak self] in

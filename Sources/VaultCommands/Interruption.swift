@@ -97,7 +97,7 @@ enum Interruption {
     /// The vaults that are open, and whether the command is about to end.
     private static let guards = Lock((all: [StopGuard](), isClosed: false))
 
-    /// Has the command wait, when it is to end, for what a vault must not be cut off from.
+    /// Makes the command wait for this vault before it ends: a renewed token has to be stored first.
     static func wait(for stopGuard: StopGuard) {
         let isClosed = guards.withLock { guards in
             guards.all.append(stopGuard)

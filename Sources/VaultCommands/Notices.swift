@@ -7,7 +7,7 @@ internal import VaultLocks
 enum Notices {
     private static let waiting = Lock<[AccountNotice]>([])
 
-    /// Has what is to be told of the accounts told from now on.
+    /// Shows notices about the accounts from now on.
     static func listen(to accounts: Accounts, isJSON: Bool) {
         accounts.onNotice { notice in
             guard !isJSON else { return waiting.withLock { $0.append(notice) } }

@@ -55,7 +55,7 @@ struct Settings {
             case .providerTimeout: "for how many seconds to wait for the identity provider or backend, 1 to 600; 30"
             case .keyServiceTimeout: "for how many seconds to wait for the key service, 1 to 600; 30"
             case .displayClaims:
-                "claims of the ID token that \"vault users\" shows, stored unsealed: name picture; none to remove them"
+                "claims of the ID token for \"vault users\", with spaces between; stored unsealed; none to remove them"
             case .pkcs11: "which PKCS#11 token is meant unless another one is named: its URI, also with module-path"
             case .tpm2: "how the TPM is reached unless another one is named; device:/dev/tpmrm0"
             case .home: "the folder of the store"

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
 /// Where an API is, and what is below it.
-struct BaseURL: Sendable {
+package struct BaseURL: Sendable {
     let scheme: String
     /// Host and port, as in the text.
     let authority: String
@@ -10,7 +10,7 @@ struct BaseURL: Sendable {
     /// - Throws: ``HTTPError`` with code `forbiddenURL` when it is no http or https URL, or has a user, query or fragment.
     init(_ text: String) throws {
         guard let parts = Self.parts(text), parts.query == nil else {
-            throw HTTPError(.forbiddenURL, authority: text)
+            throw HTTPError(.forbiddenURL, authority: Self.withoutUser(text))
         }
         (scheme, authority) = (parts.scheme, parts.authority)
         folder = parts.path.hasSuffix("/") ? parts.path : parts.path + "/"
@@ -37,6 +37,11 @@ struct BaseURL: Sendable {
         guard !query.isEmpty else { return path }
         let added = query.map { Self.encoded($0.key) + "=" + Self.encoded($0.value) }.joined(separator: "&")
         return path + (path.contains("?") ? "&" : "?") + added
+    }
+
+    /// The text without a user and a password before the host, for a message.
+    package static func withoutUser(_ text: String) -> String {
+        text.lastIndex(of: "@").map { String(text[text.index(after: $0)...]) } ?? text
     }
 
     private struct Parts {
@@ -69,7 +74,8 @@ struct BaseURL: Sendable {
         guard path.utf8.allSatisfy({ isUnreserved($0) || "!$&'()*+,;=:@/?%".utf8.contains($0) }) else { return false }
         let read = path.prefix { $0 != "?" }.lowercased().replacing("%2e", with: ".").replacing("%2f", with: "/")
             .replacing("%5c", with: "/")
-        return !read.split(separator: "/").contains { $0 == "." || $0 == ".." }
+        // Some servers read "..;a" as "..".
+        return !read.split(separator: "/").contains { [".", ".."].contains($0.prefix { $0 != ";" }) }
     }
 
     private static func encoded(_ text: String) -> String {

@@ -2,7 +2,7 @@
     internal import VaultBackground
     internal import VaultLocks
 
-    /// How it stands with the connection to logind of those who listen; nil before the first one.
+    /// The state of the listeners' connection to logind; nil before the first listener.
     final class LogindStatus: Sendable {
         private let current = Lock<MonitorStatus?>(nil)
 

@@ -80,12 +80,18 @@ extension SQLiteStore {
         return database
     }
 
-    /// Brings the tables to this version. When another program does so at the same moment, its work is as good.
+    /// Brings the tables to this version. When another program does so at the same moment, its work is as good, and the
+    /// rest is left to do.
     private static func migrate(_ database: DatabaseQueue) throws {
-        do {
-            try Schema.migrator.migrate(database)
-        } catch {
-            guard try database.read(Schema.migrator.hasCompletedMigrations) else { throw error }
+        var applied = try database.read(Schema.migrator.appliedIdentifiers).count
+        while true {
+            do {
+                return try Schema.migrator.migrate(database)
+            } catch {
+                let now = try database.read(Schema.migrator.appliedIdentifiers).count
+                guard now > applied else { throw error }
+                applied = now
+            }
         }
     }
 

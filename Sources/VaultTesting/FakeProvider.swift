@@ -52,7 +52,7 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
     /// Decides how renewals end from now on.
     public func answer(with answer: Answer) { state.withLock { $0.answer = answer } }
 
-    /// What renewals say that was granted, separated by spaces; nil to say nothing.
+    /// Sets the scopes that renewals report, separated by spaces; nil to report none.
     public func grant(_ scope: String?) { state.withLock { $0.scope = scope } }
 
     /// How often a refresh token was exchanged, or tried to be.

@@ -38,7 +38,7 @@ import VaultTesting
         #expect(current.session === session)
     }
 
-    @Test func `the idle timeout counts anew before the login can be seen`() async throws {
+    @Test func `the idle timeout starts again before the login can be seen`() async throws {
         let seen = Lock<[Bool]>([])
         let box = Lock<CurrentLogin?>(nil)
         let current = CurrentLogin(

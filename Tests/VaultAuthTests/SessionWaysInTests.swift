@@ -68,6 +68,28 @@ import VaultTesting
     }
 }
 
+/// What is stored while somebody locks.
+@Suite struct LockedMeanwhileTests {
+    @Test func `a login that was being stored when somebody locked is stored, and stays locked`() async throws {
+        let clock = ManualContinuousClock()
+        let test = TestVault(keyService: { SlowKeyService($0, delay: .seconds(5), clock: clock) })
+        let password = "tea at half past four"
+        let token = try await test.auth.signIn(test.provider.signIn("alice"))
+        let storing = Task {
+            try await test.storage.storeRefreshToken(token, withNewPassword: SecretBytes(utf8: password))
+        }
+        await clock.waitForSleeper()
+        await test.auth.lock()
+        clock.advance(by: .seconds(5))
+        let session = try await storing.value
+        #expect(!session.isOpen && test.auth.session == nil)
+        let unlocking = Task { try await test.auth.unlock(userID: "alice", password: SecretBytes(utf8: password)) }
+        await clock.waitForSleeper()
+        clock.advance(by: .seconds(5))
+        #expect(try await unlocking.value.isOpen)
+    }
+}
+
 private final class SharedText: @unchecked Sendable {
     nonisolated(unsafe) var text = ""
 }

@@ -37,7 +37,7 @@ import VaultTesting
         #expect(!screen.isHeard && !terminal.isHeard)
     }
 
-    @Test func `one that comes back while another is away is not back`() async {
+    @Test func `the person is away as long as one monitor says so`() async {
         let timeout = timeout([screen, terminal])
         await screen.tell(.entered)
         await terminal.tell(.entered)
@@ -48,7 +48,7 @@ import VaultTesting
         await timeout.disable()
     }
 
-    @Test func `whoever is back everywhere in time stays logged in`() async {
+    @Test func `a person who is back in time at every monitor stays logged in`() async {
         let timeout = timeout([screen, terminal])
         await screen.tell(.entered)
         await terminal.tell(.entered)

@@ -181,7 +181,7 @@
             #expect(await code(monitor) == nil)
         }
 
-        @Test func `what it hears is told, and what keeps it from hearing`() async throws {
+        @Test func `the status tells what the monitor listens to, or why it cannot`() async throws {
             let mock = try MockLogind()
             let monitor = LogindMonitor(session: "c1", busAddress: mock.address, pause: .milliseconds(10))
             #expect(

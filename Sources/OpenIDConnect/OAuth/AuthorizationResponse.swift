@@ -31,8 +31,8 @@ package struct AuthorizationResponse: CustomReflectable, CustomStringConvertible
         return value
     }
 
-    /// Refuses whatever is not known to be the answer to a request. To be asked first of all: without the state nothing in
-    /// the redirect is known to come from the server.
+    /// Refuses a redirect that does not have the state of the request. Call this first: without the right state, the
+    /// redirect may come from anybody.
     package func requireState(of request: AuthorizationRequest) throws {
         guard let state = try value("state"), RandomText.areEqual(state, request.state) else {
             throw OpenIDConnectError(.stateMismatch, "its state is not that of this sign-in")

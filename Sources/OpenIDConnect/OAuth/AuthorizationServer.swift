@@ -22,6 +22,8 @@ package protocol AuthorizationServer: Sendable {
     var authorizationResponseIssParameterSupported: Bool { get }
     /// Where the tokens are in an answer of the token endpoint.
     var tokenFields: TokenAnswer.Fields { get }
+    /// Whether a refusal without any text (status 400) says that the grant is dead, as some providers do.
+    var refusesDeadGrantsSilently: Bool { get }
     /// Where the server differs from the standards; nil for nowhere.
     var variant: (any ProviderVariant)? { get }
 }
@@ -32,5 +34,6 @@ extension AuthorizationServer {
     package var requirePushedAuthorizationRequests: Bool { false }
     package var authorizationResponseIssParameterSupported: Bool { false }
     package var tokenFields: TokenAnswer.Fields { .init() }
+    package var refusesDeadGrantsSilently: Bool { true }
     package var variant: (any ProviderVariant)? { nil }
 }

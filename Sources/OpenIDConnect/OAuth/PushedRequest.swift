@@ -4,9 +4,10 @@ internal import VaultHTTP
 internal import VaultJSON
 
 extension OAuthClient {
-    /// Hands a request in where the server takes it (RFC 9126).
+    /// Pushes a request to the server before the browser opens, if the server supports that (RFC 9126).
     ///
-    /// - Returns: the request as it was when the server takes none, or refuses this one and does not insist.
+    /// - Returns: the pushed request. The same request as before if the server does not support that, or if it refuses
+    ///   this request and does not require a pushed one.
     func pushed(_ request: AuthorizationRequest) async throws -> AuthorizationRequest {
         let server = request.server
         guard let url = server.pushedAuthorizationRequestEndpoint else {

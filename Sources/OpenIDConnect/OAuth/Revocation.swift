@@ -3,11 +3,12 @@ internal import VaultHTTP
 internal import VaultJSON
 
 extension OAuthClient {
-    /// Revokes a token (RFC 7009), or where the server does not let this client do so has it deleted in its own way.
+    /// Revokes a token (RFC 7009). If the server does not let this client do that, deletes the token in the server's
+    /// own way.
     ///
     /// - Parameters:
     ///   - hint: `refresh_token` or `access_token`.
-    ///   - bearer: for a server that wants an access token as a proof of who asks.
+    ///   - bearer: an access token, for a server that needs one to know who asks.
     package func revoke(
         _ token: String, hint: String, at server: any AuthorizationServer, bearer: String? = nil
     ) async throws {
@@ -19,6 +20,10 @@ extension OAuthClient {
                 [("token", token), ("token_type_hint", hint)], to: url, of: server,
                 fields: bearer.map { [.authorization: "Bearer " + $0] } ?? [:])
             if (200..<300).contains(answer.status.code) { return }
+            // Not implemented: trying again would not help.
+            if answer.status.code == 501 {
+                throw ProviderConnection.refusal(answer, as: .unsupported, sent: sent)
+            }
             if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
             let isUnsupported = JSONValue(objectIn: answer.body)?["error"]?.string == "unsupported_token_type"
             throw ProviderConnection.refusal(answer, as: isUnsupported ? .unsupported : .refused, sent: sent)

@@ -44,12 +44,13 @@ package struct TokenAnswer: Sendable, CustomStringConvertible, CustomDebugString
     /// Whether there is any token at all. A new refresh token counts whatever the rest is like.
     package var hasToken: Bool { refreshToken != nil || usableAccessToken != nil }
 
-    /// The same answer, when this client can use its access token. To be asked when the refresh token is safe.
+    /// Returns this answer, or throws if this client cannot use the access token. Call it after the refresh token is
+    /// stored.
     ///
-    /// A server may answer a proof with a Bearer token. The refresh token of a public client is bound to the key all the
-    /// same (RFC 9449 section 5).
+    /// A server may answer a proof with a Bearer token. Even then, the refresh token of a public client is bound to
+    /// the key (RFC 9449 section 5).
     ///
-    /// - Parameter key: what the tokens were to be bound to.
+    /// - Parameter key: the key that the tokens should be bound to.
     @discardableResult
     package func usable(with key: DPoPKey? = nil) throws -> Self {
         guard usableAccessToken != nil else {

@@ -81,7 +81,8 @@ extension OAuthClient {
         case "invalid_grant": code = isPassword ? .wrongCredentials : .invalidGrant
         // Some say nothing at all, and mostly it is this.
         case nil where isPassword && [400, 401, 403].contains(status): code = .wrongCredentials
-        case nil where status == 400 && answer.body.isEmpty: code = isDevice ? .deviceCodeExpired : .invalidGrant
+        case nil where status == 400 && answer.body.isEmpty && server.refusesDeadGrantsSilently:
+            code = isDevice ? .deviceCodeExpired : .invalidGrant
         case "access_denied": code = .denied
         case "temporarily_unavailable", "server_error": code = .unavailable
         default:

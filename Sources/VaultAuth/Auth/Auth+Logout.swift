@@ -7,28 +7,42 @@ extension Auth {
     /// Logs out: keys and tokens leave the memory, and the cached access token the disk. The sealed refresh token stays,
     /// and the password opens it again. Nothing is revoked: see ``logoutEverywhere()``.
     ///
-    /// A backend whose layout names a path for it is told, too.
+    /// If the layout of the backend has a path `localLogout`, the backend is told of the logout.
     ///
-    /// - Returns: why the backend could not be told; nil when it was told, or is not to be told. The account is logged out
-    ///   on this machine in either case.
+    /// - Returns: why the backend could not be told; nil when it was told, or when there is no such path. The account
+    ///   is logged out on this machine in every case.
     @discardableResult
     public func logout() async throws -> VaultError? {
         guard let session = current.session, let listener = logoutListener(of: session) else {
             if let id = await current.forget() { try await removeAccessToken(of: id) }
             return nil
         }
-        _ = current.loginToEnd()
-        let token: Result<AccessToken, any Error>
-        do { token = .success(try await session.accessToken()) } catch { token = .failure(error) }
+        current.keepClosedWhatIsBeingOpened()
+        // Nothing is asked of a server before everything is closed here: that may take minutes.
+        let (vaultKey, atHand) = (try? await session.openVaultKey(), session.tokenAtHand(validFor: .zero))
         await current.end(session, .requested)
+        let stored = await storedToken(of: session.id, vaultKey)
         try await removeAccessToken(of: session.id)
+        guard let token = atHand ?? stored else {
+            return VaultError(
+                .identityProviderUnavailable, "The access token has ended, so the server could not be told.")
+        }
         do {
-            try await listener.loggedOut(accessToken: token.get().value)
+            try await listener.loggedOut(accessToken: token.value)
             return nil
         } catch {
             return VaultError.converting(error) as? VaultError
                 ?? VaultError(.identityProviderUnavailable, "The server could not be told.", underlying: error)
         }
+    }
+
+    /// The cached access token, if it is still good.
+    private func storedToken(of id: AccountID, _ vaultKey: VaultKey?) async -> AccessToken? {
+        guard let vaultKey,
+            let token = try? await TokenItems(store: accounts.store, id: id, vaultKey: vaultKey).accessToken(),
+            token.isValid(for: .zero, at: accounts.clock.now)
+        else { return nil }
+        return token
     }
 
     /// The issuer, if it is to be told of a logout.
@@ -63,7 +77,7 @@ extension Auth {
         switch current.loginToEnd() {
         case .none: throw VaultError(.notLoggedIn, "Nobody is logged in.")
         case .unstored(let token):
-            await current.end(.everywhere)
+            current.updates.send(.init(.loggedOut, token.account, reason: .everywhere))
             return await revoke(token)
         case .open(let open): session = open
         }

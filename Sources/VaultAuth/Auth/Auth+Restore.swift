@@ -37,7 +37,7 @@ extension Auth {
         }
         do {
             _ = try await session.accessToken(forceRefresh: true)
-            try announce(session)
+            try await announce(session)
             return .verified(session)
         } catch let error as VaultError {
             switch error.code {
@@ -46,7 +46,7 @@ extension Auth {
             case .notLoggedIn where session.refusal != nil: return .expired(error)
             case _ where error.isProviderOutage:
                 // Nobody said no.
-                try announce(session)
+                try await announce(session)
                 return .unverified(session, error)
             default:
                 await session.lock(.loggedOut, reason: .refused, error: error)
@@ -59,11 +59,11 @@ extension Auth {
     }
 
     /// - Throws: ``VaultError`` with code `notLoggedIn` when the session was locked meanwhile.
-    private func announce(_ session: Session) throws {
+    private func announce(_ session: Session) async throws {
         guard session.isOpen else {
             throw VaultError(.notLoggedIn, "The account was locked while it was being restored. Log in again.")
         }
         session.begin()
-        current.updates.send(.init(.loggedIn, session.id))
+        await session.announce()
     }
 }

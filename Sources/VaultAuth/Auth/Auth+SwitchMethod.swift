@@ -20,6 +20,8 @@ extension Auth {
     public func switchMethod(
         userID: String, password: borrowing SecretBytes, to way: any SignIn
     ) async throws -> VaultError? {
+        let opening = current.beginOpening()
+        defer { current.end(opening) }
         let account: Account
         let vaultKey: VaultKey
         do {
@@ -47,7 +49,7 @@ extension Auth {
             _ = await revoke(new)
             throw VaultError.converting(error)
         }
-        _ = try await converting { try await open(new, vaultKey: vaultKey) }
+        _ = try await converting { try await open(new, vaultKey: vaultKey, since: opening) }
         guard let old, old.value != new.value else { return nil }
         return await revoke(old)
     }

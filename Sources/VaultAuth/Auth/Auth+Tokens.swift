@@ -58,7 +58,7 @@ extension Auth {
             }
             try await converting { try await session.replace(token.credential, accessToken) }
         } else {
-            await current.open(token)
+            try await current.open(token)
         }
         return token
     }

@@ -88,13 +88,19 @@ extension Auth {
         }
     }
 
-    /// Makes an account that the person has just signed in to the one that is logged in.
-    package func open(_ token: RefreshToken, vaultKey: VaultKey) async throws -> Session {
+    /// Logs in the account that the person has just signed in to.
+    ///
+    /// - Parameter opening: when that began. If somebody has locked since, the account is locked again at once: the token
+    ///   is stored, so this is no failure.
+    func open(
+        _ token: RefreshToken, vaultKey: VaultKey, since opening: CurrentLogin.Opening
+    ) async throws -> Session {
         let source = issuers.source(of: token)
         let session = Session(
             id: token.account, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source),
             source: source, updates: current.updates, state: SessionState(.loggedIn, .confirmed))
         try await current.open(session)
+        if current.hasLocked(since: opening) { await current.lock(.requested) }
         return session
     }
 

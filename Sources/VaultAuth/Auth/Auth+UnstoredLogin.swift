@@ -44,6 +44,8 @@ extension Auth {
     package func open(
         _ login: RefreshToken, storing store: (RefreshToken) async throws -> VaultKey
     ) async throws -> Session {
+        let opening = current.beginOpening()
+        defer { current.end(opening) }
         let newest = try await unstoredLogins.beginStoring(login)
         let vaultKey: VaultKey
         do {
@@ -53,6 +55,6 @@ extension Auth {
             throw error
         }
         await unstoredLogins.endStoring(login, isStored: true)
-        return try await open(newest, vaultKey: vaultKey)
+        return try await open(newest, vaultKey: vaultKey, since: opening)
     }
 }

@@ -62,8 +62,8 @@ public final class Auth: AuthProtocol {
     /// the person who is logged in stays so, and the new login authorizes only what names it: ``accessToken(of:forceRefresh:minimumValidity:)``,
     /// ``authorizedTransport(for:as:leeway:over:)``. To give it up: ``revoke(_:)``.
     ///
-    /// - Throws: ``VaultError``: `cancelled`, `identityProviderUnavailable` and its kin, `tokenInvalid`,
-    ///   `configurationInvalid`, and with a password `wrongSecret` and `tooManyAttempts`.
+    /// - Throws: ``VaultError``: `cancelled`, `tokenInvalid`, `configurationInvalid`, and errors of the provider, such
+    ///   as `identityProviderUnavailable`. With a password also `wrongSecret` and `tooManyAttempts`.
     @discardableResult
     public func signIn(_ way: any SignIn) async throws -> RefreshToken {
         try await signIns.run(way, at: nil, layout: nil)

@@ -91,8 +91,8 @@ public protocol AuthProtocol: Sendable {
 
     /// Locks the open account: keys and tokens leave the memory, and nothing else changes.
     func lock(_ reason: SessionUpdate.Reason) async
-    /// Logs out: as ``lock(_:)``, and the cached access token leaves the disk. Nil, or why a backend that wants to know of
-    /// it could not be told.
+    /// Logs out: as ``lock(_:)``, and the cached access token leaves the disk. Returns why the backend could not be
+    /// told of the logout; nil when it was told, or when it does not want to be told.
     @discardableResult func logout() async throws -> VaultError?
     /// Logs out, and has the provider revoke the refresh token. Nil when it did, or why it did not.
     func logoutEverywhere() async throws -> VaultError?
@@ -215,7 +215,7 @@ extension AuthProtocol {
         storeNewRefreshToken: Bool = true, willBeginNetworkRequests: @escaping @Sendable () -> Void = {}
     ) async throws -> Session {
         let announced = AnnouncedProvider(base: provider, isDone: willBeginNetworkRequests)
-        // A PIN is all that a `PINProvider` has to do with it.
+        // A `PINProvider` has no hardware: its part is done when the person has typed the PIN.
         let isPIN = provider.kind == Keyslot.Kind.pin.rawValue
         let method = UnlockMethod.hardware(
             announced, isPIN ? AnnouncedPrompt(base: prompt, isDone: willBeginNetworkRequests) : prompt)

@@ -23,7 +23,8 @@ extension AuthProtocol {
         do {
             return try JSONClient(baseURL: baseURL, over: transport)
         } catch {
-            throw VaultError(.configurationInvalid, "\(baseURL) is no base URL of an API.", underlying: error)
+            throw VaultError(
+                .configurationInvalid, "\(BaseURL.withoutUser(baseURL)) is no base URL of an API.", underlying: error)
         }
     }
 }

@@ -96,7 +96,7 @@ extension Auth {
             else {
                 throw VaultError(
                     .configurationInvalid,
-                    "An access token cannot be sent to \(text): it needs https (plain http only works on this machine)."
+                    "An access token cannot be sent to \(BaseURL.withoutUser(text)): it needs https (plain http only works on this machine)."
                 )
             }
             return origin

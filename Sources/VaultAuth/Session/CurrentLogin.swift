@@ -81,12 +81,18 @@ final class CurrentLogin: Sendable {
 
     func end(_: Opening) { state.withLock { $0.openings -= 1 } }
 
+    /// Whether somebody has locked or logged out since.
+    func hasLocked(since opening: Opening) -> Bool { state.withLock { $0.timesLocked } != opening.timesLocked }
+
+    /// Has accounts that are being opened right now stay closed.
+    func keepClosedWhatIsBeingOpened() { state.withLock { $0.timesLocked += 1 } }
+
     /// Makes a session the one that is logged in. The one before ends.
     ///
     /// - Parameters:
-    ///   - opening: when its account began to be opened; nil for one that the person has just signed in to.
-    ///   - isPending: whether nobody is told yet, as the provider is still to confirm it.
-    /// - Throws: ``VaultError`` with code `notLoggedIn` when somebody has locked or logged out since.
+    ///   - opening: from ``beginOpening()``; nil for an account that the person has just signed in to.
+    ///   - isPending: whether the listeners are not told yet, because the provider has to confirm the account first.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` when somebody locked or logged out after `opening`.
     func open(_ session: Session, since opening: Opening? = nil, isPending: Bool = false) async throws {
         willBegin()
         let (old, isAnnounced) = try state.withLock { state in
@@ -100,13 +106,21 @@ final class CurrentLogin: Sendable {
             return (state.login, isAnnounced)
         }
         await ended(old, isAnnounced ? nil : .replaced)
-        if !isAnnounced, !isPending { updates.send(.init(.loggedIn, session.id)) }
+        if !isAnnounced, !isPending { await session.announce() }
     }
 
     /// Has tokens that are not stored yet count as the login.
-    func open(_ token: RefreshToken) async {
+    ///
+    /// - Throws: ``VaultError`` with code `busy` when an account is open.
+    func open(_ token: RefreshToken) async throws {
         willBegin()
-        let old = replace(with: .unstored(token))
+        let old = try state.withLock { state in
+            guard state.login.openSession == nil else {
+                throw VaultError(.busy, "Somebody has logged in meanwhile. Log out, and set the tokens again.")
+            }
+            defer { state.login = .unstored(token) }
+            return state.login
+        }
         await ended(old, .replaced)
         updates.send(.init(.loggedIn, token.account))
     }
@@ -115,14 +129,17 @@ final class CurrentLogin: Sendable {
 
     /// Locks the open account.
     func lock(_ reason: SessionUpdate.Reason) async {
-        let session = state.withLock { state in
+        let (session, over) = state.withLock { state -> (Session?, Login) in
             state.timesLocked += 1
-            let session = state.login.openSession
-            if let session { state.lockedAccount = session.id }
-            return session
+            if let session = state.login.openSession {
+                state.lockedAccount = session.id
+                return (session, .none)
+            }
+            // A login that was not stored cannot be opened again: it is over.
+            defer { state.login = .none }
+            return (nil, state.login)
         }
-        // A login that was not stored cannot be opened again: it is over.
-        guard let session else { return await ended(replace(with: .none), reason) }
+        guard let session else { return await ended(over, reason) }
         await session.lock(.locked, reason: reason)
         leave(session)
     }
@@ -147,16 +164,16 @@ final class CurrentLogin: Sendable {
         return id
     }
 
-    /// The login that is to end. What is being opened meanwhile stays closed.
+    /// The login that is to end: one that is not stored is over at once, and nobody was told yet. What is being opened
+    /// meanwhile stays closed.
     func loginToEnd() -> Login {
         state.withLock { state in
             state.timesLocked += 1
-            return state.login
+            let login = state.login
+            if case .unstored = login { state.login = .none }
+            return login
         }
     }
-
-    /// Ends the login, whatever it is.
-    func end(_ reason: SessionUpdate.Reason) async { await ended(replace(with: .none), reason) }
 
     /// Ends a session that may not be the one that is logged in any more.
     func end(_ session: Session, _ reason: SessionUpdate.Reason) async {
@@ -172,13 +189,6 @@ final class CurrentLogin: Sendable {
             return state.lockedAccount == id
         }
         if wasLocked { updates.send(.init(.loggedOut, id, reason: .deleted)) }
-    }
-
-    private func replace(with new: Login) -> Login {
-        state.withLock { state in
-            defer { state.login = new }
-            return state.login
-        }
     }
 
     /// Forgets a session that is locked, unless somebody has logged in meanwhile.

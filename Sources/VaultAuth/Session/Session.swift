@@ -57,6 +57,11 @@ public actor Session {
     /// there were none.
     public nonisolated var wrongGuesses: AccountNotice? { live.withLock { $0.wrongGuesses } }
 
+    /// Tells that somebody has logged in. An account that was locked meanwhile is told as locked last.
+    func announce() {
+        if vaultKey != nil { updates.send(.init(.loggedIn, id)) }
+    }
+
     /// Notes that it goes on without the provider.
     nonisolated func goOffline() { live.withLock { $0.goOffline() } }
 

@@ -9,7 +9,8 @@ struct SessionState: Sendable {
         case loggedIn
         /// The provider refused the account. What is sealed in it can be read until it is locked.
         case refused(VaultError)
-        /// The vault key has left the memory; with what the provider, or another program, had ended it for.
+        /// The vault key is no longer in memory. The error says why, if the provider or another program ended the
+        /// session.
         case over(VaultError?)
     }
 

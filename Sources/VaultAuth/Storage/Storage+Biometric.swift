@@ -2,8 +2,8 @@ public import VaultBiometric
 public import VaultCrypto
 public import VaultStorage
 
-// Opening an account with hardware or a PIN. All but those of the PIN are Trifork Identity Manager's. What else there is, the recovery
-// code and opening without the network among it, is with ``Session``.
+// Opening an account with hardware or a PIN. Trifork Identity Manager has the same functions, except those for the
+// PIN. For a recovery code and for opening without the network, see `Session`.
 extension Storage {
     /// Has a hardware key open the account from now on, beside the password. Of the same kind there
     /// can be several.
@@ -63,7 +63,7 @@ extension Storage {
         do { return try await body() } catch { throw VaultError.converting(error) }
     }
 
-    /// Whether the account has a PIN. Needs no network. Whether the PIN may be used, ``policy`` tells.
+    /// Whether the account has a PIN. Needs no network. ``policy`` says whether the PIN may be used.
     ///
     /// - Throws: `VaultError`: `accountNotFound`, `storeUnreadable`, `storeCorrupt`, `busy`.
     public func hasPIN(_ account: AccountID) async throws -> Bool {

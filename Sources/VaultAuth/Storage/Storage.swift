@@ -17,7 +17,7 @@ public struct Storage: StorageProtocol {
         self.issuer = issuer
     }
 
-    /// What the app and the machine allow: of both the stricter one in each point.
+    /// The policy of the app and of the machine. For each rule, the stricter of the two applies.
     public var policy: VaultPolicy { accounts.policy }
 
     /// Finds out whether a registration could be stored: the store can be written, and the key service answers. Call it

@@ -10,9 +10,9 @@ struct AccountCommand: AsyncParsableCommand {
             commandName: "switch-method",
             abstract: "Change how an account signs in at its server: by OAuth, or with an API token.",
             discussion: """
-                The same person signs in once: in the browser for OAuth, with user name and password for an API token. Then \
-                the new token takes the place of the old one, which the server is asked to end. The account keeps its \
-                password and items.
+                Sign in once as the same person: in the browser for OAuth, or with user name and password for an API \
+                token. Then the new token replaces the old one, and the server is asked to end the old token. The \
+                account keeps its password and items.
                 """)
 
         enum Method: String, CaseIterable, ExpressibleByArgument {

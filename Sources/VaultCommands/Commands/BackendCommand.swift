@@ -7,7 +7,7 @@ struct BackendCommand: AsyncParsableCommand {
         commandName: "backend",
         abstract: "Sign up at a backend, ask for a new password there, and see where an account is signed in.",
         discussion: """
-            For backends whose layout names paths for this (backend-file, see "vault config").
+            The backend file has to name the paths for this: see the setting backend-file in "vault config".
             """,
         subcommands: [SignUp.self, ForgotPassword.self, Sessions.self])
 
@@ -61,12 +61,12 @@ struct BackendCommand: AsyncParsableCommand {
                 try await people.requestNewPassword(email: email)
             }
             if global.json { return Output.json(["email": email]) }
-            Output.line("Asked \(Printable.text(url)) for a new password of \(Printable.text(email)).")
+            Output.line("Asked \(Printable.text(url)) to let \(Printable.text(email)) choose a new password.")
             Output.note("If the backend knows the address, it sends an e-mail to it.")
         }
     }
 
-    /// The backend of the settings, what it is called, and its address.
+    /// The backend of the settings, its layout and its address.
     private static func people(
         _ global: GlobalOptions
     ) async throws -> (BackendPeople, BackendLayout.Password, url: String) {

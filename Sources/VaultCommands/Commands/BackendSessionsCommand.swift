@@ -53,7 +53,7 @@ extension BackendCommand {
             }
         }
 
-        /// Opens the account, and says what its backend is asked with.
+        /// Opens the account, and returns its sessions at the backend.
         private static func open(
             _ user: UserOption, _ unlock: UnlockOptions, _ global: GlobalOptions
         ) async throws -> BackendSessions {

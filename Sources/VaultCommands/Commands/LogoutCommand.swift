@@ -6,8 +6,9 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         commandName: "logout",
         abstract: "Leave nothing open. What opens the account opens it again.",
         discussion: """
-            Removes the stored access token. The sealed refresh token stays. A backend whose layout names a path for it is \
-            told; for that the account is opened. With --everywhere the identity provider \
+            Removes the stored access token. The sealed refresh token stays. A backend whose layout names a path for a \
+            logout is told if a way in is named (--password, --pin, …) or the password is given, as the account has to be \
+            opened for that. With --everywhere the identity provider \
             also revokes the refresh token, and with --browser the browser is sent to where the provider ends its own \
             session; for both the account is opened, by the most convenient way that is there. After --everywhere, registering again is the way back.
 
@@ -39,7 +40,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         guard everywhere || browser else {
             let failure = try await logOutHere(account, vault)
             report(
-                "Logged out \(name). What opened the account opens it again.", revoked: nil,
+                "Logged out \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))", revoked: nil,
                 reason: failure?.description)
             if let failure, !global.json {
                 Output.note("vault: the backend was not told: \(failure.description)")
@@ -56,7 +57,9 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             return (address, try await vault.auth.logoutEverywhere())
         }
         if !everywhere {
-            report("Logged out \(name). What opened the account opens it again.", revoked: nil, reason: nil)
+            report(
+                "Logged out \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))", revoked: nil,
+                reason: nil)
         } else if let failure {
             report("Logged out \(name) on this machine only.", revoked: false, reason: failure.description)
         } else {
@@ -72,14 +75,20 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     /// - Returns: why the backend was not told.
     private func logOutHere(_ account: Account, _ vault: Vault) async throws -> VaultError? {
         var failure: VaultError?
-        if account.tellsLogout {
+        // Nobody should have to type a password to log out.
+        if account.tellsLogout && !unlock.isNamed && !unlock.password.isGiven {
+            failure = VaultError(
+                .configurationInvalid, "For that the account has to be opened. Next time: vault logout --password")
+        } else if account.tellsLogout {
             do {
                 _ = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
                 failure = try await Spinner.during("Logging out", isQuiet: global.json) {
                     try await vault.auth.logout()
                 }
-            } catch let error as VaultError {
-                failure = error
+            } catch {
+                failure =
+                    VaultError.converting(error) as? VaultError
+                    ?? VaultError(.identityProviderUnavailable, "The backend was not told.", underlying: error)
             }
         }
         try await vault.auth.removeAccessToken(of: account.id)

@@ -46,7 +46,9 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
             ("Interrupted", interrupted ?? "no"), ("Items", "\(report.items.count)"),
         ]
-        for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) { lines.append((claim.key, claim.value)) }
+        for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) {
+            lines.append((Printable.text(claim.key), claim.value))
+        }
         for (name, value) in lines { Output.line("\(name):".padded(to: 16) + Printable.text(value)) }
     }
 

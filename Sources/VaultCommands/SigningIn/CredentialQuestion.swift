@@ -73,7 +73,7 @@ final class CredentialQuestion: CredentialPrompt {
         return credentials
     }
 
-    /// Asks for what somebody new signs up with: the password twice, where it is typed.
+    /// Asks a new person for a user name and a password. A person who types the password types it twice.
     ///
     /// - Parameter layout: has the rule for passwords.
     func newCredentials(at server: String, layout: BackendLayout.Password) async throws -> UserCredentials {

@@ -38,8 +38,8 @@ extension Way.Addition {
             request.way.kind, at: request.options.which, mayMakeKey: request.options.makeKey)
     }
 
-    /// Says what the PIN is worth where a person who has the hardware can guess it without end, and asks where nothing
-    /// ever limits that.
+    /// Warns if a thief who has the hardware may be able to reset its count of wrong PINs. Asks first if the hardware
+    /// does not limit wrong PINs at all.
     private static func checkGuessLimit(
         of provider: any BiometricProvider, _ options: UnlockCommand.Add, _ terminal: any Terminal
     ) async throws {
@@ -60,7 +60,7 @@ extension Way.Addition {
         }
     }
 
-    /// Says how hardware is found that is not where it is looked for.
+    /// Says which option or setting finds the hardware, if it is not at its usual address.
     private static func usualAddress(of slot: Keyslot, _ request: Way.AddRequest) async -> String? {
         guard let which = request.options.which,
             await request.hardware.availability(of: [slot], within: Hardware.glance)[slot.id] != .available

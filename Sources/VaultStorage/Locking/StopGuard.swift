@@ -1,7 +1,7 @@
 internal import VaultLocks
 
-/// Tells when a program may stop. Between asking a provider for new tokens and having stored them it may not: a token
-/// that the provider has replaced would be lost. `Vault.auth` has one.
+/// Tells when a program may stop. It may not stop while it renews a token, until the new token is stored: the old
+/// token no longer works then, and the new one would be lost. Use `Vault.auth.stopGuard`.
 ///
 /// A program that handles SIGTERM calls ``close()``, and ends when that returns true. Otherwise it waits with
 /// ``whenIdle(_:)`` and tries again.

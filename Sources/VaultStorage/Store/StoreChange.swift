@@ -23,13 +23,13 @@ public enum StoreChange: Sendable {
     case noteUse(ofKeyslot: String, Date)
     /// Notes that the provider confirmed the account.
     case noteOnline(Date)
-    /// Notes what the provider granted, and when the access token ends that is stored with this change.
+    /// Notes the granted scopes, and when the access token ends. That token is stored in the same change.
     case noteTokens(scope: String?, accessTokenExpiresAt: Date?)
     /// Replaces the claims that a list of accounts shows.
     case putDisplayClaims([String: String])
     /// Writes an item's sealed bytes.
     case putItem(ItemName, [UInt8])
-    /// Removes an item if it is there. When an access token ends goes with it.
+    /// Removes an item if it is there. Removing the access token also removes the date when the token ends.
     case removeItem(ItemName)
     /// Notes that a refresh begins. The conformer also makes sure, as far as it can, that the result will find room.
     case beginRefresh(Date)

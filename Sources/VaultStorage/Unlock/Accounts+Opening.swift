@@ -28,7 +28,7 @@ extension Accounts {
         let about = account.id.logMetadata.merging(["way": .string(method.kind.rawValue)]) { $1 }
         logger.debug("opening the account", metadata: about)
         do {
-            let method = try await method.askingForPIN(of: account)
+            let method = try await method.askingForPIN(of: current(account))
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
             // Only for the person to look at: it must not keep anybody out.
             try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: current.id)
@@ -122,7 +122,7 @@ extension Accounts {
         throw notEnrolled(method.kind, in: account)
     }
 
-    /// A keyslot is worth what its hardware proves, and some can be made by anybody: for a token, its package key is enough.
+    /// A keyslot is worth what its hardware proves, and some can be made by anybody: for a token, its public key is enough.
     /// So the vault key has to open what it sealed already, or what is sealed with it from now on could be somebody else's.
     /// What is typed nobody else has: there, damage to what was sealed is no reason to keep a person out.
     private func requireRight(_ vaultKey: VaultKey, of account: Account) async throws {
