@@ -117,12 +117,13 @@ import VaultTesting
         }
     }
 
-    @Test func `a token that has ended is renewed for that`() async throws {
+    @Test func `with a token that has ended, nothing is sent: logging out waits for no server`() async throws {
         try await withBackend(.init(configure: Self.layout)) { bench in
-            try await bench.register(way())
+            let session = try await bench.register(way())
+            let count = bench.wire.messages.count
             bench.clock.advance(by: 3600)
-            #expect(try await bench.vault.auth.logout() == nil)
-            #expect(await bench.asked.suffix(2) == [.refresh, .localLogout])
+            #expect(try await bench.vault.auth.logout()?.code == .identityProviderUnavailable)
+            #expect(bench.wire.messages.count == count && !session.isOpen)
         }
     }
 
