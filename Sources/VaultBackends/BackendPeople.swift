@@ -36,7 +36,7 @@ public struct BackendPeople: Sendable {
     ///   `configurationInvalid` when the backend has no such call or refuses it, for example because the address is taken:
     ///   the description has the backend's words. `tooManyAttempts`, `identityProviderUnavailable`: try again later.
     public func signUp(_ credentials: UserCredentials, name: String? = nil) async throws {
-        let path = try path(layout.signUp, "sign-up")
+        let path = try path(layout.signUp, "sign-up", "signUp")
         let password = try layout.checked(credentials)
         var request = JSONValue([
             (layout.email, .string(credentials.username)), (layout.password, .string(password)),
@@ -53,7 +53,7 @@ public struct BackendPeople: Sendable {
     /// - Throws: ``VaultError``: `passwordUnusable` for an empty address, `configurationInvalid` when the backend has no
     ///   such call or refuses it, `tooManyAttempts`, `identityProviderUnavailable`: try again later.
     public func requestNewPassword(email: String) async throws {
-        let path = try path(layout.forgotPassword, "forgotten password")
+        let path = try path(layout.forgotPassword, "forgotten password", "forgotPassword")
         try PasswordInput.check(username: email)
         try await converting {
             try await connection.tell(
@@ -61,11 +61,11 @@ public struct BackendPeople: Sendable {
         }
     }
 
-    private func path(_ path: String?, _ name: String) throws -> String {
+    private func path(_ path: String?, _ name: String, _ member: String) throws -> String {
         guard let path, !path.isEmpty else {
             throw VaultError(
                 .configurationInvalid,
-                "No path for \(name) is known at \(connection.endpoint). If the backend has one, name it in the backend file."
+                "No path for \(name) is known at \(connection.endpoint). If the backend has one, name it in the backend file: {\"password\": {\"\(member)\": \"/PATH\"}}"
             )
         }
         return path

@@ -46,8 +46,8 @@ struct GlobalOptions: ParsableArguments {
     /// Opens the vault with the settings that are in force, changed by `change`.
     func openVault(_ change: (inout VaultConfiguration) -> Void) async throws -> Vault {
         var configuration = try await Settings(self).configuration()
-        if verbose { configuration.logger = Logger(label: "vault") { _ in VerboseLog() } }
         change(&configuration)
+        if verbose { configuration.logger = Logger(label: "vault") { _ in VerboseLog() } }
         let vault = try await Vault(configuration)
         Interruption.wait(for: vault.auth.stopGuard)
         Notices.listen(to: try vault.accounts, isJSON: json)

@@ -55,7 +55,7 @@ struct Settings {
             case .providerTimeout: "for how many seconds to wait for the identity provider or backend, 1 to 600; 30"
             case .keyServiceTimeout: "for how many seconds to wait for the key service, 1 to 600; 30"
             case .displayClaims:
-                "claims of the ID token for \"vault users\", with spaces between; stored unsealed; none to remove them"
+                "claims of the ID token for \"vault users\", with spaces between; stored unsealed; an empty value removes them at the next login"
             case .pkcs11: "which PKCS#11 token is meant unless another one is named: its URI, also with module-path"
             case .tpm2: "how the TPM is reached unless another one is named; device:/dev/tpmrm0"
             case .home: "the folder of the store"
@@ -317,7 +317,9 @@ extension BackendLayout {
                 switch error as? DecodingError {
                 case .dataCorrupted(let context), .typeMismatch(_, let context), .valueNotFound(_, let context),
                     .keyNotFound(_, let context):
-                    "\(context.codingPath.map(\.stringValue).joined(separator: ".")): \(context.debugDescription)"
+                    (context.codingPath.isEmpty
+                        ? "" : context.codingPath.map(\.stringValue).joined(separator: ".") + ": ")
+                        + context.debugDescription
                 default: "it is no JSON."
                 }
             throw VaultError(.configurationInvalid, "The backend file \(path) cannot be used: \(reason)")

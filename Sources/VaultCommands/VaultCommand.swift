@@ -15,8 +15,8 @@ struct VaultCommand: AsyncParsableCommand {
             unreachable, 75 busy or too many attempts (try again), 77 wrong password or PIN, or a new one that cannot be \
             used, 78 configuration, 80 key locked or gone (use another way in, or register again), 81 refresh token expired \
             or revoked (register again), 82 cancelled or denied, 83 logged out everywhere (register again), or offline for \
-            too long (log in with the network), 84 hardware missing, locked or failing (use another way in), 1 anything \
-            else. With --json errors are JSON, too, on standard error.
+            too long (log in with the network), 84 hardware missing, locked or failing (use another way in), 85 forbidden \
+            by the policy of this machine, 1 anything else. With --json errors are JSON, too, on standard error.
             """,
         version: "0.1.0",
         subcommands: [

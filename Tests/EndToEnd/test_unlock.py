@@ -537,7 +537,7 @@ def test_the_time_without_the_network_is_limited(offline):
     assert status == 83 and "too long ago" in err
     for command in (["unlock", "add", "recovery"], ["passwd", "--new-password-file", offline.password_file()]):
         limited = offline.vault(*command, "--offline", "--offline-max-age", "0", password=PASSWORD)
-        assert limited.status == 83 and "--offline-max-age DAYS" in limited.err, limited
+        assert limited.status == 83 and "offline-max-age DAYS" in limited.err, limited
     assert offline.vault("config", "set", "offline-max-age", "0").status == 0
     assert cut_off(offline, "login")[0] == 83
     assert cut_off(offline, "login", "--offline-max-age", "1")[0] == 0

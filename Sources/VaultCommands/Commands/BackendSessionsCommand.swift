@@ -25,8 +25,10 @@ extension BackendCommand {
                 let date = Date.ISO8601FormatStyle.iso8601
                 for session in all {
                     var words = [Printable.text(session.id), session.name.map(Printable.text) ?? "-"]
-                    if let used = session.lastUsedAt ?? session.createdAt {
+                    if let used = session.lastUsedAt {
                         words.append("last used \(used.formatted(date))")
+                    } else if let created = session.createdAt {
+                        words.append("since \(created.formatted(date))")
                     }
                     if session.isCurrent { words.append("(this one)") }
                     Output.line(words.joined(separator: "  "))

@@ -57,6 +57,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         let configuration = try configuration(settings, way)
         let vault = try await global.openVault { $0 = configuration }
         let accounts = try vault.accounts
+        // Before anybody is sent to the browser. An account that is here may open in another way.
+        if try await vault.storage.all().isEmpty { try accounts.requireAllowed(.password) }
         if allowOffline { try accounts.requireAllowed(.offline) }
         if recoveryCode { try accounts.requireAllowed(.recovery) }
         guard password.isGiven || terminal.isInteractive else {

@@ -1,9 +1,9 @@
-public import Logging
+package import Logging
 
 // What is logged never holds a password, PIN, code, key or token, nor the id of a key: at no level.
 extension Logger {
     /// Drops everything.
-    public static var silent: Logger { Logger(label: "credential-vault") { _ in SwiftLogNoOpLogHandler() } }
+    package static var silent: Logger { Logger(label: "credential-vault") { _ in SwiftLogNoOpLogHandler() } }
 
     /// An error as it may be logged: its code. Its text may quote a server.
     package static func code(of error: any Error) -> Logger.MetadataValue {
