@@ -8,8 +8,8 @@ def test_verbose_tells_what_happens_on_standard_error_and_no_secret(alice):
     assert token.status == 0 and token.out.count("\n") == 1
     for text in [
         "vault: debug: opening the account account=", " way=password", "vault: debug: key service: released a key",
-        "vault: debug: asking for an access token", "token=refresh token", "vault: debug: provider: answered",
-        " status=200", "vault: debug: refreshed",
+        "vault: debug: asking for an access token", "token=refresh token", "vault: debug: provider: asking",
+        " method=POST", "vault: debug: refreshed",
     ]:
         assert text in token.err, token.err
     for secret in (token.out.strip(), PASSWORD):

@@ -137,7 +137,7 @@ import VaultTesting
             #expect(!log.contains { $0.contains("patients") }, "an app's paths tell of people")
             for text in [
                 "info signing in", "info signed in", "token\": refresh token", "debug asking for an access token",
-                "debug key service: made a key", "debug key service: released a key", "debug provider: answered",
+                "debug key service: made a key", "debug key service: released a key", "debug provider: asking",
                 "notice key service: did not release a key", "notice the account was not opened", "wrongSecret",
                 "debug the access token was refused", "info logged in", "info locked", "info logged out",
             ] { #expect(log.contains { $0.contains(text) }, "\(text) is not in\n\(log.joined(separator: "\n"))") }

@@ -129,7 +129,7 @@ public final class Auth: AuthProtocol {
         try await holder().accessToken(replacing: refused)
     }
 
-    /// The refresh token of whoever is logged in.
+    /// The refresh token of the person who is logged in.
     public var refreshToken: RefreshToken {
         get async throws {
             switch current.login {

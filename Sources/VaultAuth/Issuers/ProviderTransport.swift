@@ -2,8 +2,8 @@ package import HTTPTypes
 package import Logging
 package import VaultHTTP
 
-/// Carries what is sent to the provider or backend, within the limits of the settings. Each call is logged with its host
-/// and status, and neither path nor query.
+/// Carries what is sent to the provider or backend, within the limits of the settings. Each call is logged with its host,
+/// and neither path nor query.
 package struct ProviderTransport: HTTPTransport {
     private let base: any HTTPTransport
     private let limits: HTTPLimits
@@ -25,9 +25,10 @@ package struct ProviderTransport: HTTPTransport {
             "method": .string(request.method.rawValue), "host": .string(request.authority ?? ""),
         ]
         do {
-            let answer = try await base.send(request, body: body, limits: limits)
-            logger.debug("provider: answered", metadata: metadata.merging(["status": "\(answer.status.code)"]) { $1 })
-            return answer
+            // Before the request, not after it: an answer may hold a renewed token, and a log handler of an app's own must
+            // not come between that and the store.
+            logger.debug("provider: asking", metadata: metadata)
+            return try await base.send(request, body: body, limits: limits)
         } catch {
             let name = (error as? HTTPError).map { "\($0.code.name)" } ?? "\(type(of: error))"
             logger.notice("provider: no answer", metadata: metadata.merging(["error": .string(name)]) { $1 })
