@@ -45,6 +45,7 @@ let package = Package(
         .library(name: "VaultFIDO2", targets: ["VaultFIDO2"]),
         .library(name: "VaultPKCS11", targets: ["VaultPKCS11"]),
         .executable(name: "vault", targets: ["vault"]),
+        .executable(name: "vault-command", targets: ["vault-command"]),
         .executable(name: "vault-key-service", targets: ["vault-key-service"]),
         .executable(name: "vault-dev", targets: ["vault-dev"]),
     ],
@@ -153,10 +154,18 @@ let package = Package(
             dependencies: [
                 "VaultBackground", "VaultLocks", .target(name: "CSystemd", condition: .when(traits: ["Logind"])),
             ]),
+        // What the small program "vault" needs of the agent: no Foundation, so that it starts fast.
+        .target(name: "VaultAgentProtocol", dependencies: ["CLinux"]),
+        .target(
+            name: "VaultAgent",
+            dependencies: [
+                "CLinux", "OpenIDConnect", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultLocks",
+                "VaultStorage",
+            ]),
         .target(
             name: "CredentialVault",
             dependencies: [
-                "VaultAuth", "VaultBackends", "VaultBackground", "VaultStorage", "VaultBiometric", "OpenIDConnect",
+                "VaultAgent", "VaultAuth", "VaultBackends", "VaultBackground", "VaultStorage", "VaultBiometric", "OpenIDConnect",
                 "KeyService", "VaultCrypto", "VaultHTTP", "VaultSQLite", logging,
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
             ]),
@@ -183,13 +192,16 @@ let package = Package(
         .target(
             name: "VaultCommands",
             dependencies: [
-                "CLinux", "CQRCode", "CredentialVault", "VaultLocks", argumentParser, configuration, logging,
-                systemPackage,
+                "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultLocks",
+                argumentParser, configuration, logging, systemPackage,
+                .target(name: "VaultLogind", condition: .when(traits: ["Logind"])),
                 .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),
                 .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
                 .target(name: "VaultPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
-        .executableTarget(name: "vault", dependencies: ["VaultCommands"]),
+        // The small program that people start, and the one with all commands, which it becomes.
+        .executableTarget(name: "vault", dependencies: ["CLinux", "VaultAgentProtocol"]),
+        .executableTarget(name: "vault-command", dependencies: ["VaultCommands"]),
         .executableTarget(
             name: "vault-key-service",
             dependencies: [

@@ -39,7 +39,9 @@ MAY_IMPORT = {
     "VaultAuth": "OpenIDConnect VaultStorage VaultBiometric VaultBackground KeyService VaultCrypto VaultHTTP VaultJSON "
     "VaultLocks HTTPTypes Logging",
     "VaultBackends": "VaultAuth OpenIDConnect VaultStorage VaultCrypto VaultHTTP VaultJSON HTTPTypes",
-    "CredentialVault": "VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
+    "VaultAgentProtocol": "CLinux",
+    "VaultAgent": "VaultAgentProtocol VaultAuth VaultStorage VaultCrypto VaultLocks OpenIDConnect CLinux",
+    "CredentialVault": "VaultAgent VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
     "KeyService VaultCrypto VaultHTTP VaultNetworking Logging",
     "VaultTesting": "KeyService OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultHTTP VaultLocks VaultStorage "
     "HTTPTypes",
@@ -47,9 +49,10 @@ MAY_IMPORT = {
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
     "KeyServiceServer": "KeyServiceAPI VaultCrypto VaultJSON VaultLocks Crypto Hummingbird HummingbirdCore GRDB GRDBSQLite "
     "HTTPTypes Logging NIOCore NIOHTTP1 ServiceLifecycle",
-    "VaultCommands": "CredentialVault VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks CLinux CQRCode ArgumentParser "
+    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks CLinux CQRCode ArgumentParser "
     "Configuration Logging SystemPackage",
-    "vault": "VaultCommands",
+    "vault": "CLinux VaultAgentProtocol",
+    "vault-command": "VaultCommands",
     "vault-key-service": "KeyServiceServer VaultLocks CLinux ArgumentParser Configuration Hummingbird Logging "
     "ServiceLifecycle UnixSignals",
     "vault-dev": "VaultDevelopment KeyServiceServer ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",

@@ -1,5 +1,6 @@
 /* System calls that Swift does not see: variadic ones, and those behind _GNU_SOURCE. */
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -38,11 +39,23 @@ static inline rlim_t linux_locked_memory_limit(void) {
     return limit.rlim_cur;
 }
 
-/* The user behind the other end of a local socket; 0, or -1 with errno. */
-static inline int linux_peer_user(int descriptor, uid_t *user) {
+/* The user and the process behind the other end of a local socket; 0, or -1 with errno. */
+static inline int linux_peer(int descriptor, uid_t *user, pid_t *process) {
     struct { pid_t process; uid_t user; gid_t group; } peer = {0, 0, 0};
     socklen_t length = sizeof peer;
     int status = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length);
     *user = peer.user;
+    *process = peer.process;
     return status;
+}
+
+/* The user behind the other end of a local socket; 0, or -1 with errno. */
+static inline int linux_peer_user(int descriptor, uid_t *user) {
+    pid_t process;
+    return linux_peer(descriptor, user, &process);
+}
+
+/* Accepts a connection that does not wait and does not pass to other programs (accept4(2)). */
+static inline int linux_accept(int descriptor) {
+    return (int)syscall(SYS_accept4, descriptor, 0, 0, 02000000 | 04000 /* SOCK_CLOEXEC | SOCK_NONBLOCK */);
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultAgent
 @_exported public import KeyService
 @_exported public import OpenIDConnect
 @_exported public import VaultAuth
@@ -100,7 +101,8 @@ public struct Vault: Sendable {
             transport: ProviderTransport(base: transport, limits: settings.limits, logger: logger), clock: clock)
         let auth = Auth(
             settings: settings, accounts: accounts, transport: transport, listening: listening ?? NoRedirects(),
-            issuers: issuers + [backends])
+            issuers: issuers + [backends],
+            agent: AgentClient(folder: configuration.folder == Self.standardFolder ? nil : configuration.folder))
         self.auth = auth
         storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
     }

@@ -29,6 +29,10 @@ struct Settings {
         case displayClaims = "display-claims"
         case pkcs11
         case tpm2
+        case agent
+        case idleTimeout = "idle-timeout"
+        case sessionLifetime = "session-lifetime"
+        case exclusive
         case home
         case allowFUSE = "allow-fuse"
 
@@ -58,6 +62,10 @@ struct Settings {
                 "claims of the ID token for \"vault users\", with spaces between; stored unsealed; an empty value removes them at the next login"
             case .pkcs11: "which PKCS#11 token is meant unless another one is named: its URI, also with module-path"
             case .tpm2: "how the TPM is reached unless another one is named; device:/dev/tpmrm0"
+            case .agent: "on, or off to keep no session open between two commands"
+            case .idleTimeout: "after how many minutes without use the agent locks a session, 0 for never; 15"
+            case .sessionLifetime: "after how many hours the agent locks a session in any case, 0 for never; 12"
+            case .exclusive: "yes, if a login locks the sessions of all others in the agent; no"
             case .home: "the folder of the store"
             case .allowFUSE: "yes, to keep the store on a FUSE file system that only this machine uses; no"
             }
@@ -79,7 +87,9 @@ struct Settings {
             case .dpop:
                 guard value != "auto", value != "off" else { return }
                 throw VaultError(.configurationInvalid, "dpop has to be auto or off, and not \(value).")
-            case .allowFUSE: _ = try Self.isYes(value)
+            case .allowFUSE, .exclusive: _ = try isYes(value)
+            case .agent: _ = try isOn(value)
+            case .idleTimeout, .sessionLifetime: _ = try limit(value)
             case .offlineMaxAge: _ = try Self.days(value)
             case .connectTimeout, .providerTimeout, .keyServiceTimeout: _ = try seconds(value)
             case .backendFile: _ = try BackendLayout(file: value)
@@ -93,11 +103,26 @@ struct Settings {
             }
         }
 
-        static func isYes(_ value: String) throws -> Bool {
-            guard value == "yes" || value == "no" else {
-                throw VaultError(.configurationInvalid, "allow-fuse has to be yes or no, and not \(value).")
+        func isYes(_ value: String) throws -> Bool { try isFirst(of: "yes", "no", value) }
+
+        func isOn(_ value: String) throws -> Bool { try isFirst(of: "on", "off", value) }
+
+        private func isFirst(of first: String, _ second: String, _ value: String) throws -> Bool {
+            guard value == first || value == second else {
+                throw VaultError(
+                    .configurationInvalid, "\(rawValue) has to be \(first) or \(second), and not \(value).")
             }
-            return value == "yes"
+            return value == first
+        }
+
+        /// A limit for a session in the agent, in seconds; 0 for none.
+        func limit(_ value: String) throws -> UInt32 {
+            let (unit, seconds) = self == .idleTimeout ? ("minutes", 60) : ("hours", 3600)
+            guard let number = Int(value), (0...10_000).contains(number) else {
+                throw VaultError(
+                    .configurationInvalid, "\(rawValue) is a number of \(unit), 0 to 10000, and not \(value).")
+            }
+            return UInt32(number * seconds)
         }
 
         /// The value as it is stored: a file is found from any folder.
@@ -236,7 +261,7 @@ struct Settings {
             try Name.dpop.validate(dpop)
             configuration.usesDPoP = dpop != "off"
         }
-        if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.isYes(value) }
+        if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.allowFUSE.isYes(value) }
         configuration.certificateFile = certificateFile
         configuration.limits = try limits()
         configuration.displayClaims = self[.displayClaims].map {

@@ -21,7 +21,7 @@ struct VaultCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             RegisterCommand.self, LoginCommand.self, TokenCommand.self, UserInfoCommand.self, UsersCommand.self,
-            StatusCommand.self, AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
+            StatusCommand.self, LockCommand.self, AgentCommand.self, AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
             DeleteCommand.self,
             PasswdCommand.self,
             DoctorCommand.self, ConfigCommand.self, CompletionCommand.self, HandleRedirectCommand.self,

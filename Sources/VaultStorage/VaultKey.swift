@@ -1,47 +1,113 @@
-internal import VaultCrypto
+package import VaultCrypto
 
 /// The key that seals one account's items: 32 random bytes, on disk only inside keyslots.
 ///
 /// It is shared by reference, so that locking a session does not pull the key from under a refresh that has to store
-/// what the provider just answered. The bytes are wiped when the last holder lets go.
+/// what the provider just answered. The bytes are wiped when the last holder lets go. Of an account that the agent holds
+/// open, the bytes are in the agent, and this process asks it for each use.
 public final class VaultKey: Sendable {
-    let bytes: SecretBytes
-
-    init(_ bytes: consuming SecretBytes) {
-        self.bytes = bytes
+    private enum Place: Sendable {
+        case here(SharedSecret)
+        case elsewhere(any VaultKeyHolder)
     }
+
+    private let place: Place
+
+    /// - Parameter bytes: 32 bytes.
+    package init(_ bytes: consuming SecretBytes) { place = .here(SharedSecret(bytes)) }
+
+    /// A key that stays with its holder.
+    package init(heldBy holder: any VaultKeyHolder) { place = .elsewhere(holder) }
 
     /// A new key for a new account.
     public static func random() throws -> VaultKey {
         try VaultKey(SecretBytes.random(count: 32))
     }
 
+    /// The bytes, to hand them to the agent; nil when another process holds them.
+    package var bytes: SharedSecret? { if case .here(let bytes) = place { bytes } else { nil } }
+
     /// Whether both are the same key, compared in constant time.
-    public func isEqual(to other: VaultKey) -> Bool {
-        bytes.isEqual(to: other.bytes)
+    public func isEqual(to other: VaultKey) async throws -> Bool {
+        switch (place, other.place) {
+        case (.here(let mine), .here(let others)): return mine.bytes.isEqual(to: others.bytes)
+        case (.elsewhere, .elsewhere): return try await sealsAlike(other)
+        case (.here, .elsewhere): return try await sealsAlike(other)
+        case (.elsewhere, .here): return try await other.sealsAlike(self)
+        }
+    }
+
+    /// Whether another key opens what this one seals.
+    private func sealsAlike(_ other: VaultKey) async throws -> Bool {
+        let (name, id) = (ItemName(rawValue: "comparison"), AccountID(issuer: "", subject: ""))
+        do {
+            return try await other.open(seal([1], as: name, of: id), as: name, of: id) == [1]
+        } catch let error as StoreError where error.code == .corrupt {
+            return false
+        }
     }
 
     /// Seals `content` for the item `name`. It opens only under the same name, in the same account.
     ///
-    /// - Throws: ``StoreError`` with code `reservedName` for a name of an app's own that begins with `vault/`.
-    public func seal(_ content: [UInt8], as name: ItemName, of id: AccountID) throws -> [UInt8] {
+    /// - Throws: ``StoreError`` with code `reservedName` for a name of an app's own that begins with `vault/`;
+    ///   ``VaultError`` with code `notLoggedIn` when the agent has locked the account.
+    public func seal(_ content: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8] {
         try name.requireWritable()
-        return try content.withUnsafeBytes { try SealedEnvelope.seal($0, key: bytes, context: context(name, id)) }
+        switch place {
+        case .here(let key):
+            return try content.withUnsafeBytes {
+                try SealedEnvelope.seal($0, key: key.bytes, context: Self.context(name, id))
+            }
+        case .elsewhere(let holder): return try await holder.seal(content, as: name, of: id)
+        }
     }
 
     /// Opens an item.
     ///
-    /// - Throws: ``StoreError`` with code `corrupt` when the bytes were changed, or belong to another item or account.
-    public func open(_ sealed: [UInt8], as name: ItemName, of id: AccountID) throws -> [UInt8] {
-        do {
-            return try SealedEnvelope.open(sealed, key: bytes, context: context(name, id)).withUnsafeBytes { Array($0) }
-        } catch let error as VaultCryptoError where error.code != .outOfMemory {
-            throw StoreError(.corrupt, "The stored item \(name) of \(id) is damaged.", underlying: error)
+    /// - Throws: ``StoreError`` with code `corrupt` when the bytes were changed, or belong to another item or account;
+    ///   ``VaultError`` with code `notLoggedIn` when the agent has locked the account.
+    public func open(_ sealed: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8] {
+        switch place {
+        case .here(let key):
+            do {
+                return try SealedEnvelope.open(sealed, key: key.bytes, context: Self.context(name, id))
+                    .withUnsafeBytes { Array($0) }
+            } catch let error as VaultCryptoError where error.code != .outOfMemory {
+                throw StoreError(.corrupt, "The stored item \(name) of \(id) is damaged.", underlying: error)
+            }
+        case .elsewhere(let holder): return try await holder.open(sealed, as: name, of: id)
         }
     }
 
-    private func context(_ name: ItemName, _ id: AccountID) -> SealingContext {
+    /// Seals the key itself, for a keyslot.
+    package func wrapped(
+        under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String
+    ) async throws -> [UInt8] {
+        switch place {
+        case .here(let key):
+            return try SealedEnvelope.seal(
+                key.bytes, key: slotKey, context: .keyslot(kind, of: id, slotID: slotID, keyID: keyID))
+        case .elsewhere(let holder):
+            return try await holder.wrapped(under: slotKey, kind, of: id, slotID: slotID, keyID: keyID)
+        }
+    }
+
+    private static func context(_ name: ItemName, _ id: AccountID) -> SealingContext {
         SealingContext(
             purpose: "credential-vault/v1/item", issuer: id.issuer, subject: id.subject, id: name.rawValue)
     }
+}
+
+/// Uses the vault key of an open account in another process.
+///
+/// A conformer must not assume that the account is still open, and never hands out the key itself.
+package protocol VaultKeyHolder: Sendable {
+    /// As ``VaultKey/seal(_:as:of:)``.
+    func seal(_ content: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8]
+    /// As ``VaultKey/open(_:as:of:)``.
+    func open(_ sealed: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8]
+    /// As ``VaultKey/wrapped(under:_:of:slotID:keyID:)``.
+    func wrapped(
+        under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String
+    ) async throws -> [UInt8]
 }

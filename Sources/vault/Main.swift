@@ -1,12 +1,26 @@
-import Dispatch
-import VaultCommands
+import CLinux
+import Glibc
+import VaultAgentProtocol
 
+/// The command as people start it. What the agent can answer at once is answered here, in a millisecond. Anything else is
+/// for `vault-command`, which takes over this process.
 @main
 struct Main {
-    // Were it async, this would be a second thread already.
     static func main() {
-        VaultProgram.prepare()
-        Task.detached { @Sendable in await VaultProgram.run() }
-        dispatchMain()
+        if let request = QuickRequest(CommandLine.arguments.dropFirst()), let text = request.answer() {
+            exit(Self.write(text) ? 0 : 1)
+        }
+        FullCommand.takeOver()
+    }
+
+    private static func write(_ text: String) -> Bool {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return false }
+            bytes = bytes.dropFirst(count)
+        }
+        return true
     }
 }

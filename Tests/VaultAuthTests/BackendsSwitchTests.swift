@@ -18,7 +18,7 @@ import VaultTesting
             let id = try await bench.register(ServerSignIn(using: BackendsBench.alice, asking: Typist())).id
             let key = try await bench.vault.accounts.open(
                 bench.account(), with: .password(SecretBytes(utf8: BackendsBench.password)))
-            try await bench.store.apply([.putItem(Self.note, key.seal([1, 2, 3], as: Self.note, of: id))], to: id)
+            try await bench.store.apply([.putItem(Self.note, await key.seal([1, 2, 3], as: Self.note, of: id))], to: id)
             await bench.backend.setFeatures(["oauth"])
             await bench.backend.clearRequests()
             try await body(bench, bench.anotherVault())
@@ -51,7 +51,7 @@ import VaultTesting
             let key = try await vault.accounts.open(
                 after, with: .password(SecretBytes(utf8: BackendsBench.password)))
             let note = try #require(try await bench.store.item(Self.note, of: after.id))
-            #expect(try key.open(note, as: Self.note, of: after.id) == [1, 2, 3])
+            #expect(try await key.open(note, as: Self.note, of: after.id) == [1, 2, 3])
             _ = try await vault.auth.accessToken(forceRefresh: true)
             try await bench.login()
             #expect(await bench.backend.requests.suffix(2).map(\.presentedGeneration) == [1, 2])

@@ -100,13 +100,13 @@ struct Bench {
         let account = try await vault.storage.account(userID: "alice")
         let key = try await vault.accounts.open(account, with: .password(SecretBytes(utf8: Self.password)))
         try await store.apply(
-            [.putItem(Self.note, key.seal([1, 2, 3], as: Self.note, of: account.id))], to: account.id)
+            [.putItem(Self.note, await key.seal([1, 2, 3], as: Self.note, of: account.id))], to: account.id)
     }
 
     func note(password: String) async throws -> [UInt8]? {
         let account = try await vault.storage.account(userID: "alice")
         let key = try await vault.accounts.open(account, with: .password(SecretBytes(utf8: password)))
-        return try await store.item(Self.note, of: account.id).map { try key.open($0, as: Self.note, of: account.id) }
+        return try await store.item(Self.note, of: account.id).map { try await key.open($0, as: Self.note, of: account.id) }
     }
 }
 

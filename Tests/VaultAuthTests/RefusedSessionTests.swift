@@ -34,9 +34,9 @@ import VaultTesting
             // What is sealed in the account is the person's own.
             let key = try await session.openVaultKey()
             try await bench.store.apply(
-                [.putItem(Bench.note, key.seal([1, 2, 3], as: Bench.note, of: session.id))], to: session.id)
+                [.putItem(Bench.note, await key.seal([1, 2, 3], as: Bench.note, of: session.id))], to: session.id)
             let sealed = try #require(try await bench.store.item(Bench.note, of: session.id))
-            #expect(try key.open(sealed, as: Bench.note, of: session.id) == [1, 2, 3])
+            #expect(try await key.open(sealed, as: Bench.note, of: session.id) == [1, 2, 3])
             let restored = try await auth.restoreSession(userID: "alice")
             guard restored.state == .expired, let error = restored.error else {
                 return #expect(Bool(false), "the provider refused it")

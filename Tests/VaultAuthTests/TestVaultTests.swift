@@ -147,13 +147,13 @@ import VaultTesting
             of: alice, with: .password(SecretBytes(utf8: Self.password)))
         let key = try await test.accounts.register(
             token, newPassword: SecretBytes(utf8: Self.password), alias: nil, replacingItems: true)
-        try await test.store.apply([.putItem(name, key.seal([1], as: name, of: alice))], to: alice)
+        try await test.store.apply([.putItem(name, await key.seal([1], as: name, of: alice))], to: alice)
         for content in [[UInt8(2)], nil] {
             let error = await #expect(throws: VaultError.self) { try await session.setItem(name, to: content) }
             #expect(error?.code == .busy)
         }
         let sealed = try #require(try await test.store.item(name, of: alice))
-        #expect(try key.open(sealed, as: name, of: alice) == [1])
+        #expect(try await key.open(sealed, as: name, of: alice) == [1])
     }
 
     @Test func `an account without a refresh token can be deleted with its password`() async throws {

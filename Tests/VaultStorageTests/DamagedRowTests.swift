@@ -82,15 +82,15 @@ import VaultTesting
             let key = try await registry.register("alice")
             let id = AccountID(issuer: issuer, subject: "alice")
             let store = registry.accounts.store
-            try await store.apply([.putItem(name, key.seal([1, 2, 3], as: name, of: id))], to: id)
+            try await store.apply([.putItem(name, await key.seal([1, 2, 3], as: name, of: id))], to: id)
             let sealed = try #require(try await store.item(name, of: id))
-            #expect(try key.open(sealed, as: name, of: id) == [1, 2, 3])
+            #expect(try await key.open(sealed, as: name, of: id) == [1, 2, 3])
             for bit in 0..<sealed.count * 8 {
                 var changed = sealed
                 changed[bit / 8] ^= 1 << (bit % 8)
-                #expect(await storeCode { _ = try key.open(changed, as: name, of: id) } == .corrupt)
+                #expect(await storeCode { _ = try await key.open(changed, as: name, of: id) } == .corrupt)
             }
-            #expect(await storeCode { _ = try key.open([], as: name, of: id) } == .corrupt)
+            #expect(await storeCode { _ = try await key.open([], as: name, of: id) } == .corrupt)
         }
     }
 
@@ -201,7 +201,7 @@ import VaultTesting
                 for (id, key) in zip(ids, keys) {
                     for name in [ItemName.refreshToken, .accessToken] {
                         let sealed = try #require(try await registry.accounts.store.item(name, of: id))
-                        #expect(await storeCode { _ = try key.open(sealed, as: name, of: id) } == .corrupt)
+                        #expect(await storeCode { _ = try await key.open(sealed, as: name, of: id) } == .corrupt)
                     }
                 }
                 try Raw.execute(folder, swap)

@@ -74,11 +74,11 @@ import VaultTesting
                 #expect(await storeCode { try await store.apply([change], to: account.id) } == .reservedName)
             }
             let key = try VaultKey.random()
-            #expect(await storeCode { _ = try key.seal([1], as: item, of: account.id) } == .reservedName)
+            #expect(await storeCode { _ = try await key.seal([1], as: item, of: account.id) } == .reservedName)
             #expect(try await store.itemNames(of: account.id) == [.refreshToken])
             #expect(try await store.item(.refreshToken, of: account.id) == [1])
             // The vault itself goes on.
-            _ = try key.seal([1], as: .refreshToken, of: account.id)
+            _ = try await key.seal([1], as: .refreshToken, of: account.id)
             try await store.apply([.putItem(.refreshToken, [3]), .removeItem(.refreshToken)], to: account.id)
         }
     }

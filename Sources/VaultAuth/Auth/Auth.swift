@@ -22,15 +22,17 @@ public final class Auth: AuthProtocol {
     let issuers: Issuers
     let providers: Providers
     let timeouts = SessionTimeouts()
+    let agent: (any SessionAgent)?
     let idle: IdleMonitor
 
     /// - Parameters:
     ///   - settings: nil for an app that only opens accounts that exist.
     ///   - listening: opens a port for the browser's redirect.
     ///   - issuers: the kinds of servers besides OpenID providers. The first that fits an account counts.
+    ///   - agent: holds accounts open for several programs; nil to do without.
     package init(
         settings: Settings?, accounts: Accounts, transport: any HTTPTransport, listening: any RedirectListening,
-        issuers kinds: [any IssuerKind] = []
+        issuers kinds: [any IssuerKind] = [], agent: (any SessionAgent)? = nil
     ) {
         let providerTransport = ProviderTransport(
             base: transport, limits: settings?.limits ?? HTTPLimits(), logger: accounts.logger)
@@ -44,6 +46,7 @@ public final class Auth: AuthProtocol {
         self.providers = providers
         self.issuers = issuers
         self.idle = idle
+        self.agent = agent
         unstoredLogins = UnstoredLogins(clock: accounts.clock)
         signIns = SignIns(
             settings: settings, transport: providerTransport, listening: listening, accounts: accounts,

@@ -48,6 +48,12 @@ public protocol AuthProtocol: Sendable {
     /// As ``unlock(_:with:)``, for an account by one of its names, as a person types it.
     @discardableResult
     func unlock(userID: String, with method: UnlockMethod) async throws -> Session
+    /// Opens an account that the agent holds open, without a secret. See ``Auth/attach(userID:)``.
+    @discardableResult
+    func attach(_ account: AccountID) async throws -> Session
+    /// As ``attach(_:)``, for an account by one of its names, as a person types it.
+    @discardableResult
+    func attach(userID: String) async throws -> Session
     /// Finds out what there is for a user, without a secret and without the network.
     func restoreSession(userID: String) async throws -> RestoredSession
     /// Opens an account, and has the provider confirm it.

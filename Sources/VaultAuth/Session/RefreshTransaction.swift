@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 internal import Logging
 internal import OpenIDConnect
 internal import VaultHTTP
@@ -6,7 +6,7 @@ internal import VaultStorage
 
 /// Exchanges the stored refresh token for new tokens so that none is ever lost: marked before the provider is called,
 /// durable before anyone sees the new access token, and one at a time across threads and processes.
-struct RefreshTransaction: Sendable {
+package struct RefreshTransaction: Sendable {
     let id: AccountID
     let vaultKey: VaultKey
     let store: any SecureStore
@@ -20,15 +20,22 @@ struct RefreshTransaction: Sendable {
     var logger = Logger.silent
 
     /// What a caller asks for.
-    struct Request: Sendable {
+    package struct Request: Sendable {
         /// Refresh also when the token at hand is still good, unless somebody refreshed since `at`.
-        var force = false
+        package var force = false
         /// How long the token has to be good for.
-        var minimumValidity: Duration
+        package var minimumValidity: Duration
         /// The value of a token that a resource server refused: any other will do.
-        var rejected: String?
+        package var rejected: String?
         /// When it was asked for.
-        var at: Date
+        package var at: Date
+
+        package init(force: Bool = false, minimumValidity: Duration, rejected: String? = nil, at: Date) {
+            self.force = force
+            self.minimumValidity = minimumValidity
+            self.rejected = rejected
+            self.at = at
+        }
 
         /// Whether a token is good enough.
         func accepts(_ token: AccessToken, now: Date) -> Bool {
@@ -120,7 +127,7 @@ struct RefreshTransaction: Sendable {
         func keep(_ credential: Credential) async throws {
             FaultPoint.refreshAnswered.reach()
             try await unstored.commit(
-                [try items.put(credential), .endRefresh, .noteOnline(clock.now)], replacing: stored.sealed, of: id,
+                [try await items.put(credential), .endRefresh, .noteOnline(clock.now)], replacing: stored.sealed, of: id,
                 in: store, lock: lock)
             FaultPoint.refreshCommitted.reach()
             isKept = true
@@ -136,11 +143,11 @@ struct RefreshTransaction: Sendable {
             value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt,
             scope: tokens.scope ?? stored.credential.scope, obtainedAt: clock.now)
         var changes = [
-            try items.put(accessToken),
+            try await items.put(accessToken),
             .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt),
         ]
         if let idToken = tokens.idToken {
-            changes += [try items.put(claimsJSON: idToken.claimsJSON), try items.put(idToken: idToken.encoded)]
+            changes += [try await items.put(claimsJSON: idToken.claimsJSON), try await items.put(idToken: idToken.encoded)]
         }
         // Only a copy for the next start: the credential is safe, and the access token good without it.
         if isWanted() { try? await store.apply(changes, to: id) }

@@ -6,7 +6,14 @@ extension Session {
     /// What is known of the person: what the last ID token, or the backend, said.
     ///
     /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `storeUnreadable`, `storeCorrupt`.
-    public func identity() async throws -> RefreshToken.Identity { try await storedRefreshToken().identity }
+    public func identity() async throws -> RefreshToken.Identity {
+        let vaultKey = try openVaultKey()
+        do {
+            return try await accounts.identity(of: accounts.account(id), vaultKey: vaultKey)
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
 
     /// What the provider granted, and when the access token ends, as far as that is known.
     ///
@@ -26,7 +33,8 @@ extension Session {
     public func item(_ name: ItemName) async throws -> [UInt8]? {
         let key = try openVaultKey()
         do {
-            return try await accounts.store.item(name, of: id).map { try key.open($0, as: name, of: id) }
+            guard let sealed = try await accounts.store.item(name, of: id) else { return nil }
+            return try await key.open(sealed, as: name, of: id)
         } catch {
             throw VaultError.converting(error)
         }
@@ -43,7 +51,7 @@ extension Session {
         let key = try openVaultKey()
         do {
             let change: StoreChange =
-                try content.map { .putItem(name, try key.seal($0, as: name, of: id)) } ?? .removeItem(name)
+                if let content { .putItem(name, try await key.seal(content, as: name, of: id)) } else { .removeItem(name) }
             try await accounts.withLock(on: id) { [accounts, id] _ in
                 guard isOpen else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }
                 let account = try await accounts.account(id)

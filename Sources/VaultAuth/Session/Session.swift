@@ -4,7 +4,8 @@ internal import VaultHTTP
 internal import VaultLocks
 public import VaultStorage
 
-/// An open account: its vault key in guarded memory, and its live tokens.
+/// An open account: its vault key in guarded memory, and its live tokens. If the agent holds the account open, the vault
+/// key and the refresh token stay in the agent, and the calls are the same: see ``Auth/attach(userID:)``.
 public actor Session {
     /// Whose session this is.
     public nonisolated let id: AccountID
@@ -16,10 +17,12 @@ public actor Session {
     private let issuer: any TokenIssuer
     nonisolated let source: IssuerSource
     private let updates: SessionUpdates
+    /// The agent that holds the account open; nil for a session of this process.
+    private let agent: (any AgentLink)?
 
     init(
         id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, source: IssuerSource,
-        updates: SessionUpdates, state: SessionState
+        updates: SessionUpdates, state: SessionState, agent: (any AgentLink)? = nil
     ) {
         live = Lock(state)
         self.id = id
@@ -28,7 +31,11 @@ public actor Session {
         self.issuer = issuer
         self.source = source
         self.updates = updates
+        self.agent = agent
     }
+
+    /// Whether the agent holds the account open.
+    package nonisolated var isOfAgent: Bool { agent != nil }
 
     private nonisolated var clock: any WallClock { accounts.clock }
 
@@ -65,7 +72,7 @@ public actor Session {
     /// Notes that it goes on without the provider.
     nonisolated func goOffline() { live.withLock { $0.goOffline() } }
 
-    /// The vault key, for sealing items of an app's own.
+    /// The vault key, for sealing items of an app's own. If the agent holds the session, the key asks the agent.
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn` when the session was locked.
     public func openVaultKey() throws -> VaultKey {
@@ -93,7 +100,7 @@ public actor Session {
     }
 
     /// The token in memory, when it is good enough: nobody has to wait for it.
-    nonisolated func tokenAtHand(validFor minimumValidity: Duration) -> AccessToken? {
+    package nonisolated func tokenAtHand(validFor minimumValidity: Duration) -> AccessToken? {
         guard let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: clock.now) else {
             return nil
         }
@@ -135,17 +142,23 @@ public actor Session {
         let task = Task {
             let result: Result<(token: AccessToken, isNew: Bool), any Error>
             do {
-                result = .success(try await transaction.run(request))
+                if let agent {
+                    result = .success(try await agent.accessToken(request))
+                } else {
+                    result = .success(try await transaction.run(request))
+                }
             } catch {
                 result = .failure(error)
             }
-            return try finishRefresh(result)
+            return try await finishRefresh(result)
         }
         refreshing = (request, task)
         return task
     }
 
-    private func finishRefresh(_ result: Result<(token: AccessToken, isNew: Bool), any Error>) throws -> AccessToken {
+    private func finishRefresh(
+        _ result: Result<(token: AccessToken, isNew: Bool), any Error>
+    ) async throws -> AccessToken {
         refreshing = nil
         do {
             let (token, isNew) = try result.get()
@@ -159,12 +172,12 @@ public actor Session {
             return token
         } catch {
             if accounts.unstored.holds(id) { live.withLock { $0.forgetToken() } }
-            throw failed(error)
+            throw await failed(error)
         }
     }
 
     /// Tells of a failed refresh, and ends the session when the provider refused for good.
-    private func failed(_ error: any Error) -> any Error {
+    private func failed(_ error: any Error) async -> any Error {
         guard let error = VaultError.converting(error) as? VaultError, vaultKey != nil else { return error }
         let reason: SessionUpdate.Reason
         switch error.code {
@@ -174,14 +187,14 @@ public actor Session {
             updates.send(.init(.loggedOut, id, reason: .refused, error: error))
             return error
         // What another program did meanwhile: nothing is left to go on with.
-        case .notLoggedIn: reason = .everywhere
+        case .notLoggedIn: reason = agent == nil ? .everywhere : .requested
         case .accountNotFound: reason = .deleted
         default:
             if error.isProviderOutage { goOffline() }
             updates.send(.init(.refreshFailed, id, error: error))
             return error
         }
-        lock(.loggedOut, reason: reason, error: error)
+        await lock(.loggedOut, reason: reason, error: error)
         live.withLock { $0.end(error) }
         return error
     }
@@ -197,12 +210,17 @@ public actor Session {
     /// As ``refreshToken()``, also when the provider refused it.
     func storedRefreshToken() async throws -> RefreshToken {
         let vaultKey = try openVaultKey()
+        if agent != nil { throw Self.keptByAgent }
         do {
             return try await accounts.refreshToken(of: id, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)
         }
     }
+
+    private static let keptByAgent = VaultError(
+        .configurationInvalid,
+        "The agent holds this session and keeps its refresh token. Log in without the agent for that.")
 
     /// The vault key of a session that the provider did not refuse.
     private func acceptedVaultKey() throws -> VaultKey {
@@ -213,7 +231,8 @@ public actor Session {
     /// The key that the tokens are bound to (RFC 9449); nil when they are not.
     func dpopKey() async throws -> DPoPKey? {
         if let proofKey, vaultKey != nil { return proofKey }
-        let key = try await refreshToken().credential.dpopKey()
+        let key: DPoPKey?
+        if let agent { key = try await agent.proofKey() } else { key = try await refreshToken().credential.dpopKey() }
         // Locked meanwhile, it must not keep the key.
         if vaultKey != nil { proofKey = key }
         return key
@@ -222,9 +241,10 @@ public actor Session {
     /// Stores what an app got elsewhere in place of the credential and access token here: both, or neither.
     func replace(_ credential: Credential, _ accessToken: AccessToken) async throws {
         let vaultKey = try openVaultKey()
+        if agent != nil { throw Self.keptByAgent }
         let items = TokenItems(store: accounts.store, id: id, vaultKey: vaultKey)
         let changes = [
-            try items.put(credential), try items.put(accessToken),
+            try await items.put(credential), try await items.put(accessToken),
             .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt), .endRefresh,
         ]
         try await accounts.withLock(on: id) { [accounts, id, source] _ in
@@ -253,13 +273,20 @@ public actor Session {
 
     /// Forgets the vault key and the tokens: the account can be opened again. A refresh under way still stores what it
     /// gets.
-    public func lock() { lock(.locked, reason: .requested) }
+    public func lock() async { await lock(.locked, reason: .requested) }
 
     /// - Parameters:
     ///   - event: `locked` or `loggedOut`; told to the listeners, unless the session was over already.
     ///   - reason: why.
-    func lock(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError? = nil) {
-        guard vaultKey != nil else { return }
+    func lock(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError? = nil) async {
+        guard end(event, reason: reason, error: error) else { return }
+        // Another login takes the place of this one in this process. The agent goes on with it.
+        await agent?.leave(locking: reason != .replaced)
+    }
+
+    /// - Returns: false when the session was over already.
+    private func end(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError?) -> Bool {
+        guard vaultKey != nil else { return false }
         (vaultKey, proofKey) = (nil, nil)
         let refusal = live.withLock { live in
             defer { live.end() }
@@ -267,6 +294,30 @@ public actor Session {
         }
         // That it is over was told when the provider refused it.
         if refusal == nil { updates.send(.init(event, id, reason: reason, error: error)) }
+        return true
+    }
+
+    /// Takes over what happened to the session in the agent.
+    func follow(_ update: SessionUpdate) {
+        guard vaultKey != nil else { return }
+        switch update.event {
+        case .locked: _ = end(.locked, reason: update.reason ?? .requested, error: update.error)
+        case .loggedOut where update.reason == .refused:
+            let error = update.error ?? VaultError(.refreshTokenExpired, "The identity provider refused the account.")
+            proofKey = nil
+            live.withLock { $0.refuse(error) }
+            updates.send(update)
+        case .loggedOut: _ = end(.loggedOut, reason: update.reason ?? .requested, error: update.error)
+        case .refreshed:
+            // The provider may take the old token no longer.
+            proofKey = nil
+            live.withLock { $0.forgetToken() }
+            updates.send(update)
+        case .refreshFailed:
+            if update.error?.isProviderOutage == true { goOffline() }
+            updates.send(update)
+        default: break
+        }
     }
 
     // MARK: - What could not be stored

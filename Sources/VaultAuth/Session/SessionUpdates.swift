@@ -38,6 +38,8 @@ public struct SessionUpdate: Sendable {
         public static let refused = Reason(description: "refused")
         /// Nobody did anything for too long.
         public static let idle = Reason(description: "idle")
+        /// It was open for as long as it may be.
+        public static let lifetime = Reason(description: "lifetime")
         /// It was in the background for too long.
         public static let backgroundTimeout = Reason(description: "background timeout")
     }
@@ -51,7 +53,7 @@ public struct SessionUpdate: Sendable {
     /// With `wrongGuesses` and `keyNotEnded`: what the person should know.
     public let notice: AccountNotice?
 
-    init(_ event: Event, _ account: AccountID, reason: Reason? = nil, error: VaultError? = nil) {
+    package init(_ event: Event, _ account: AccountID, reason: Reason? = nil, error: VaultError? = nil) {
         self.account = account
         self.event = event
         self.reason = reason

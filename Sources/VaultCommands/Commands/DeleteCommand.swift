@@ -32,6 +32,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError(.cancelled, "Nothing was deleted.")
             }
         }
+        try await AgentSessions(Settings(global)).forget(account.id)
         let (isDeleted, notRevoked) = try await revokeAndDelete(account, vault, terminal)
         if !isDeleted { try await vault.accounts.delete(account.id) }
         if global.json {

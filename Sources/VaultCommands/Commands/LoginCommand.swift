@@ -12,12 +12,16 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             used, else the PIN, else the password; when one of them is locked, or nothing is typed for its PIN, the \
             next. See "vault unlock".
 
+            If XDG_RUNTIME_DIR is set, the agent keeps the session open: other commands then ask for nothing. The agent \
+            starts by itself. See "vault agent".
+
             An account that may be opened without the network is opened so when the key service or the identity \
             provider cannot be reached.
             """)
 
     @OptionGroup var user: UserOption
     @OptionGroup var unlock: UnlockOptions
+    @OptionGroup var holding: HoldingOptions
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
@@ -33,11 +37,13 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
                 for: account, vaultKey: session.openVaultKey(), in: vault.accounts, isQuiet: global.json)
         }
         let newCode = try? code?.get()
+        let isHeld = try await holding.leaveToAgent(session, unlock, global)
         if global.json {
             try Output.importantJSON(
                 Report(
                     subject: account.id.subject, issuer: account.id.issuer, expiresAt: token?.expiresAt,
-                    scope: token?.scope, offline: session.isOffline, recoveryCode: newCode?.text))
+                    scope: token?.scope, offline: session.isOffline, agent: isHeld,
+                    recoveryCode: newCode?.text))
             try await newCode?.add()
             _ = try code?.get()
             return
@@ -73,6 +79,8 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         let expiresAt: Date?
         let scope: String?
         let offline: Bool
+        /// Whether the agent holds the session open.
+        let agent: Bool
         /// The new one, when the old one was used.
         let recoveryCode: String?
     }

@@ -37,6 +37,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
+        try await AgentSessions(Settings(global)).forget(account.id)
         guard everywhere || browser else {
             let failure = try await logOutHere(account, vault)
             report(
@@ -47,7 +48,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             }
             return
         }
-        _ = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        _ = try await unlock.session(
+            of: account, in: vault, isReusable: true, mayAttach: false, isQuiet: global.json)
         let (address, failure) = try await Spinner.during("Logging out", isQuiet: global.json) {
             let address = await providerAddress(vault)
             guard everywhere else {
@@ -81,7 +83,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
                 .configurationInvalid, "For that the account has to be opened. Next time: vault logout --password")
         } else if account.tellsLogout {
             do {
-                _ = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+                _ = try await unlock.session(
+                    of: account, in: vault, isReusable: true, mayAttach: false, isQuiet: global.json)
                 failure = try await Spinner.during("Logging out", isQuiet: global.json) {
                     try await vault.auth.logout()
                 }

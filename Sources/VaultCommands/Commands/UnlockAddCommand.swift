@@ -7,7 +7,7 @@ extension UnlockCommand {
             commandName: "add",
             abstract: "Add a way in: \(AddedWay.allValueStrings.listed("or")).",
             discussion: """
-                The account is opened first, with the password or another way in. A PIN, a recovery code and the offline \
+                The account is opened first, with the password or another way in, unless the agent holds it open. A PIN, a recovery code and the offline \
                 way take the place of the one that is there; of hardware there can be several. A recovery code that opens \
                 the account for this is replaced by a new one.
 
@@ -82,11 +82,9 @@ extension UnlockCommand {
                 way: kind.way, options: self, account: account, accounts: accounts,
                 hardware: Hardware(try await Settings(global)), terminal: terminal)
             try await kind.addition.prepare(request)
-            let method = try await unlock.method(for: account, terminal)
-            let vaultKey = try await Spinner.during("Opening \(request.name)", isQuiet: global.json) {
-                try await accounts.open(account, with: method)
-            }
-            let added = try await kind.addition.add(request, .init(method: method, vaultKey: vaultKey))
+            let opened = try await opened(account, in: vault, terminal)
+            let vaultKey = opened.vaultKey
+            let added = try await kind.addition.add(request, opened)
             // One that opened the account is used up.
             var renewed: Result<NewRecoveryCode, VaultError>?
             if unlock.usesRecoveryCode && added.code == nil {
@@ -105,6 +103,22 @@ extension UnlockCommand {
             try await code?.showAndAdd()
             _ = try renewed?.get()
             for line in added.hint?.split(separator: "\n") ?? [] { Output.note(String(line)) }
+        }
+
+        /// The account as the agent holds it open, or else opened now.
+        private func opened(
+            _ account: Account, in vault: Vault, _ terminal: any Terminal
+        ) async throws -> Way.OpenedForAdding {
+            if let session = try await unlock.attached(to: account, in: vault) {
+                return Way.OpenedForAdding(password: nil, vaultKey: try await session.openVaultKey())
+            }
+            let method = try await unlock.method(for: account, terminal)
+            let name = Printable.text(account.displayName)
+            let vaultKey = try await Spinner.during("Opening \(name)", isQuiet: global.json) {
+                try await vault.accounts.open(account, with: method)
+            }
+            return Way.OpenedForAdding(
+                password: method.kind == .password ? method.typedSecret : nil, vaultKey: vaultKey)
         }
 
         private struct Report: Encodable {

@@ -11,6 +11,11 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
         let accounts = try await global.openVault().storage.all()
         if global.json { return Output.json(accounts.map(AccountReport.init)) }
         guard !accounts.isEmpty else { return Output.note("No accounts here yet. Register one: vault register") }
+        for line in Self.table(accounts) { Output.line(line) }
+    }
+
+    /// The lines of the list for a person.
+    static func table(_ accounts: [Account]) -> [String] {
         // A column for each claim that an account shows.
         let claims = Set(accounts.flatMap(\.displayClaims.keys)).sorted()
         let rows =
@@ -21,9 +26,9 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
                     .map(Printable.text)
             }
         let widths = rows[0].indices.dropLast().map { column in rows.map { $0[column].count }.max() ?? 0 }
-        for row in rows {
+        return rows.map { row in
             let cells = zip(row, widths).map { $0.padded(to: $1) }
-            Output.line((cells + [row[row.count - 1]]).joined(separator: "  "))
+            return (cells + [row[row.count - 1]]).joined(separator: "  ")
         }
     }
 }

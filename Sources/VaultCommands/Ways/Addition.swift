@@ -29,7 +29,8 @@ extension Way {
 
     /// The account, after the person has opened it.
     struct OpenedForAdding: Sendable {
-        let method: UnlockMethod
+        /// The password, if it opened the account.
+        let password: SharedSecret?
         let vaultKey: VaultKey
     }
 

@@ -12,9 +12,8 @@ extension Way {
             },
             add: { request, opened in
                 // It was typed already when it opened the account.
-                let typed = opened.method.kind == .password ? opened.method.typedSecret : nil
                 let password =
-                    if let typed { typed } else {
+                    if let typed = opened.password { typed } else {
                         SharedSecret(try await request.terminal.askSecret("Password of \(request.name): "))
                     }
                 try await Spinner.during(

@@ -6,12 +6,16 @@ extension UnlockOptions {
     /// PIN, else with the password; when one of these turns out to be of no use now, the person is told, and asked for the
     /// next. A secret that is given is the password, and then nothing else is tried.
     ///
+    /// If nothing is named or given and the agent holds the account open, the session is the agent's.
+    ///
     /// - Parameters:
     ///   - isReusable: refuses a recovery code, for what could not show the new one.
+    ///   - mayAttach: whether the agent's session is good enough. It hands out no refresh token.
     ///   - isQuiet: whether to show no spinner.
     func session(
-        of account: Account, in vault: Vault, isReusable: Bool = false, isQuiet: Bool
+        of account: Account, in vault: Vault, isReusable: Bool = false, mayAttach: Bool = true, isQuiet: Bool
     ) async throws -> Session {
+        if isReusable && mayAttach, let session = try await attached(to: account, in: vault) { return session }
         let terminal = ControllingTerminal()
         func session(_ method: UnlockMethod) async throws -> Session {
             try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
@@ -37,6 +41,16 @@ extension UnlockOptions {
             }
         }
         throw account.withoutPassword
+    }
+
+    /// The session that the agent holds; nil when it holds none, or when a way in was named or a secret given.
+    func attached(to account: Account, in vault: Vault) async throws -> Session? {
+        guard !noAgent, !isNamed, !password.isGiven, try await Settings().usesAgent else { return nil }
+        do {
+            return try await vault.auth.attach(account.id)
+        } catch let error as VaultError where error.code == .notLoggedIn {
+            return nil
+        }
     }
 
     /// The ways in to be tried, in this order. There is one at least.

@@ -105,7 +105,7 @@ package struct Accounts: Sendable {
             .password, for: account, vaultKey: vaultKey, secret: newPassword, keyService: keyService(keyServiceURL),
             parameters: argon2, now: clock.now)
         do {
-            let tokens = try sealed(token, vaultKey)
+            let tokens = try await sealed(token, vaultKey)
             let retired = try await withLock(on: account.id) { _ in
                 // The password took its time: what is replaced has to be what was looked at.
                 let current = try await store.account(account.id)
@@ -153,7 +153,7 @@ package struct Accounts: Sendable {
     ) async throws -> RefreshToken? {
         let id = account.id
         let alias = try await freeAlias(alias, for: id)
-        let tokens = try sealed(token, vaultKey)
+        let tokens = try await sealed(token, vaultKey)
         return try await withLock(on: id, storesFirst: true) { _ in
             // That took its time: the account may be another one by now, with another vault key.
             guard var current = try await store.account(id), current.deviceSecret == account.deviceSecret else {
@@ -201,15 +201,22 @@ package struct Accounts: Sendable {
             throw VaultError(
                 .notLoggedIn, "\(name) was logged out everywhere, and no refresh token is left. Register again.")
         }
-        let claims = try await items.claims() ?? Array("{}".utf8)
-        let object = (try? JSONSerialization.jsonObject(with: Data(claims))) as? [String: Any]
         var token = RefreshToken(
             credential, account: id, method: account.method, clientID: account.clientID,
-            identity: .init(
-                email: account.email, preferredUsername: account.preferredUsername, name: object?["name"] as? String,
-                claimsJSON: claims), accessToken: try await items.accessToken(), idToken: try await items.idToken())
+            identity: try await identity(of: account, vaultKey: vaultKey), accessToken: try await items.accessToken(),
+            idToken: try await items.idToken())
         token.layout = account.layout
         return token
+    }
+
+    /// What is known of the person.
+    package func identity(of account: Account, vaultKey: VaultKey) async throws -> RefreshToken.Identity {
+        let items = TokenItems(store: store, id: account.id, vaultKey: vaultKey)
+        let claims = try await items.claims() ?? Array("{}".utf8)
+        let object = (try? JSONSerialization.jsonObject(with: Data(claims))) as? [String: Any]
+        return RefreshToken.Identity(
+            email: account.email, preferredUsername: account.preferredUsername, name: object?["name"] as? String,
+            claimsJSON: claims)
     }
 
     /// The names of the items that an app stored itself.
@@ -224,16 +231,25 @@ package struct Accounts: Sendable {
         return try await itemsOfApps(of: account.id).map(\.rawValue) + ways.map { $0.label ?? $0.kind.displayName }
     }
 
-    private func sealed(_ token: RefreshToken, _ vaultKey: VaultKey) throws -> [StoreChange] {
+    private func sealed(_ token: RefreshToken, _ vaultKey: VaultKey) async throws -> [StoreChange] {
         let items = TokenItems(store: store, id: token.account, vaultKey: vaultKey)
-        return [
-            try items.put(token.credential),
-            try token.accessToken.map { try items.put($0) } ?? .removeItem(.accessToken),
-            try items.put(claimsJSON: token.identity.claimsJSON),
-            try token.idToken.map { try items.put(idToken: $0) } ?? .removeItem(.idToken),
+        var changes = [
+            try await items.put(token.credential), try await items.put(claimsJSON: token.identity.claimsJSON),
             .noteTokens(
                 scope: token.accessToken?.scope ?? token.scope, accessTokenExpiresAt: token.accessToken?.expiresAt),
             .endRefresh, .noteOnline(clock.now),
-        ] + changesToShow(token.identity.claimsJSON)
+        ]
+        if let accessToken = token.accessToken {
+            changes.append(try await items.put(accessToken))
+        } else {
+            // Removing it also removes the date when it ends: that comes before the new date.
+            changes.insert(.removeItem(.accessToken), at: 0)
+        }
+        if let idToken = token.idToken {
+            changes.append(try await items.put(idToken: idToken))
+        } else {
+            changes.append(.removeItem(.idToken))
+        }
+        return changes + changesToShow(token.identity.claimsJSON)
     }
 }

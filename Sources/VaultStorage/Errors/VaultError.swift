@@ -12,6 +12,8 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         /// The code as a word, stable across versions.
         public let name: String
 
+        package init(name: String) { self.name = name }
+
         /// The password is wrong: ask again. See ``VaultError/guessesRemaining``.
         public static let wrongSecret = Code(name: "wrongSecret")
         /// Too many wrong guesses: the key is never handed out again. Register again.

@@ -34,8 +34,8 @@ public enum SecretKeyslot {
             name: kind.secretName)
         let released = try await keyService.createKey(secret: stretched.authSecret())
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: id)
-        let wrapped = try SealedEnvelope.seal(
-            vaultKey.bytes, key: slotKey, context: .keyslot(kind, of: account.id, slotID: id, keyID: released.id))
+        let wrapped = try await vaultKey.wrapped(
+            under: slotKey, kind, of: account.id, slotID: id, keyID: released.id)
         return Keyslot(
             id: id, kind: kind, salt: salt, argon2: parameters, keyID: released.id, wrapped: wrapped,
             createdAt: now)

@@ -21,12 +21,13 @@ package struct TokenItems: Sendable {
     }
 
     package func claims() async throws -> [UInt8]? {
-        try await store.item(.idTokenClaims, of: id).map { try vaultKey.open($0, as: .idTokenClaims, of: id) }
+        guard let sealed = try await store.item(.idTokenClaims, of: id) else { return nil }
+        return try await vaultKey.open(sealed, as: .idTokenClaims, of: id)
     }
 
     private func open<T: Decodable>(_ name: ItemName, as type: T.Type) async throws -> T? {
         guard let sealed = try await store.item(name, of: id) else { return nil }
-        let content = try vaultKey.open(sealed, as: name, of: id)
+        let content = try await vaultKey.open(sealed, as: name, of: id)
         do {
             return try JSONDecoder().decode(type, from: Data(content))
         } catch {
@@ -36,28 +37,27 @@ package struct TokenItems: Sendable {
 
     /// The last ID token as it was signed.
     package func idToken() async throws -> String? {
-        try await store.item(.idToken, of: id).map {
-            String(decoding: try vaultKey.open($0, as: .idToken, of: id), as: UTF8.self)
-        }
+        guard let sealed = try await store.item(.idToken, of: id) else { return nil }
+        return String(decoding: try await vaultKey.open(sealed, as: .idToken, of: id), as: UTF8.self)
     }
 
-    package func put(_ credential: Credential) throws -> StoreChange {
-        try put(.refreshToken, Array(JSONEncoder().encode(credential)))
+    package func put(_ credential: Credential) async throws -> StoreChange {
+        try await put(.refreshToken, Array(JSONEncoder().encode(credential)))
     }
 
-    package func put(_ token: AccessToken) throws -> StoreChange {
-        try put(.accessToken, Array(JSONEncoder().encode(token)))
+    package func put(_ token: AccessToken) async throws -> StoreChange {
+        try await put(.accessToken, Array(JSONEncoder().encode(token)))
     }
 
-    package func put(idToken: String) throws -> StoreChange {
-        try put(.idToken, Array(idToken.utf8))
+    package func put(idToken: String) async throws -> StoreChange {
+        try await put(.idToken, Array(idToken.utf8))
     }
 
-    package func put(claimsJSON: [UInt8]) throws -> StoreChange {
-        try put(.idTokenClaims, claimsJSON)
+    package func put(claimsJSON: [UInt8]) async throws -> StoreChange {
+        try await put(.idTokenClaims, claimsJSON)
     }
 
-    private func put(_ name: ItemName, _ content: [UInt8]) throws -> StoreChange {
-        .putItem(name, try vaultKey.seal(content, as: name, of: id))
+    private func put(_ name: ItemName, _ content: [UInt8]) async throws -> StoreChange {
+        .putItem(name, try await vaultKey.seal(content, as: name, of: id))
     }
 }

@@ -66,7 +66,7 @@ extension Accounts {
         let opened = try await SecretKeyslot.open(
             staged, of: account, secret: swap.secret.bytes, keyService: keyService(account.keyServiceURL),
             cost: argon2)
-        guard opened.vaultKey.isEqual(to: swap.vaultKey) else {
+        guard try await opened.vaultKey.isEqual(to: swap.vaultKey) else {
             throw VaultError(
                 .storeCorrupt,
                 "The new \(swap.new.kind.displayName) was not stored as it should be. The old one still works.")

@@ -1,0 +1,95 @@
+internal import Dispatch
+internal import Foundation
+package import VaultAgentProtocol
+package import VaultAuth
+package import VaultStorage
+
+/// Asks the agent.
+package struct AgentClient: SessionAgent {
+    /// The agent's socket; nil where there can be no agent.
+    package let path: String?
+
+    /// - Parameter folder: the folder of the accounts; nil for the usual one.
+    package init(folder: String?) {
+        path = AgentSocket.path(
+            runtimeFolder: ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"], accountsFolder: folder)
+    }
+
+    package init(path: String?) { self.path = path }
+
+    package func attach(_ id: AccountID) async throws -> AttachedAccount {
+        guard case .attached(let isOffline, let refusal) = try await ask(.attach(AgentAccount(id))) else {
+            throw Self.unexpected
+        }
+        let link = AgentSessionLink(client: self, id: id)
+        return AttachedAccount(
+            link: link, vaultKey: VaultKey(heldBy: link), isOffline: isOffline, refusal: refusal.map(VaultError.init))
+    }
+
+    /// Sends a request, on a connection of its own.
+    ///
+    /// - Parameter patience: how many seconds the agent may take; nil for no limit.
+    /// - Returns: any answer but `failed`.
+    /// - Throws: ``VaultError``: what the agent answered; `notLoggedIn` when no agent runs.
+    package func ask(_ request: AgentRequest, patience: Int? = nil) async throws -> AgentAnswer {
+        let connection = try connection(patience: patience)
+        let answer = try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                DispatchQueue.global().async { @Sendable in
+                    continuation.resume(with: Result { try connection.ask(request) })
+                }
+            }
+        } onCancel: {
+            connection.interrupt()
+        }
+        if case .failed(let failure) = answer { throw VaultError(failure) }
+        return answer
+    }
+
+    /// A connection to the agent.
+    package func connection(patience: Int?) throws -> AgentConnection {
+        guard let path else { throw VaultError(AgentProtocolError.unreachable) }
+        do {
+            return try AgentConnection(path: path, patience: patience)
+        } catch {
+            throw VaultError(error)
+        }
+    }
+
+    static let unexpected = VaultError(AgentProtocolError.malformed)
+}
+
+extension AgentProtocolError: VaultErrorConvertible {
+    package var vaultError: VaultError { VaultError(self) }
+}
+
+extension VaultError {
+    package init(_ failure: AgentFailure) {
+        self.init(Code(name: failure.code), failure.message)
+    }
+
+    package init(_ error: AgentProtocolError) {
+        let again = "Stop the agent and log in again: vault agent stop && vault login"
+        switch error {
+        case .unreachable:
+            self.init(.notLoggedIn, "No agent runs, or it ended. Log in: vault login")
+        case .notOurs:
+            self.init(.configurationInvalid, "Another user's process listens at the agent's socket. Remove the socket.")
+        case .otherVersion(let version):
+            self.init(
+                .configurationInvalid,
+                "The agent speaks version \(version) of the protocol, and this program version \(MessageFrame.version). \(again)"
+            )
+        case .malformed, .tooLong:
+            self.init(.configurationInvalid, "The agent and this program do not understand each other. \(again)")
+        }
+    }
+}
+
+extension AgentAccount {
+    package init(_ id: AccountID) { self.init(issuer: id.issuer, subject: id.subject) }
+}
+
+extension AccountID {
+    package init(_ account: AgentAccount) { self.init(issuer: account.issuer, subject: account.subject) }
+}

@@ -1,0 +1,94 @@
+internal import Dispatch
+internal import Foundation
+package import OpenIDConnect
+internal import VaultAgentProtocol
+package import VaultAuth
+package import VaultCrypto
+package import VaultStorage
+
+/// A session's connection to the agent: its tokens come from there, and its vault key is used there.
+package struct AgentSessionLink: AgentLink, VaultKeyHolder {
+    let client: AgentClient
+    let id: AccountID
+    private let watch: AgentWatch
+
+    init(client: AgentClient, id: AccountID) {
+        self.client = client
+        self.id = id
+        watch = AgentWatch(client: client, account: AgentAccount(id))
+    }
+
+    private var account: AgentAccount { AgentAccount(id) }
+
+    // MARK: - Tokens
+
+    package func accessToken(
+        _ request: RefreshTransaction.Request
+    ) async throws -> (token: AccessToken, isNew: Bool) {
+        let wish = AgentTokenWish(
+            isForced: request.force,
+            minimumSeconds: UInt32(clamping: request.minimumValidity.components.seconds), rejected: request.rejected,
+            at: request.at.timeIntervalSince1970)
+        guard case .token(let token) = try await client.ask(.token(account, wish)) else {
+            throw AgentClient.unexpected
+        }
+        return (AccessToken(token), token.isNew)
+    }
+
+    package func proofKey() async throws -> DPoPKey? {
+        let key = try await data(.proofKey(account))
+        return key.isEmpty ? nil : try DPoPKey(rawRepresentation: key)
+    }
+
+    package func updates() -> AsyncStream<SessionUpdate> { watch.updates() }
+
+    package func leave(locking isLocking: Bool) async {
+        watch.end()
+        if isLocking { _ = try? await client.ask(.lock(account, isFinal: false)) }
+    }
+
+    // MARK: - The vault key
+
+    package func seal(_ content: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8] {
+        try await data(.seal(AgentAccount(id), item: name.rawValue, content))
+    }
+
+    package func open(_ sealed: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8] {
+        do {
+            return try await data(.open(AgentAccount(id), item: name.rawValue, sealed))
+        } catch let error as VaultError where error.code == .storeCorrupt {
+            throw StoreError(.corrupt, error.description)
+        }
+    }
+
+    package func wrapped(
+        under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String
+    ) async throws -> [UInt8] {
+        try await data(
+            .wrap(
+                AgentAccount(id), slotKey: slotKey.withUnsafeBytes { Array($0) }, kind: kind.rawValue, slotID: slotID,
+                keyID: keyID))
+    }
+
+    private func data(_ request: AgentRequest) async throws -> [UInt8] {
+        guard case .data(let bytes) = try await client.ask(request) else { throw AgentClient.unexpected }
+        return bytes
+    }
+}
+
+extension AccessToken {
+    init(_ token: AgentToken) {
+        self.init(
+            value: token.value, tokenType: token.tokenType,
+            expiresAt: token.expiresAt.map { Date(timeIntervalSince1970: $0) }, scope: token.scope,
+            obtainedAt: Date(timeIntervalSince1970: token.obtainedAt))
+    }
+}
+
+extension AgentToken {
+    init(_ token: AccessToken, isNew: Bool) {
+        self.init(
+            value: token.value, tokenType: token.tokenType, expiresAt: token.expiresAt?.timeIntervalSince1970,
+            scope: token.scope, obtainedAt: token.obtainedAt.timeIntervalSince1970, isNew: isNew)
+    }
+}

@@ -1,0 +1,93 @@
+internal import Dispatch
+internal import Foundation
+internal import VaultAgentProtocol
+internal import VaultAuth
+internal import VaultLocks
+internal import VaultStorage
+
+/// Hears what happens to a session in the agent, on a connection and a thread of its own.
+final class AgentWatch: Sendable {
+    private let client: AgentClient
+    private let account: AgentAccount
+    private let connection = Lock<(current: AgentConnection?, isOver: Bool)>((nil, false))
+
+    init(client: AgentClient, account: AgentAccount) {
+        self.client = client
+        self.account = account
+    }
+
+    deinit { end() }
+
+    /// Ends the stream.
+    func end() {
+        connection.withLock { connection in
+            connection.isOver = true
+            connection.current?.interrupt()
+            connection.current = nil
+        }
+    }
+
+    /// What happens from now on. When the connection ends, `locked` is the last update.
+    func updates() -> AsyncStream<SessionUpdate> {
+        let (stream, continuation) = AsyncStream.makeStream(of: SessionUpdate.self)
+        let (client, account) = (client, account)
+        Thread.detachNewThread { @Sendable [weak self] in
+            var hasEnded = false
+            if let new = try? client.connection(patience: nil), self?.use(new) == true {
+                hasEnded = Self.read(new, account, continuation)
+            }
+            if !hasEnded { continuation.yield(SessionUpdate(.locked, AccountID(account), reason: .requested)) }
+            continuation.finish()
+        }
+        return stream
+    }
+
+    private func use(_ new: AgentConnection) -> Bool {
+        connection.withLock { connection in
+            guard !connection.isOver else { return false }
+            connection.current = new
+            return true
+        }
+    }
+
+    /// - Returns: whether the end of the session was told.
+    private static func read(
+        _ connection: AgentConnection, _ account: AgentAccount,
+        _ continuation: AsyncStream<SessionUpdate>.Continuation
+    ) -> Bool {
+        guard (try? connection.send(.watch(account))) != nil else { return false }
+        while let answer = try? connection.next(), case .event(let event) = answer {
+            guard let update = SessionUpdate(event) else { continue }
+            continuation.yield(update)
+            if update.event == .locked || update.event == .loggedOut && update.reason != .refused { return true }
+        }
+        return false
+    }
+}
+
+extension SessionUpdate {
+    /// - Returns: nil for an event that this program does not know.
+    init?(_ event: AgentEvent) {
+        let known: [Event] = [.loggedIn, .refreshed, .locked, .loggedOut, .refreshFailed]
+        guard let kind = known.first(where: { $0.description == event.event }) else { return nil }
+        let reasons: [Reason] = [
+            .requested, .everywhere, .deleted, .replaced, .refused, .idle, .backgroundTimeout, .lifetime,
+        ]
+        self.init(
+            kind, AccountID(event.account),
+            reason: event.reason.map { name in reasons.first { $0.description == name } ?? .requested },
+            error: event.failure.map(VaultError.init))
+    }
+}
+
+extension AgentEvent {
+    init(_ update: SessionUpdate) {
+        self.init(
+            account: AgentAccount(update.account), event: update.event.description,
+            reason: update.reason?.description, failure: update.error.map(AgentFailure.init))
+    }
+}
+
+extension AgentFailure {
+    init(_ error: VaultError) { self.init(code: error.code.name, message: error.description) }
+}

@@ -1,0 +1,152 @@
+internal import Foundation
+internal import OpenIDConnect
+internal import VaultAgentProtocol
+internal import VaultAuth
+internal import VaultCrypto
+package import VaultStorage
+
+/// Does what the agent's clients ask for.
+package final class AgentDesk: Sendable {
+    package let sessions: HeldSessions
+    private let accounts: Accounts
+    private let names: KnownNames
+    private let consent: ProgramConsent?
+    private let folder: String
+    private let accountTable: @Sendable () async throws -> String
+    private let listening: @Sendable () async -> [String]
+
+    /// - Parameters:
+    ///   - sessions: what the agent holds.
+    ///   - accounts: the accounts of the store.
+    ///   - folder: where the store is.
+    ///   - consent: asks the person before a program's first use of a session; nil for not asking.
+    ///   - accountTable: the list of accounts for a person.
+    ///   - listening: what locks the sessions besides their limits, a line each.
+    package init(
+        sessions: HeldSessions, accounts: Accounts, folder: String, consent: ProgramConsent?,
+        accountTable: @escaping @Sendable () async throws -> String,
+        listening: @escaping @Sendable () async -> [String]
+    ) {
+        self.sessions = sessions
+        self.accounts = accounts
+        self.folder = folder
+        self.consent = consent
+        self.accountTable = accountTable
+        self.listening = listening
+        names = KnownNames(folder: folder, accounts: accounts)
+    }
+
+    func isHeld(_ account: AgentAccount) -> Bool {
+        sessions.all.contains { $0.id == AccountID(account) && $0.session.isOpen }
+    }
+
+    /// The answer to a request that has to wait for nothing; nil for any other.
+    func answerAtOnce(_ request: borrowing AgentRequest, process: Int32) -> AgentAnswer? {
+        guard case .quickToken(let user, let seconds) = copy request, let id = names.known(user) else { return nil }
+        return quickToken(id, seconds, process)
+    }
+
+    private func quickToken(_ id: AccountID, _ seconds: UInt32, _ process: Int32) -> AgentAnswer {
+        guard let held = sessions.used(id), consent?.isGiven(to: process, for: held) ?? true,
+            let token = held.session.tokenAtHand(validFor: .seconds(Int64(seconds))), !token.isBound
+        else { return .notAtHand }
+        return .token(AgentToken(token, isNew: false))
+    }
+
+    func answer(_ request: consuming AgentRequest, process: Int32) async -> AgentAnswer {
+        do {
+            return try await answered(request, process)
+        } catch {
+            guard let error = VaultError.converting(error) as? VaultError else {
+                return .failed(AgentFailure(code: "internal", message: "The agent failed. \(type(of: error))"))
+            }
+            return .failed(AgentFailure(error))
+        }
+    }
+
+    private func answered(_ request: consuming AgentRequest, _ process: Int32) async throws -> AgentAnswer {
+        switch consume request {
+        case .quickToken(let user, let seconds):
+            guard let id = try? await names.find(user) else { return .notAtHand }
+            return quickToken(id, seconds, process)
+        case .accountTable: return .text(try await accountTable())
+        case .status: return .status(await status())
+        case .hold(let account, var key, let rules, let isOffline):
+            defer { AgentConnection.wipe(&key) }
+            guard key.count == 32 else { throw AgentProtocolError.malformed }
+            try await sessions.hold(
+                AccountID(account), vaultKey: VaultKey(SecretBytes(copying: key)), rules: rules, isOffline: isOffline)
+            return .done
+        case .attach(let account):
+            let session = try await used(account, process).session
+            return .attached(isOffline: session.isOffline, refusal: session.refusal.map(AgentFailure.init))
+        case .token(let account, let wish):
+            let held = try await used(account, process)
+            return .token(try await token(held.session, wish))
+        case .proofKey(let account):
+            let held = try await used(account, process)
+            return .data(try await held.auth.proofKey(of: held.session)?.rawRepresentation ?? [])
+        case .seal(let account, let item, let content):
+            let key = try await vaultKey(account, process)
+            return .data(try await key.seal(content, as: ItemName(rawValue: item), of: AccountID(account)))
+        case .open(let account, let item, let sealed):
+            let name = ItemName(rawValue: item)
+            // Nobody gets the refresh token.
+            guard !name.isReserved || name == .idTokenClaims else {
+                throw StoreError(.reservedName, "The agent does not open the vault's own items.")
+            }
+            let key = try await vaultKey(account, process)
+            return .data(try await key.open(sealed, as: name, of: AccountID(account)))
+        case .wrap(let account, var slotKey, let kind, let slotID, let keyID):
+            defer { AgentConnection.wipe(&slotKey) }
+            let key = try await vaultKey(account, process)
+            return .data(
+                try await key.wrapped(
+                    under: SecretBytes(copying: slotKey), Keyslot.Kind(rawValue: kind), of: AccountID(account), slotID: slotID,
+                    keyID: keyID))
+        case .lock(let account, let isFinal):
+            let ids = account.map { [AccountID($0)] } ?? sessions.all.map(\.id)
+            await sessions.lock(ids, .requested, isFinal: isFinal)
+            return .done
+        case .stop:
+            await sessions.lockAll(.requested)
+            return .done
+        case .watch, .streamKey: throw AgentProtocolError.malformed
+        }
+    }
+
+    private func status() async -> AgentStatus {
+        AgentStatus(
+            process: UInt32(clamping: getpid()), folder: folder, isConfirming: consent != nil,
+            listening: await listening(),
+            sessions: sessions.all.filter(\.session.isOpen).map(\.holding).sorted { $0.name < $1.name },
+            locked: sessions.locked.map(AgentAccount.init))
+    }
+
+    private func token(_ session: Session, _ wish: AgentTokenWish) async throws -> AgentToken {
+        let before = session.tokenAtHand(validFor: .zero)?.value
+        let minimum = Duration.seconds(Int64(wish.minimumSeconds))
+        let token: AccessToken
+        if let rejected = wish.rejected {
+            let refused = AccessToken(
+                value: rejected, tokenType: "", expiresAt: nil, scope: nil, obtainedAt: Date())
+            token = try await session.accessToken(replacing: refused, minimumValidity: minimum)
+        } else {
+            token = try await session.accessToken(forceRefresh: wish.isForced, minimumValidity: minimum)
+        }
+        return AgentToken(token, isNew: token.value != before)
+    }
+
+    private func vaultKey(_ account: AgentAccount, _ process: Int32) async throws -> VaultKey {
+        try await used(account, process).session.openVaultKey()
+    }
+
+    private func used(_ account: AgentAccount, _ process: Int32) async throws -> HeldSession {
+        guard let held = sessions.used(AccountID(account)) else {
+            let stored = try await accounts.account(AccountID(account))
+            throw VaultError.noAgent(stored)
+        }
+        try await consent?.require(from: process, for: held)
+        return held
+    }
+}

@@ -1,0 +1,87 @@
+internal import CLinux
+internal import Glibc
+internal import VaultAgentProtocol
+internal import VaultStorage
+
+/// The socket that the agent listens on: only this user reaches it, and one agent at a time has it.
+package final class AgentListener: Sendable {
+    let descriptor: Int32
+    /// Nil for a socket that systemd made.
+    private let path: String?
+    private let lock: Int32
+
+    /// Makes the socket.
+    ///
+    /// - Parameter path: from ``AgentSocket/path(runtimeFolder:accountsFolder:)``.
+    /// - Throws: ``VaultError``: `busy` when another agent runs, `configurationInvalid` when the folder is not safe.
+    package convenience init(path: String) throws {
+        let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+        mkdir(folder, 0o700)
+        var status = stat()
+        guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+            status.st_mode & 0o077 == 0
+        else {
+            throw VaultError(
+                .configurationInvalid,
+                "The agent needs \(folder), a folder that only you can use. Check XDG_RUNTIME_DIR, then: chmod 700 \(folder)"
+            )
+        }
+        // Two agents that start at once must not both take the socket's name. The lock ends with its process.
+        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            if lock >= 0 { close(lock) }
+            throw VaultError(.busy, "An agent runs already. To see it: vault agent status")
+        }
+        unlink(path)
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let mask = umask(0o177)
+        let isBound =
+            descriptor >= 0 && AgentSocket.withAddress(path) { bind(descriptor, $0, $1) } == 0
+            && listen(descriptor, 1024) == 0
+        umask(mask)
+        guard isBound else {
+            let code = errno
+            if descriptor >= 0 { close(descriptor) }
+            close(lock)
+            throw VaultError(.configurationInvalid, "The agent cannot listen at \(path) (error \(code)).")
+        }
+        self.init(descriptor, path, lock)
+    }
+
+    /// Takes the socket that systemd made for this process (sd_listen_fds(3)).
+    ///
+    /// - Parameters:
+    ///   - listeners: `LISTEN_FDS`.
+    ///   - process: `LISTEN_PID`.
+    /// - Returns: nil when systemd made none.
+    package convenience init?(listeners: String?, process: String?) {
+        guard let listeners, let process, Int32(process) == getpid(), Int32(listeners) == 1 else { return nil }
+        let first: Int32 = 3
+        _ = fcntl(first, F_SETFD, FD_CLOEXEC)
+        self.init(first, nil, -1)
+    }
+
+    private init(_ descriptor: Int32, _ path: String?, _ lock: Int32) {
+        // Only epoll waits.
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        (self.descriptor, self.path, self.lock) = (descriptor, path, lock)
+    }
+
+    /// Whether clients still find the socket. One that systemd made is its business.
+    package var isReachable: Bool {
+        guard let path else { return true }
+        var (here, there) = (stat(), stat())
+        return stat(path, &there) == 0 && fstat(lock, &here) == 0 && stat(path + ".lock", &there) == 0
+            && here.st_ino == there.st_ino
+    }
+
+    /// Takes the socket away.
+    package func remove() {
+        if let path { unlink(path) }
+    }
+
+    deinit {
+        close(descriptor)
+        if lock >= 0 { close(lock) }
+    }
+}

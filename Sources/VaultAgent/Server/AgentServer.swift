@@ -1,0 +1,91 @@
+internal import CLinux
+internal import Foundation
+internal import VaultAgentProtocol
+internal import VaultLocks
+internal import VaultStorage
+
+/// Serves the agent's clients on one thread, by epoll(7). A request that has its answer at hand is answered there. Any
+/// other becomes a task, and its client's next request waits for it.
+package final class AgentServer: Sendable {
+    /// What a task has to say to a client.
+    private struct Message {
+        let client: UInt64
+        let answer: AgentAnswer
+    }
+
+    private struct Inbox {
+        var messages: [Message] = []
+        var events: [AgentEvent] = []
+        var isStopping = false
+    }
+
+    private let desk: AgentDesk
+    private let inbox = Lock(Inbox())
+    private let wakeUp: Int32
+
+    /// - Throws: ``VaultError`` with code `configurationInvalid` when the system has no descriptor left.
+    package init(desk: AgentDesk) throws {
+        let wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard wakeUp >= 0 else {
+            throw VaultError(.configurationInvalid, "The agent cannot start: too many files are open.")
+        }
+        self.desk = desk
+        self.wakeUp = wakeUp
+        desk.sessions.listen { [weak self] update in self?.tell(AgentEvent(update)) }
+    }
+
+    deinit { close(wakeUp) }
+
+    /// Ends ``run(_:)``.
+    package func stop() {
+        inbox.withLock { $0.isStopping = true }
+        wake()
+    }
+
+    private func tell(_ event: AgentEvent) {
+        inbox.withLock { $0.events.append(event) }
+        wake()
+    }
+
+    private func post(_ message: Message) {
+        inbox.withLock { $0.messages.append(message) }
+        wake()
+    }
+
+    private func wake() {
+        var one: UInt64 = 1
+        _ = write(wakeUp, &one, 8)
+    }
+
+    /// Serves until ``stop()``. It takes the calling thread.
+    package func run(_ listener: AgentListener) {
+        var loop = ServerLoop(server: self, listener: listener.descriptor, wakeUp: wakeUp)
+        loop.run()
+    }
+
+    /// What has come in for the clients.
+    func takeInbox() -> (messages: [(UInt64, AgentAnswer)], events: [AgentEvent], isStopping: Bool) {
+        var count: UInt64 = 0
+        _ = read(wakeUp, &count, 8)
+        return inbox.withLock { inbox in
+            defer { (inbox.messages, inbox.events) = ([], []) }
+            return (inbox.messages.map { ($0.client, $0.answer) }, inbox.events, inbox.isStopping)
+        }
+    }
+
+    /// Answers at once, or begins a task.
+    ///
+    /// - Returns: nil when a task answers.
+    func answer(_ request: consuming AgentRequest, _ client: UInt64, process: Int32) -> AgentAnswer? {
+        if let answer = desk.answerAtOnce(request, process: process) { return answer }
+        let (desk, request) = (desk, request)
+        Task { [weak self] in
+            let answer = await desk.answer(request, process: process)
+            self?.post(Message(client: client, answer: answer))
+            if case .stop = request { self?.stop() }
+        }
+        return nil
+    }
+
+    func isHeld(_ account: AgentAccount) -> Bool { desk.isHeld(account) }
+}

@@ -1,0 +1,77 @@
+internal import VaultAgentProtocol
+internal import VaultAuth
+internal import VaultLocks
+internal import VaultStorage
+
+/// One open account in the agent.
+final class HeldSession: Sendable {
+    let id: AccountID
+    /// What people call it.
+    let name: String
+    let auth: Auth
+    let session: Session
+    private let times: Lock<HoldingTimes>
+    private let clock: SteadyClock
+    /// The programs that the person has allowed to use it.
+    private let allowed = Lock<Set<String>>([])
+    private let tasks = Lock<[Task<Void, Never>]>([])
+
+    init(account: Account, auth: Auth, session: Session, rules: HoldingRules, clock: SteadyClock) {
+        id = account.id
+        name = account.displayName
+        self.auth = auth
+        self.session = session
+        self.clock = clock
+        times = Lock(HoldingTimes(rules, now: clock.now()))
+    }
+
+    /// Notes that a program uses the session.
+    ///
+    /// - Returns: why the session has to be locked instead; nil when it may be used.
+    func use() -> SessionUpdate.Reason? {
+        let now = clock.now()
+        return times.withLock { times in
+            if let reason = times.overdue(now: now) { return reason }
+            times.use(now: now)
+            return nil
+        }
+    }
+
+    /// Waits until the session has to be locked.
+    ///
+    /// - Returns: why; nil when it has no limit, or when the task was cancelled.
+    func waitForEnd() async -> SessionUpdate.Reason? {
+        while let end = times.withLock({ $0.end }) {
+            guard (try? await clock.sleep(end)) != nil else { return nil }
+            if let reason = times.withLock({ $0.overdue(now: clock.now()) }) { return reason }
+        }
+        return nil
+    }
+
+    /// Runs something for as long as the session is held.
+    func run(_ body: @escaping @Sendable () async -> Void) {
+        let task = Task { await body() }
+        tasks.withLock { $0.append(task) }
+    }
+
+    /// Ends what ``run(_:)`` began.
+    func cancelTasks() {
+        for task in tasks.withLock({ tasks in
+            defer { tasks = [] }
+            return tasks
+        }) { task.cancel() }
+    }
+
+    func allows(_ program: String) -> Bool { allowed.withLock { $0.contains(program) } }
+
+    func allow(_ program: String) { allowed.withLock { _ = $0.insert(program) } }
+
+    var holding: AgentHolding {
+        let now = clock.now()
+        let (idle, lifetime) = times.withLock { ($0.idleLeft(now: now), $0.lifetimeLeft(now: now)) }
+        return AgentHolding(
+            account: AgentAccount(id), name: name, isOffline: session.isOffline,
+            idleLeft: idle.map { $0 / .seconds(1) }, lifetimeLeft: lifetime.map { $0 / .seconds(1) },
+            refusal: session.refusal.map(AgentFailure.init))
+    }
+}

@@ -1,0 +1,123 @@
+internal import VaultAgentProtocol
+package import VaultAuth
+internal import VaultCrypto
+internal import VaultLocks
+internal import VaultStorage
+
+/// The sessions that the agent holds, and what ends them.
+package final class HeldSessions: Sendable {
+    private struct State {
+        var sessions: [AccountID: HeldSession] = [:]
+        /// What `vault agent unlock` opens again.
+        var locked: [AccountID] = []
+    }
+
+    private let state = Lock(State())
+    private let clock: SteadyClock
+    private let makeAuth: @Sendable () async throws -> Auth
+    /// Called for everything that happens to a session.
+    private let onUpdate = Lock<@Sendable (SessionUpdate) -> Void>({ _ in })
+
+    /// - Parameters:
+    ///   - clock: counts the limits of the sessions.
+    ///   - makeAuth: makes what one session lives in.
+    package init(clock: SteadyClock, makeAuth: @escaping @Sendable () async throws -> Auth) {
+        self.clock = clock
+        self.makeAuth = makeAuth
+    }
+
+    func listen(_ listener: @escaping @Sendable (SessionUpdate) -> Void) { onUpdate.withLock { $0 = listener } }
+
+    // MARK: - Finding
+
+    /// The session of an account, for use now. If its time is over, it is locked.
+    func used(_ id: AccountID) -> HeldSession? {
+        guard let held = state.withLock({ $0.sessions[id] }), held.session.isOpen else { return nil }
+        guard let reason = held.use() else { return held }
+        Task { await lock([id], reason) }
+        return nil
+    }
+
+    var all: [HeldSession] { state.withLock { Array($0.sessions.values) } }
+
+    var locked: [AccountID] { state.withLock { $0.locked } }
+
+    // MARK: - Holding
+
+    /// Holds a session, in place of one of the same account.
+    func hold(_ id: AccountID, vaultKey: VaultKey, rules: HoldingRules, isOffline: Bool) async throws {
+        let auth = try await makeAuth()
+        let session = try await auth.adopt(id, vaultKey: vaultKey, isOffline: isOffline)
+        let held = HeldSession(
+            account: try await auth.accounts.account(id), auth: auth, session: session,
+            rules: rules.within(auth.accounts.policy), clock: clock)
+        let updates = auth.sessionUpdates(replaying: false)
+        let replaced = state.withLock { state in
+            state.locked.removeAll { $0 == id }
+            let others = rules.isExclusive ? state.sessions.values.filter { $0.id != id } : []
+            let same = state.sessions[id]
+            for other in others { state.sessions[other.id] = nil }
+            state.sessions[id] = held
+            return (others, same)
+        }
+        // A client that uses the account goes on with the new session.
+        replaced.1?.cancelTasks()
+        await replaced.1?.session.lock()
+        for other in replaced.0 { await end(other, .replaced) }
+        held.run { [weak self, weak held] in
+            for await update in updates {
+                self?.onUpdate.withLock { $0 }(update)
+                if let held, !held.session.isOpen { self?.forget(held) }
+            }
+        }
+        held.run { [weak self, weak held] in
+            guard let reason = await held?.waitForEnd() else { return }
+            await self?.lock([id], reason)
+        }
+        held.run { [clock] in await RefreshAhead.run(clock, session) }
+    }
+
+    // MARK: - The end
+
+    /// Locks all sessions.
+    package func lockAll(_ reason: SessionUpdate.Reason) async { await lock(all.map(\.id), reason) }
+
+    /// Locks sessions.
+    ///
+    /// - Parameter isFinal: whether `vault agent unlock` does not open them again.
+    func lock(_ ids: [AccountID], _ reason: SessionUpdate.Reason, isFinal: Bool = false) async {
+        let ended = state.withLock { state in
+            ids.compactMap { id in
+                let held = state.sessions.removeValue(forKey: id)
+                if isFinal {
+                    state.locked.removeAll { $0 == id }
+                } else if held != nil && !state.locked.contains(id) {
+                    state.locked.append(id)
+                }
+                return held
+            }
+        }
+        for held in ended { await end(held, reason) }
+    }
+
+    private func end(_ held: HeldSession, _ reason: SessionUpdate.Reason) async {
+        // Locking tells the listener, which is one of the tasks.
+        await held.auth.lock(reason)
+        onUpdate.withLock { $0 }(SessionUpdate(.locked, held.id, reason: reason))
+        held.cancelTasks()
+    }
+
+    private func forget(_ held: HeldSession) {
+        let isGone = state.withLock { state in
+            guard state.sessions[held.id] === held else { return false }
+            state.sessions[held.id] = nil
+            return true
+        }
+        if isGone { held.cancelTasks() }
+    }
+}
+
+extension HoldingRules {
+    /// The stricter of these rules and the policy's.
+    func within(_ policy: VaultPolicy) -> HoldingRules { self }
+}

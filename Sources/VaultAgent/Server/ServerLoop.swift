@@ -1,0 +1,187 @@
+internal import CLinux
+internal import Foundation
+internal import VaultAgentProtocol
+internal import VaultStorage
+
+/// The state of the thread that serves.
+struct ServerLoop {
+    let server: AgentServer
+    let listener: Int32
+    let wakeUp: Int32
+    private let poll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    private var clients: [Int32: ClientSocket] = [:]
+    private var descriptors: [UInt64: Int32] = [:]
+    private var nextNumber: UInt64 = 1
+    private var turn: UInt64 = 0
+    private let greatestCount: Int
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+
+    init(server: AgentServer, listener: Int32, wakeUp: Int32) {
+        (self.server, self.listener, self.wakeUp) = (server, listener, wakeUp)
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(7 /* RLIMIT_NOFILE */), &limit)
+        limit.rlim_cur = min(limit.rlim_max, 16_384)
+        setrlimit(__rlimit_resource_t(7), &limit)
+        // The store, its locks and connections to servers need descriptors, too.
+        greatestCount = max(64, Int(limit.rlim_cur) - 128)
+    }
+
+    mutating func run() {
+        defer {
+            for client in clients.values { _ = client.flush() }
+            clients = [:]
+            buffer.deallocate()
+            close(poll)
+        }
+        watch(listener, EPOLL_CTL_ADD, EPOLLIN.rawValue)
+        watch(wakeUp, EPOLL_CTL_ADD, EPOLLIN.rawValue)
+        var events = [epoll_event](repeating: epoll_event(), count: 64)
+        while true {
+            let count = epoll_wait(poll, &events, Int32(events.count), -1)
+            if count < 0 && errno != EINTR { return }
+            for event in events.prefix(Int(max(0, count))) {
+                let descriptor = event.data.fd
+                if descriptor == listener {
+                    acceptAll()
+                } else if descriptor == wakeUp {
+                    if handleInbox() { return }
+                } else if let client = clients[descriptor] {
+                    handle(client, event.events)
+                }
+            }
+        }
+    }
+
+    private func watch(_ descriptor: Int32, _ operation: Int32, _ events: UInt32) {
+        var event = epoll_event()
+        event.events = events
+        event.data.fd = descriptor
+        epoll_ctl(poll, operation, descriptor, &event)
+    }
+
+    // MARK: - Clients
+
+    private mutating func acceptAll() {
+        while true {
+            let descriptor = linux_accept(listener)
+            guard descriptor >= 0 else {
+                if errno == EINTR || errno == ECONNABORTED { continue }
+                // Without a descriptor the connection would be told of again and again.
+                if errno == EMFILE || errno == ENFILE, makeRoom() { continue }
+                return
+            }
+            guard let peer = PeerCredentials(of: descriptor), peer.user == geteuid() else {
+                close(descriptor)
+                continue
+            }
+            if clients.count >= greatestCount { _ = makeRoom() }
+            let client = ClientSocket(descriptor: descriptor, number: nextNumber, process: peer.process)
+            nextNumber += 1
+            note(client)
+            clients[descriptor] = client
+            descriptors[client.number] = descriptor
+            watch(descriptor, EPOLL_CTL_ADD, EPOLLIN.rawValue | EPOLLRDHUP.rawValue)
+        }
+    }
+
+    private mutating func note(_ client: ClientSocket) {
+        turn += 1
+        client.lastTurn = turn
+    }
+
+    /// Ends the connection that was silent for the longest time.
+    private mutating func makeRoom() -> Bool {
+        let idle = clients.values.filter { if case .listening = $0.phase { true } else { false } }
+        guard let oldest = idle.min(by: { $0.lastTurn < $1.lastTurn }) else { return false }
+        drop(oldest)
+        return true
+    }
+
+    private mutating func drop(_ client: ClientSocket) {
+        epoll_ctl(poll, EPOLL_CTL_DEL, client.descriptor, nil)
+        clients[client.descriptor] = nil
+        descriptors[client.number] = nil
+    }
+
+    private mutating func handle(_ client: ClientSocket, _ events: UInt32) {
+        note(client)
+        if events & EPOLLOUT.rawValue != 0, client.flush() == .over { return drop(client) }
+        if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return drop(client) }
+        if events & EPOLLIN.rawValue != 0 {
+            switch client.phase {
+            case .listening:
+                guard client.receive(into: buffer) == .fine else { return drop(client) }
+                serve(client)
+            // One that sends while it is told things, or while it waits, ends, or waits for its turn.
+            case .watching: drop(client)
+            case .working: update(client)
+            }
+        } else if events & EPOLLRDHUP.rawValue != 0 {
+            return drop(client)
+        } else {
+            update(client)
+        }
+    }
+
+    /// Answers the requests that are complete.
+    private mutating func serve(_ client: ClientSocket) {
+        do {
+            while case .listening = client.phase, let request = try client.nextRequest() {
+                if case .watch(let account) = request {
+                    client.phase = .watching(account)
+                    if let account, !server.isHeld(account) {
+                        let event = AgentEvent(account: account, event: "locked", reason: "requested", failure: nil)
+                        guard client.send(.event(event)) == .fine else { return drop(client) }
+                    }
+                    break
+                }
+                guard let answer = server.answer(request, client.number, process: client.process) else {
+                    client.phase = .working
+                    break
+                }
+                guard client.send(answer) == .fine else { return drop(client) }
+            }
+            update(client)
+        } catch {
+            let failure = VaultError(error)
+            let message =
+                if case .otherVersion = error { failure.description } else { "The agent did not understand a request." }
+            _ = client.send(.failed(AgentFailure(code: failure.code.name, message: message)))
+            drop(client)
+        }
+    }
+
+    /// Waits for what the client's phase needs.
+    private func update(_ client: ClientSocket) {
+        var events = EPOLLRDHUP.rawValue
+        // While a request is under way the next one stays in the socket.
+        if case .working = client.phase {} else { events |= EPOLLIN.rawValue }
+        if client.wantsToWrite { events |= EPOLLOUT.rawValue }
+        watch(client.descriptor, EPOLL_CTL_MOD, events)
+    }
+
+    // MARK: - What tasks have to say
+
+    /// - Returns: whether to stop.
+    private mutating func handleInbox() -> Bool {
+        let (messages, events, isStopping) = server.takeInbox()
+        for (number, answer) in messages {
+            guard let client = descriptors[number].flatMap({ clients[$0] }) else { continue }
+            client.phase = .listening
+            guard client.send(answer) == .fine else {
+                drop(client)
+                continue
+            }
+            serve(client)
+        }
+        for event in events {
+            for client in Array(clients.values) {
+                guard case .watching(let account) = client.phase, account == nil || account == event.account else {
+                    continue
+                }
+                if client.send(.event(event)) == .fine { update(client) } else { drop(client) }
+            }
+        }
+        return isStopping
+    }
+}

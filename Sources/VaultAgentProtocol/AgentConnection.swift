@@ -1,0 +1,98 @@
+internal import Glibc
+
+/// A client's connection to the agent. Its calls wait, so they belong on a thread that may.
+///
+/// One thread at a time uses it. Only ``interrupt()`` may come from any other.
+package final class AgentConnection: @unchecked Sendable {
+    private let descriptor: Int32
+    private var received: [UInt8] = []
+
+    /// Connects to an agent of the same user.
+    ///
+    /// - Parameters:
+    ///   - path: from ``AgentSocket/path(runtimeFolder:accountsFolder:)``.
+    ///   - patience: how many seconds the agent may take for each answer; nil for no limit.
+    /// - Throws: ``AgentProtocolError``: `unreachable`, `notOurs`.
+    package init(path: String, patience: Int?) throws(AgentProtocolError) {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw .unreachable }
+        self.descriptor = descriptor
+        if let patience {
+            var limit = timeval(tv_sec: patience, tv_usec: 0)
+            let size = socklen_t(MemoryLayout<timeval>.size)
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
+            setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
+        }
+        let status = AgentSocket.withAddress(path) { address, size in
+            var status: Int32
+            repeat { status = connect(descriptor, address, size) } while status < 0 && errno == EINTR
+            return status
+        }
+        guard status == 0 else { throw .unreachable }
+        guard PeerCredentials(of: descriptor)?.user == geteuid() else { throw .notOurs }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The process of the agent.
+    package var agentProcess: Int32? { PeerCredentials(of: descriptor)?.process }
+
+    /// Ends a call that waits, from another thread.
+    package func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// Sends a request and waits for its answer.
+    package func ask(_ request: AgentRequest) throws(AgentProtocolError) -> AgentAnswer {
+        try send(request)
+        return try next()
+    }
+
+    /// Sends a request.
+    package func send(_ request: AgentRequest) throws(AgentProtocolError) {
+        var bytes = request.bytes
+        defer { Self.wipe(&bytes) }
+        guard bytes.count - MessageFrame.lengthSize <= MessageFrame.longestRequest else { throw .tooLong }
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress?.advanced(by: sent), $0.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw .unreachable }
+            sent += count
+        }
+    }
+
+    /// The next message of the agent.
+    package func next() throws(AgentProtocolError) -> AgentAnswer {
+        while true {
+            if let range = try MessageFrame.first(in: received[...], limit: MessageFrame.longestAnswer) {
+                let answer = try AgentAnswer(received[range])
+                var rest = Array(received[range.endIndex...])
+                swap(&rest, &received)
+                Self.wipe(&rest)
+                return answer
+            }
+            try receive()
+        }
+    }
+
+    private func receive() throws(AgentProtocolError) {
+        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+        defer { Self.wipe(&buffer) }
+        while true {
+            let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw .unreachable }
+            received.append(contentsOf: buffer[..<count])
+            return
+        }
+    }
+
+    /// Overwrites what a message may have held. Copies that the compiler made cannot be reached.
+    package static func wipe(_ bytes: inout [UInt8]) {
+        bytes.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress else { return }
+            explicit_bzero(base, buffer.count)
+        }
+    }
+}

@@ -1,0 +1,201 @@
+/// Whose session is meant.
+package struct AgentAccount: Hashable, Sendable {
+    package let issuer: String
+    package let subject: String
+
+    package init(issuer: String, subject: String) {
+        self.issuer = issuer
+        self.subject = subject
+    }
+}
+
+/// How long the agent holds a session, and beside which others.
+package struct HoldingRules: Hashable, Sendable {
+    /// After how many seconds without a request the session is locked; 0 for no limit.
+    package var idleSeconds: UInt32
+    /// After how many seconds at most the session is locked; 0 for no limit.
+    package var lifetimeSeconds: UInt32
+    /// Whether all other sessions are locked.
+    package var isExclusive: Bool
+
+    package init(idleSeconds: UInt32, lifetimeSeconds: UInt32, isExclusive: Bool) {
+        self.idleSeconds = idleSeconds
+        self.lifetimeSeconds = lifetimeSeconds
+        self.isExclusive = isExclusive
+    }
+}
+
+/// What a token has to be like.
+package struct AgentTokenWish: Hashable, Sendable {
+    package var isForced = false
+    /// How many seconds it has to be valid at least.
+    package var minimumSeconds: UInt32 = 60
+    /// A token that a server refused.
+    package var rejected: String?
+    /// Unix time of the wish, in seconds.
+    package var at: Double = 0
+
+    package init(isForced: Bool = false, minimumSeconds: UInt32 = 60, rejected: String? = nil, at: Double = 0) {
+        self.isForced = isForced
+        self.minimumSeconds = minimumSeconds
+        self.rejected = rejected
+        self.at = at
+    }
+}
+
+/// What a client asks the agent for.
+package enum AgentRequest: Hashable, Sendable {
+    /// The token at hand of the account that a person means by a name; empty when there is only one. It is answered at
+    /// once, or not at all: `notAtHand`.
+    case quickToken(user: String, minimumSeconds: UInt32)
+    /// The list of accounts, as `vault users` prints it.
+    case accountTable
+    /// What the agent is, and what it holds.
+    case status
+    /// Holds a session, in place of one of the same account.
+    case hold(AgentAccount, vaultKey: [UInt8], HoldingRules, isOffline: Bool)
+    /// How the session of an account is.
+    case attach(AgentAccount)
+    case token(AgentAccount, AgentTokenWish)
+    /// The private key that the tokens are bound to.
+    case proofKey(AgentAccount)
+    case seal(AgentAccount, item: String, [UInt8])
+    case open(AgentAccount, item: String, [UInt8])
+    /// Seals the vault key under the key of a new keyslot.
+    case wrap(AgentAccount, slotKey: [UInt8], kind: String, slotID: String, keyID: String)
+    /// Locks one session, or all.
+    ///
+    /// - Parameter isFinal: whether `vault agent unlock` does not open it again.
+    case lock(AgentAccount?, isFinal: Bool)
+    /// Tells from now on what happens to a session, or to all. The client sends nothing more.
+    case watch(AgentAccount?)
+    /// Locks everything and ends the agent.
+    case stop
+    /// A key for a streamed item, from the vault key.
+    case streamKey(AgentAccount, item: String)
+
+    private enum Kind: UInt8 {
+        case quickToken = 1, accountTable, status, hold, attach, token, proofKey, seal, open, wrap, lock, watch, stop
+        case streamKey
+    }
+
+    /// The message, with its length.
+    package var bytes: [UInt8] {
+        MessageFrame.bytes(kind: kind.rawValue) { writer in
+            switch self {
+            case .quickToken(let user, let seconds):
+                writer.put(user)
+                writer.put(seconds)
+            case .accountTable, .status, .stop: break
+            case .hold(let account, let key, let rules, let isOffline):
+                writer.put(account)
+                writer.put(key)
+                writer.put(rules.idleSeconds)
+                writer.put(rules.lifetimeSeconds)
+                writer.put(rules.isExclusive)
+                writer.put(isOffline)
+            case .attach(let account), .proofKey(let account): writer.put(account)
+            case .token(let account, let wish):
+                writer.put(account)
+                writer.put(wish.isForced)
+                writer.put(wish.minimumSeconds)
+                writer.put(wish.rejected)
+                writer.put(wish.at)
+            case .seal(let account, let item, let content), .open(let account, let item, let content):
+                writer.put(account)
+                writer.put(item)
+                writer.put(content)
+            case .wrap(let account, let slotKey, let kind, let slotID, let keyID):
+                writer.put(account)
+                writer.put(slotKey)
+                writer.put(kind)
+                writer.put(slotID)
+                writer.put(keyID)
+            case .lock(let account, let isFinal):
+                writer.put(account)
+                writer.put(isFinal)
+            case .watch(let account): writer.put(account)
+            case .streamKey(let account, let item):
+                writer.put(account)
+                writer.put(item)
+            }
+        }
+    }
+
+    private var kind: Kind {
+        switch self {
+        case .quickToken: .quickToken
+        case .accountTable: .accountTable
+        case .status: .status
+        case .hold: .hold
+        case .attach: .attach
+        case .token: .token
+        case .proofKey: .proofKey
+        case .seal: .seal
+        case .open: .open
+        case .wrap: .wrap
+        case .lock: .lock
+        case .watch: .watch
+        case .stop: .stop
+        case .streamKey: .streamKey
+        }
+    }
+
+    /// - Parameter message: without its length.
+    package init(_ message: ArraySlice<UInt8>) throws(AgentProtocolError) {
+        var (number, reader) = try MessageFrame.opened(message)
+        guard let kind = Kind(rawValue: number) else { throw .malformed }
+        self =
+            switch kind {
+            case .quickToken:
+                .quickToken(user: try reader.text(), minimumSeconds: try reader.uint32())
+            case .accountTable: .accountTable
+            case .status: .status
+            case .hold:
+                .hold(
+                    try reader.account(), vaultKey: Array(try reader.data()),
+                    HoldingRules(
+                        idleSeconds: try reader.uint32(), lifetimeSeconds: try reader.uint32(),
+                        isExclusive: try reader.bool()), isOffline: try reader.bool())
+            case .attach: .attach(try reader.account())
+            case .token:
+                .token(
+                    try reader.account(),
+                    AgentTokenWish(
+                        isForced: try reader.bool(), minimumSeconds: try reader.uint32(),
+                        rejected: try reader.optionalText(), at: try reader.double()))
+            case .proofKey: .proofKey(try reader.account())
+            case .seal: .seal(try reader.account(), item: try reader.text(), Array(try reader.data()))
+            case .open: .open(try reader.account(), item: try reader.text(), Array(try reader.data()))
+            case .wrap:
+                .wrap(
+                    try reader.account(), slotKey: Array(try reader.data()), kind: try reader.text(),
+                    slotID: try reader.text(), keyID: try reader.text())
+            case .lock: .lock(try reader.optionalAccount(), isFinal: try reader.bool())
+            case .watch: .watch(try reader.optionalAccount())
+            case .stop: .stop
+            case .streamKey: .streamKey(try reader.account(), item: try reader.text())
+            }
+        try reader.end()
+    }
+}
+
+extension FieldWriter {
+    fileprivate mutating func put(_ account: AgentAccount?) {
+        put(account != nil)
+        if let account { put(account) }
+    }
+
+    mutating func put(_ account: AgentAccount) {
+        put(account.issuer)
+        put(account.subject)
+    }
+}
+
+extension FieldReader {
+    mutating func account() throws(AgentProtocolError) -> AgentAccount {
+        AgentAccount(issuer: try text(), subject: try text())
+    }
+
+    mutating func optionalAccount() throws(AgentProtocolError) -> AgentAccount? { try bool() ? account() : nil }
+}

@@ -1,0 +1,44 @@
+package import Glibc
+
+/// Where an agent listens.
+package enum AgentSocket {
+    /// The longest path that a socket's address holds, in bytes.
+    package static let longestPath = 107
+
+    /// `$XDG_RUNTIME_DIR/credential-vault/agent.sock`. Each folder of accounts that is not the usual one has an agent of
+    /// its own.
+    ///
+    /// - Parameters:
+    ///   - runtimeFolder: `XDG_RUNTIME_DIR`.
+    ///   - accountsFolder: the folder of the accounts; nil for the usual one.
+    /// - Returns: nil without a runtime folder, or where the path would be too long.
+    package static func path(runtimeFolder: String?, accountsFolder: String?) -> String? {
+        guard let runtimeFolder, runtimeFolder.utf8.first == UInt8(ascii: "/") else { return nil }
+        let name = accountsFolder.map { "agent-" + hash($0) } ?? "agent"
+        let path = runtimeFolder + "/credential-vault/" + name + ".sock"
+        return path.utf8.count <= longestPath ? path : nil
+    }
+
+    /// FNV-1a: it only has to give each folder a name, and nothing goes by its strength.
+    private static func hash(_ text: String) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+
+    /// The address of a socket.
+    package static func withAddress<R>(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
+    ) -> R? {
+        guard path.utf8.count <= longestPath else { return nil }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

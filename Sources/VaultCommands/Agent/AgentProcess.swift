@@ -1,0 +1,104 @@
+internal import CredentialVault
+internal import Foundation
+internal import VaultAgent
+internal import VaultAgentProtocol
+internal import VaultLocks
+
+#if Logind
+    internal import VaultLogind
+#endif
+
+/// The process that holds the sessions.
+struct AgentProcess {
+    let global: GlobalOptions
+    /// Asks the person before each first use by another program.
+    let consent: ProgramConsent?
+
+    /// Serves until it is stopped.
+    ///
+    /// - Parameter whenReady: called when clients can connect.
+    func run(whenReady: () -> Void) async throws {
+        var configuration = try await Settings(global).configuration()
+        configuration.issuer = nil
+        let folder = configuration.folder ?? Vault.standardFolder
+        let listener = try await listener()
+        let vault = try await global.openVault { $0 = configuration }
+        let accounts = try vault.accounts
+        let sessions = HeldSessions(clock: SteadyClock(ContinuousClock()), makeAuth: authMaker(configuration, accounts))
+        let monitors = Self.monitors
+        let desk = AgentDesk(
+            sessions: sessions, accounts: accounts, folder: folder, consent: consent,
+            accountTable: {
+                let accounts = try await vault.storage.all()
+                return accounts.isEmpty ? "" : UsersCommand.table(accounts).map { Printable.lines($0) + "\n" }.joined()
+            },
+            listening: {
+                var lines: [String] = []
+                for monitor in monitors { lines.append(await monitor.status().description) }
+                return lines
+            })
+        let server = try AgentServer(desk: desk)
+        for monitor in monitors {
+            Task {
+                for await change in monitor.changes() where change == .entered {
+                    await sessions.lockAll(.backgroundTimeout)
+                }
+            }
+        }
+        Task { await stopWhenUnreachable(listener, server) }
+        whenReady()
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { @Sendable in
+                server.run(listener)
+                continuation.resume()
+            }
+        }
+        await sessions.lockAll(.requested)
+        listener.remove()
+    }
+
+    private func listener() async throws -> AgentListener {
+        let environment = ProcessInfo.processInfo.environment
+        if let given = AgentListener(listeners: environment["LISTEN_FDS"], process: environment["LISTEN_PID"]) {
+            return given
+        }
+        guard let path = AgentClient(folder: try await Settings(global).agentFolder).path else {
+            throw VaultError(
+                .configurationInvalid,
+                "The agent needs XDG_RUNTIME_DIR: a folder that only you can use, with a path of at most 60 characters.")
+        }
+        return try AgentListener(path: path)
+    }
+
+    /// Each session lives in a vault of its own. They share the store and the connections to servers.
+    private func authMaker(
+        _ configuration: VaultConfiguration, _ accounts: Accounts
+    ) -> @Sendable () async throws -> Auth {
+        let transport = AsyncHTTPTransport(certificateFile: configuration.certificateFile)
+        return {
+            let vault = try await Vault(configuration, store: accounts.store, transport: transport)
+            guard let auth = vault.auth as? Auth else {
+                throw VaultError(.configurationInvalid, "This vault was made of other parts.")
+            }
+            Interruption.wait(for: auth.stopGuard)
+            return auth
+        }
+    }
+
+    /// What tells that nobody is at the machine.
+    private static var monitors: [any BackgroundMonitor] {
+        #if Logind
+            [LogindMonitor()]
+        #else
+            []
+        #endif
+    }
+
+    /// Ends the agent when nobody can reach it any more, as after the person has logged out of the machine.
+    private func stopWhenUnreachable(_ listener: AgentListener, _ server: AgentServer) async {
+        while listener.isReachable {
+            guard (try? await Task.sleep(for: .seconds(20), clock: .continuous)) != nil else { return }
+        }
+        server.stop()
+    }
+}

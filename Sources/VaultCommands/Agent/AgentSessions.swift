@@ -1,0 +1,73 @@
+internal import CredentialVault
+internal import Foundation
+internal import VaultAgent
+internal import VaultAgentProtocol
+
+/// The agent, as the commands use it.
+struct AgentSessions {
+    private let client: AgentClient
+    /// Whether the settings allow an agent, and there can be one.
+    let isUsed: Bool
+
+    init(_ settings: Settings) throws {
+        client = AgentClient(folder: settings.agentFolder)
+        isUsed = try settings.usesAgent && client.path != nil
+    }
+
+    /// Leaves a session to the agent, and starts the agent if none runs.
+    ///
+    /// - Throws: ``VaultError``, when the agent does not hold the session.
+    func hold(_ session: Session, _ rules: HoldingRules, _ global: GlobalOptions) async throws {
+        guard let key = try await session.openVaultKey().bytes else { return }
+        let bytes = key.bytes.withUnsafeBytes { Array($0) }
+        let request = AgentRequest.hold(
+            AgentAccount(session.id), vaultKey: bytes, rules, isOffline: session.isOffline)
+        do {
+            _ = try await client.ask(request, patience: 30)
+        } catch let error as VaultError where error.code == .notLoggedIn {
+            try await AgentLauncher.start(global)
+            _ = try await client.ask(request, patience: 30)
+        }
+    }
+
+    /// Locks a session, or all of them.
+    ///
+    /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
+    func lock(_ id: AccountID?) async throws { _ = try await client.ask(.lock(id.map(AgentAccount.init), isFinal: false)) }
+
+    /// Locks a session for good. Without an agent there is none.
+    func forget(_ id: AccountID) async {
+        guard client.path != nil else { return }
+        _ = try? await client.ask(.lock(AgentAccount(id), isFinal: true), patience: 10)
+    }
+
+    /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
+    func status() async throws -> AgentStatus {
+        guard case .status(let status) = try await client.ask(.status, patience: 10) else {
+            throw VaultError(AgentProtocolError.malformed)
+        }
+        return status
+    }
+
+    /// Locks everything and ends the agent. Returns when it has ended.
+    func stop() async throws {
+        let connection = try client.connection(patience: 30)
+        _ = try await client.ask(.stop, patience: 30)
+        // It ends when the agent does.
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { @Sendable in
+                _ = try? connection.next()
+                continuation.resume()
+            }
+        }
+    }
+}
+
+extension Settings {
+    /// The folder of the accounts, as the agent's socket is named by it; nil for the usual one.
+    var agentFolder: String? { self[.home] == Vault.standardFolder ? nil : self[.home] }
+
+    var usesAgent: Bool {
+        get throws { try self[.agent].map(Name.agent.isOn) ?? true }
+    }
+}

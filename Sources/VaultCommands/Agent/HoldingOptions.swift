@@ -1,0 +1,51 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import VaultAgentProtocol
+
+/// How long the agent holds a session, and beside which others.
+struct HoldingOptions: ParsableArguments {
+    @Option(
+        name: .customLong("idle-timeout"),
+        help: ArgumentHelp(
+            "After how many minutes without use the agent locks the session, 0 for never. Otherwise that of the settings, or 15.",
+            valueName: "minutes"),
+        transform: Settings.Name.idleTimeout.limit)
+    var idleTimeout: UInt32?
+
+    @Option(
+        name: .customLong("session-lifetime"),
+        help: ArgumentHelp(
+            "After how many hours the agent locks the session in any case, 0 for never. Otherwise that of the settings, or 12.",
+            valueName: "hours"),
+        transform: Settings.Name.sessionLifetime.limit)
+    var sessionLifetime: UInt32?
+
+    @Flag(help: "Lock the sessions of all other people in the agent.")
+    var exclusive = false
+
+    /// Leaves the session to the agent, unless options or settings say no. Nobody is kept out by an agent that fails: the
+    /// person is told.
+    ///
+    /// - Returns: whether the agent holds it.
+    func leaveToAgent(_ session: Session, _ unlock: UnlockOptions, _ global: GlobalOptions) async throws -> Bool {
+        let settings = try await Settings(global)
+        let agent = try AgentSessions(settings)
+        guard !unlock.noAgent, agent.isUsed else { return false }
+        do {
+            try await agent.hold(session, rules(settings), global)
+            return true
+        } catch let error as VaultError {
+            Spinner.stopAll()
+            Output.note("vault: The agent does not hold the session. \(error.description)")
+            return false
+        }
+    }
+
+    private func rules(_ settings: Settings) throws -> HoldingRules {
+        HoldingRules(
+            idleSeconds: try idleTimeout ?? settings[.idleTimeout].map(Settings.Name.idleTimeout.limit) ?? 15 * 60,
+            lifetimeSeconds: try sessionLifetime
+                ?? settings[.sessionLifetime].map(Settings.Name.sessionLifetime.limit) ?? 12 * 3600,
+            isExclusive: try exclusive || settings[.exclusive].map(Settings.Name.exclusive.isYes) ?? false)
+    }
+}

@@ -1,0 +1,123 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+internal import VaultAgent
+internal import VaultAgentProtocol
+
+struct AgentCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agent",
+        abstract: "Keep sessions open between commands.",
+        discussion: """
+            The agent is a process that keeps the keys of open accounts in its memory. "vault login" starts it. Commands \
+            such as "vault token" then ask for nothing, until the session is locked: after a time without use, after its \
+            longest time, when the screen is locked, or by "vault lock".
+
+            Each program of your user, and root, can use the open sessions.
+            """,
+        subcommands: [Start.self, Stop.self, Status.self, Lock.self, Unlock.self])
+
+    struct Start: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "start", abstract: "Start the agent. \"vault login\" does that by itself.")
+
+        @Flag(help: "Stay in the foreground, as a service manager wants it.")
+        var foreground = false
+
+        @Option(name: .customLong("ready-fd"), help: .hidden)
+        var readyDescriptor: Int32?
+
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            guard foreground else {
+                try await AgentLauncher.start(global)
+                return Report(running: true).show("The agent runs.", global)
+            }
+            do {
+                try await AgentProcess(global: global, consent: nil).run {
+                    tell(AgentLauncher.ready)
+                }
+            } catch let error as VaultError {
+                // Two commands may start an agent at once. One agent is enough.
+                tell(error.code == .busy && readyDescriptor != nil ? AgentLauncher.ready : error.description)
+                throw error
+            }
+        }
+
+        private func tell(_ text: String) {
+            guard let readyDescriptor else { return }
+            let line = Array((text.split(separator: "\n").joined(separator: " ") + "\n").utf8)
+            _ = write(readyDescriptor, line, line.count)
+            close(readyDescriptor)
+        }
+    }
+
+    struct Stop: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "stop", abstract: "Lock all sessions and end the agent.")
+
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            do {
+                try await AgentSessions(Settings(global)).stop()
+            } catch let error as VaultError where error.code == .notLoggedIn {
+                return Report(running: false).show("No agent runs.", global)
+            }
+            Report(running: false).show("The agent has ended.", global)
+        }
+    }
+
+    struct Lock: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "lock", abstract: "Lock all sessions. The agent goes on.")
+
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            do {
+                try await AgentSessions(Settings(global)).lock(nil)
+            } catch let error as VaultError where error.code == .notLoggedIn {
+                return Report(running: false).show("No agent runs, so no session is open.", global)
+            }
+            Report(running: true).show("Locked all sessions. To open them again: vault agent unlock", global)
+        }
+    }
+
+    struct Unlock: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "unlock",
+            abstract: "Open the sessions again that were locked.",
+            discussion: "Asks for the password, PIN or hardware of each account, as \"vault login\" does.")
+
+        @OptionGroup var unlock: UnlockOptions
+        @OptionGroup var holding: HoldingOptions
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let locked = try await AgentSessions(Settings(global)).status().locked
+            guard !locked.isEmpty else {
+                throw VaultError(.notLoggedIn, "No session was locked. To log in: vault login")
+            }
+            let vault = try await unlock.openVault(global)
+            var names: [String] = []
+            for id in locked {
+                let account = try await vault.storage.account(AccountID(id))
+                let session = try await unlock.session(of: account, in: vault, isQuiet: global.json)
+                guard try await holding.leaveToAgent(session, unlock, global) else { continue }
+                names.append(Printable.text(account.displayName))
+                if !global.json { Output.line("Opened \(names[names.count - 1]).") }
+            }
+            if global.json { Output.json(["opened": names]) }
+        }
+    }
+
+    private struct Report: Encodable {
+        let running: Bool
+
+        func show(_ text: String, _ global: GlobalOptions) {
+            if global.json { Output.json(self) } else { Output.line(text) }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+internal import VaultAgentProtocol
+
+extension AgentCommand {
+    struct Status: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status", abstract: "Show whether the agent runs, and which sessions it holds.")
+
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let status: AgentStatus
+            do {
+                status = try await AgentSessions(Settings(global)).status()
+            } catch let error as VaultError where error.code == .notLoggedIn {
+                if global.json { return Output.json(Report(nil)) }
+                return Output.line("No agent runs. To log in, and start it: vault login")
+            }
+            if global.json { return Output.json(Report(status)) }
+            Output.line("The agent runs as process \(status.process), for \(Printable.text(status.folder)).")
+            for line in status.listening { Output.line("It also locks on: \(Printable.text(line))") }
+            if status.sessions.isEmpty { Output.line("No session is open.") }
+            for session in status.sessions { Output.line(Self.line(session)) }
+            if !status.locked.isEmpty {
+                let names = status.locked.map { Printable.text($0.subject) }.joined(separator: ", ")
+                Output.line("Locked: \(names). To open again: vault agent unlock")
+            }
+        }
+
+        private static func line(_ session: AgentHolding) -> String {
+            var parts = [session.isOffline ? "open without the network" : "open"]
+            if let left = session.idleLeft { parts.append("locks after \(time(left)) without use") }
+            if let left = session.lifetimeLeft { parts.append("locks in \(time(left)) in any case") }
+            if let refusal = session.refusal { parts = ["refused by the identity provider: \(refusal.message)"] }
+            return Printable.text("\(session.name): \(parts.joined(separator: "; "))")
+        }
+
+        private static func time(_ seconds: Double) -> String {
+            let minutes = Int((seconds / 60).rounded(.up))
+            return minutes < 120 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
+        }
+
+        private struct Report: Encodable {
+            struct Session: Encodable {
+                let subject: String
+                let issuer: String
+                let name: String
+                let offline: Bool
+                /// Seconds.
+                let idleLeft: Double?
+                /// Seconds.
+                let lifetimeLeft: Double?
+                /// Why the identity provider refused the account.
+                let refused: String?
+            }
+
+            let running: Bool
+            let process: UInt32?
+            let folder: String?
+            let confirms: Bool?
+            let listening: [String]?
+            let sessions: [Session]
+            let locked: [AccountID]
+
+            init(_ status: AgentStatus?) {
+                running = status != nil
+                process = status?.process
+                folder = status?.folder
+                confirms = status?.isConfirming
+                listening = status?.listening
+                sessions = (status?.sessions ?? []).map {
+                    Session(
+                        subject: $0.account.subject, issuer: $0.account.issuer, name: $0.name, offline: $0.isOffline,
+                        idleLeft: $0.idleLeft, lifetimeLeft: $0.lifetimeLeft, refused: $0.refusal?.message)
+                }
+                locked = (status?.locked ?? []).map { AccountID(issuer: $0.issuer, subject: $0.subject) }
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+internal import ArgumentParser
+internal import CredentialVault
+
+struct LockCommand: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lock",
+        abstract: "Close the session that the agent holds open.",
+        discussion: """
+            The agent forgets the keys and tokens of the account. What is stored stays. To open the account again: \
+            vault login. To lock all accounts: vault agent lock.
+            """)
+
+    @OptionGroup var user: UserOption
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let agent = try await AgentSessions(Settings(global))
+        let account = try await user.account(in: global.openVault())
+        let name = Printable.text(account.displayName)
+        do {
+            try await agent.lock(account.id)
+        } catch let error as VaultError where error.code == .notLoggedIn {
+            // Without an agent nothing is open.
+        }
+        if global.json { return Output.json(["locked": account.id.subject]) }
+        Output.line("Locked \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))")
+    }
+}

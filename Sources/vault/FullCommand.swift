@@ -1,0 +1,22 @@
+import Glibc
+
+/// The program with all commands: `vault-command`, in the same folder as this program.
+enum FullCommand {
+    static let name = "vault-command"
+
+    /// Becomes that program. It returns only when there is none.
+    static func takeOver() -> Never {
+        let path = folder + "/" + name
+        execv(path, CommandLine.unsafeArgv)
+        let text = "vault: The program \(path) is missing or cannot be run (error \(errno)). Install it beside vault.\n"
+        _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+        exit(1)
+    }
+
+    private static var folder: String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+        let path = String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    }
+}
