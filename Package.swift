@@ -283,6 +283,12 @@ let package = Package(
                 "KeyServiceServer", "TestSupport", httpTypes, logging,
             ]),
         .testTarget(
+            name: "VaultAgentTests",
+            dependencies: [
+                "VaultAgent", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultStorage", "VaultTesting",
+                httpTypes,
+            ]),
+        .testTarget(
             name: "VaultBiometricTests", dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting", "TestSupport"]),
         .testTarget(
             name: "VaultTPM2Tests",

@@ -31,15 +31,14 @@ public final class VaultKey: Sendable {
     public func isEqual(to other: VaultKey) async throws -> Bool {
         switch (place, other.place) {
         case (.here(let mine), .here(let others)): return mine.bytes.isEqual(to: others.bytes)
-        case (.elsewhere, .elsewhere): return try await sealsAlike(other)
-        case (.here, .elsewhere): return try await sealsAlike(other)
-        case (.elsewhere, .here): return try await other.sealsAlike(self)
+        case (.elsewhere(let holder), _): return try await isOpened(by: other, account: holder.id)
+        case (_, .elsewhere(let holder)): return try await isOpened(by: other, account: holder.id)
         }
     }
 
     /// Whether another key opens what this one seals.
-    private func sealsAlike(_ other: VaultKey) async throws -> Bool {
-        let (name, id) = (ItemName(rawValue: "comparison"), AccountID(issuer: "", subject: ""))
+    private func isOpened(by other: VaultKey, account id: AccountID) async throws -> Bool {
+        let name = ItemName(rawValue: "comparison")
         do {
             return try await other.open(seal([1], as: name, of: id), as: name, of: id) == [1]
         } catch let error as StoreError where error.code == .corrupt {
@@ -102,6 +101,8 @@ public final class VaultKey: Sendable {
 ///
 /// A conformer must not assume that the account is still open, and never hands out the key itself.
 package protocol VaultKeyHolder: Sendable {
+    /// Whose key it is.
+    var id: AccountID { get }
     /// As ``VaultKey/seal(_:as:of:)``.
     func seal(_ content: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8]
     /// As ``VaultKey/open(_:as:of:)``.

@@ -106,7 +106,8 @@ struct Bench {
     func note(password: String) async throws -> [UInt8]? {
         let account = try await vault.storage.account(userID: "alice")
         let key = try await vault.accounts.open(account, with: .password(SecretBytes(utf8: password)))
-        return try await store.item(Self.note, of: account.id).map { try await key.open($0, as: Self.note, of: account.id) }
+        guard let sealed = try await store.item(Self.note, of: account.id) else { return nil }
+        return try await key.open(sealed, as: Self.note, of: account.id)
     }
 }
 

@@ -207,7 +207,7 @@ import VaultTesting
                 try Raw.execute(folder, swap)
             }
             let sealed = try #require(try await registry.accounts.store.item(.refreshToken, of: ids[0]))
-            #expect(try !keys[0].open(sealed, as: .refreshToken, of: ids[0]).isEmpty)
+            #expect(try await !keys[0].open(sealed, as: .refreshToken, of: ids[0]).isEmpty)
         }
     }
 

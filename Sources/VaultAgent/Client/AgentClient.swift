@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 package import VaultAgentProtocol
 package import VaultAuth
@@ -18,10 +17,12 @@ package struct AgentClient: SessionAgent {
     package init(path: String?) { self.path = path }
 
     package func attach(_ id: AccountID) async throws -> AttachedAccount {
+        let link = AgentSessionLink(client: self, id: id)
+        // Before the first look, so that nothing is missed in between.
+        try await link.watch.begin()
         guard case .attached(let isOffline, let refusal) = try await ask(.attach(AgentAccount(id))) else {
             throw Self.unexpected
         }
-        let link = AgentSessionLink(client: self, id: id)
         return AttachedAccount(
             link: link, vaultKey: VaultKey(heldBy: link), isOffline: isOffline, refusal: refusal.map(VaultError.init))
     }
@@ -32,10 +33,14 @@ package struct AgentClient: SessionAgent {
     /// - Returns: any answer but `failed`.
     /// - Throws: ``VaultError``: what the agent answered; `notLoggedIn` when no agent runs.
     package func ask(_ request: AgentRequest, patience: Int? = nil) async throws -> AgentAnswer {
-        let connection = try connection(patience: patience)
+        try await ask(request, on: connection(patience: patience))
+    }
+
+    /// Sends a request on a connection, and waits on a thread of its own: those of Dispatch and of Swift's tasks are few.
+    func ask(_ request: AgentRequest, on connection: AgentConnection) async throws -> AgentAnswer {
         let answer = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async { @Sendable in
+                Thread.detachNewThread { @Sendable in
                     continuation.resume(with: Result { try connection.ask(request) })
                 }
             }

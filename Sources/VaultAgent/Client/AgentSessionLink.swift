@@ -9,8 +9,8 @@ package import VaultStorage
 /// A session's connection to the agent: its tokens come from there, and its vault key is used there.
 package struct AgentSessionLink: AgentLink, VaultKeyHolder {
     let client: AgentClient
-    let id: AccountID
-    private let watch: AgentWatch
+    package let id: AccountID
+    let watch: AgentWatch
 
     init(client: AgentClient, id: AccountID) {
         self.client = client

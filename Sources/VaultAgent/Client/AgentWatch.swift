@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 internal import VaultAgentProtocol
 internal import VaultAuth
@@ -27,35 +26,29 @@ final class AgentWatch: Sendable {
         }
     }
 
-    /// What happens from now on. When the connection ends, `locked` is the last update.
+    /// Connects. What happens from now on waits for ``updates()``.
+    func begin() async throws {
+        let new = try client.connection(patience: nil)
+        guard case .done = try await client.ask(.watch(account), on: new) else { throw AgentClient.unexpected }
+        connection.withLock { if !$0.isOver { $0.current = new } }
+    }
+
+    /// What happens since ``begin()``. When the connection ends, `locked` is the last update.
     func updates() -> AsyncStream<SessionUpdate> {
         let (stream, continuation) = AsyncStream.makeStream(of: SessionUpdate.self)
-        let (client, account) = (client, account)
-        Thread.detachNewThread { @Sendable [weak self] in
-            var hasEnded = false
-            if let new = try? client.connection(patience: nil), self?.use(new) == true {
-                hasEnded = Self.read(new, account, continuation)
-            }
+        let (current, account) = (connection.withLock { $0.current }, account)
+        Thread.detachNewThread { @Sendable in
+            let hasEnded = current.map { Self.read($0, continuation) } ?? false
             if !hasEnded { continuation.yield(SessionUpdate(.locked, AccountID(account), reason: .requested)) }
             continuation.finish()
         }
         return stream
     }
 
-    private func use(_ new: AgentConnection) -> Bool {
-        connection.withLock { connection in
-            guard !connection.isOver else { return false }
-            connection.current = new
-            return true
-        }
-    }
-
     /// - Returns: whether the end of the session was told.
     private static func read(
-        _ connection: AgentConnection, _ account: AgentAccount,
-        _ continuation: AsyncStream<SessionUpdate>.Continuation
+        _ connection: AgentConnection, _ continuation: AsyncStream<SessionUpdate>.Continuation
     ) -> Bool {
-        guard (try? connection.send(.watch(account))) != nil else { return false }
         while let answer = try? connection.next(), case .event(let event) = answer {
             guard let update = SessionUpdate(event) else { continue }
             continuation.yield(update)

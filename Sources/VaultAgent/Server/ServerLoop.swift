@@ -129,6 +129,7 @@ struct ServerLoop {
             while case .listening = client.phase, let request = try client.nextRequest() {
                 if case .watch(let account) = request {
                     client.phase = .watching(account)
+                    guard client.send(.done) == .fine else { return drop(client) }
                     if let account, !server.isHeld(account) {
                         let event = AgentEvent(account: account, event: "locked", reason: "requested", failure: nil)
                         guard client.send(.event(event)) == .fine else { return drop(client) }

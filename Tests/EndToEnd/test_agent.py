@@ -1,0 +1,262 @@
+"""Sessions that stay open between commands: what a person sees of the agent."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import time
+
+import pytest
+from support.person import PASSWORD
+from support.programs import VAULT
+from support.waiting import wait_until
+
+
+@pytest.fixture
+def runtime(tmp_path_factory):
+    """A runtime folder of the person's own, short enough for a socket."""
+    folder = tmp_path_factory.mktemp("r")
+    folder.chmod(0o700)
+    return folder
+
+
+@pytest.fixture
+def anna(person, runtime):
+    """Somebody with one account, alice, and a runtime folder. No agent runs yet."""
+    person.registered("--no-agent")
+    person.settings["XDG_RUNTIME_DIR"] = str(runtime)
+    yield person
+    person.vault("agent", "stop")
+
+
+def socket_of(runtime):
+    return next((runtime / "credential-vault").glob("*.sock"))
+
+
+def agent_status(person):
+    return json.loads(person.vault("agent", "status", "--json").out)
+
+
+def agent_process(person):
+    return agent_status(person)["process"]
+
+
+def test_after_a_login_nothing_is_asked(anna):
+    result = anna.vault("login", password=PASSWORD)
+    assert result.status == 0, result
+    token = anna.vault("token")
+    assert (token.status, token.err) == (0, ""), token
+    assert anna.vault("token", "--user", "alice").out == token.out
+    assert "email: alice@example.com" in anna.vault("userinfo").out
+    assert json.loads(anna.vault("token", "--json").out)["access_token"] + "\n" == token.out
+
+
+def test_a_new_token_comes_without_a_password(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    first = anna.vault("token").out
+    second = anna.vault("token", "--refresh")
+    assert second.status == 0 and second.out != first
+    # The small program sees the new one at once.
+    assert anna.vault("token").out == second.out
+
+
+def test_without_the_agent_the_password_is_needed(anna):
+    assert anna.vault("login", "--no-agent", password=PASSWORD).status == 0
+    assert anna.vault("agent", "status").out == "No agent runs. To log in, and start it: vault login\n"
+    assert anna.vault("token").status == 78
+
+
+def test_the_setting_off_keeps_nothing_open(anna):
+    result = anna.vault("login", password=PASSWORD, env={"CREDENTIAL_VAULT_AGENT": "off"})
+    assert result.status == 0, result
+    assert anna.vault("agent", "status").out.startswith("No agent runs.")
+
+
+def test_the_socket_is_the_persons_own(anna, runtime):
+    anna.vault("login", password=PASSWORD)
+    path = socket_of(runtime)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("command", [("lock",), ("agent", "lock"), ("logout",)])
+def test_locking_drops_the_session(anna, command):
+    anna.vault("login", password=PASSWORD)
+    assert anna.vault(*command).status == 0
+    assert anna.vault("token").status == 78  # there is no terminal to ask
+    assert agent_status(anna)["sessions"] == []
+    assert anna.vault("token", password=PASSWORD).status == 0
+
+
+def test_a_locked_session_is_opened_by_its_own_password_only(anna):
+    anna.vault("login", password=PASSWORD)
+    anna.vault("agent", "lock")
+    assert anna.vault("agent", "unlock", password="wrong").status == 77
+    assert anna.vault("token").status == 78
+    result = anna.vault("agent", "unlock", password=PASSWORD)
+    assert (result.status, result.out) == (0, "Opened alice.\n"), result
+    assert anna.vault("token").status == 0
+
+
+def test_an_agent_with_nothing_in_it_takes_no_password(anna):
+    assert anna.vault("agent", "start").status == 0
+    result = anna.vault("agent", "unlock", password=PASSWORD)
+    assert result.status == 83 and "No session was locked" in result.err
+
+
+def test_a_killed_agent_loses_nothing(anna):
+    anna.vault("login", password=PASSWORD)
+    before = anna.stored_for_good()
+    os.kill(agent_process(anna), signal.SIGKILL)
+    wait_until(lambda: anna.vault("agent", "status").out.startswith("No agent runs."), "the agent's end")
+    assert anna.stored_for_good() == before
+    assert anna.vault("token").status == 78
+    assert anna.vault("login", password=PASSWORD).status == 0
+    assert anna.vault("token").status == 0
+
+
+def test_several_people_at_once(anna):
+    anna.registered("--no-agent", user="bob")
+    for name in ("alice", "bob"):
+        assert anna.vault("login", "--user", f"{name}@example.com", password=PASSWORD).status == 0
+    tokens = {anna.vault("token", "--user", f"{name}@example.com").out for name in ("alice", "bob")}
+    assert len(tokens) == 2
+    # Nobody gets somebody's token by chance.
+    assert anna.vault("token").status == 66
+    result = anna.vault("login", "--exclusive", "--user", "bob@example.com", password=PASSWORD)
+    assert result.status == 0
+    assert [session["name"] for session in agent_status(anna)["sessions"]] == ["bob"]
+
+
+def test_a_name_that_moves_to_another_account_is_noticed(anna):
+    anna.registered("--no-agent", user="bob")
+    for name in ("alice", "bob"):
+        anna.vault("login", "--user", f"{name}@example.com", password=PASSWORD)
+    # Asked twice, the second answer comes from what the agent remembers.
+    alice = {anna.vault("token", "--user", "alice@example.com").out for _ in range(2)}
+    assert len(alice) == 1
+    assert anna.vault("delete", "--user", "alice@example.com", "--yes").status == 0
+    assert anna.vault("token", "--user", "alice@example.com").status == 66
+    # Now there is only one account.
+    assert anna.vault("token").out not in alice
+
+
+def test_the_list_of_accounts_is_the_same_with_and_without_the_agent(anna):
+    without = anna.vault("users").out
+    anna.vault("login", password=PASSWORD)
+    assert anna.vault("users").out == without
+    assert anna.vault("users", "--json").status == 0
+
+
+def test_limits_are_shown(anna):
+    anna.vault("login", "--idle-timeout", "5", "--session-lifetime", "2", password=PASSWORD)
+    [session] = agent_status(anna)["sessions"]
+    assert 290 < session["idle_left"] <= 300
+    assert 7190 < session["lifetime_left"] <= 7200
+    assert "locks after 5 min without use; locks in 2 h 0 min in any case" in anna.vault("agent", "status").out
+
+
+def test_a_way_in_is_added_without_the_password(anna):
+    anna.vault("login", password=PASSWORD)
+    pin = anna.folder / "pin"
+    pin.write_text("8264\n")
+    result = anna.vault("unlock", "add", "pin", "--new-pin-file", pin)
+    assert result.status == 0, result
+    anna.vault("lock")
+    assert anna.vault("login", "--pin", password="8264").status == 0
+
+
+def test_the_agent_ends_with_its_runtime_folder_in_another_place(anna, runtime):
+    """A second agent for the same place is refused, and one for another place is not."""
+    anna.vault("login", password=PASSWORD)
+    second = anna.vault("agent", "start", "--foreground")
+    assert second.status == 75 and "runs already" in second.err
+
+
+def test_a_folder_that_others_can_use_is_refused(anna, runtime):
+    (runtime / "credential-vault").mkdir(mode=0o755)
+    os.chmod(runtime / "credential-vault", 0o755)
+    result = anna.vault("login", password=PASSWORD)
+    assert result.status == 0 and "chmod 700" in result.err, result
+    assert anna.vault("token").status == 78
+
+
+def test_an_agent_of_another_version_is_told(anna, runtime):
+    """The socket is there, and something else answers: a clear message, and no password typed in vain."""
+    anna.vault("login", password=PASSWORD)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(str(socket_of(runtime)))
+    connection.sendall(b"\0\0\0\2\x09\x03")
+    answer = connection.recv(4096)
+    assert b"version" in answer and b"vault agent stop" in answer
+
+
+def test_clients_that_hang_do_not_disturb(anna, runtime):
+    anna.vault("login", password=PASSWORD)
+    clients = []
+    for number in range(500):
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(str(socket_of(runtime)))
+        client.sendall(b"\0\0\0\x40\1\1"[: number % 7])
+        clients.append(client)
+    assert anna.vault("token").status == 0
+    for client in clients:
+        client.close()
+
+
+def test_many_requests_leave_the_memory_where_it_was(anna):
+    anna.vault("login", password=PASSWORD)
+    process = agent_process(anna)
+
+    def resident():
+        with open(f"/proc/{process}/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("RssAnon"))
+
+    for _ in range(100):
+        anna.vault("token")
+    before = resident()
+    for _ in range(400):
+        assert anna.vault("token").status == 0
+    assert resident() < before + 2048
+
+
+def test_no_secret_reaches_the_agents_arguments_or_environment(anna):
+    anna.vault("login", password=PASSWORD)
+    token = anna.vault("token").out.strip()
+    folder = f"/proc/{agent_process(anna)}"
+    for name in ("cmdline", "environ"):
+        with open(f"{folder}/{name}", "rb") as file:
+            content = file.read()
+        assert token.encode() not in content and PASSWORD.encode() not in content
+
+
+def test_systemd_can_hand_over_the_socket(anna, runtime):
+    path = runtime / "credential-vault"
+    path.mkdir(mode=0o700)
+    listener = socket.socket(socket.AF_UNIX)
+    home = str(anna.home)
+    value = 0xCBF29CE484222325
+    for byte in home.encode():
+        value = ((value ^ byte) * 0x100000001B3) % 2**64
+    listener.bind(str(path / f"agent-{value:016x}.sock"))
+    listener.listen()
+
+    def become():
+        os.dup2(listener.fileno(), 3)
+        os.environ["LISTEN_PID"] = str(os.getpid())
+
+    script = "import os,sys; os.dup2(int(sys.argv[1]),3); os.environ.update(LISTEN_FDS='1',LISTEN_PID=str(os.getpid())); os.execv(sys.argv[2],sys.argv[2:])"
+    process = subprocess.Popen(
+        ["python3", "-c", script, str(listener.fileno()), VAULT, "agent", "start", "--foreground"],
+        env=anna.environment(), pass_fds=[listener.fileno(), 3] if listener.fileno() != 3 else [3],
+    )
+    try:
+        listener.close()
+        assert anna.vault("login", password=PASSWORD).status == 0
+        assert anna.vault("token").status == 0
+        assert agent_process(anna) == process.pid
+    finally:
+        process.terminate()
+        process.wait(10)

@@ -1,0 +1,92 @@
+import Foundation
+import HTTPTypes
+import VaultAgentProtocol
+import VaultAuth
+import VaultCrypto
+import VaultHTTP
+import VaultStorage
+import VaultTesting
+
+@testable import VaultAgent
+
+/// An agent with a real socket, over a vault in memory. Its limits are counted on a clock that the test moves.
+final class AgentBench: Sendable {
+    let test = TestVault()
+    let clock = ManualContinuousClock()
+    let sessions: HeldSessions
+    let server: AgentServer
+    let client: AgentClient
+    private let folder: String
+
+    static let password = "tea at half past four"
+    static let rules = HoldingRules(idleSeconds: 600, lifetimeSeconds: 3600, isExclusive: false)
+
+    init(consent: ProgramConsent? = nil) throws {
+        folder = NSTemporaryDirectory() + "agent-" + UUID().uuidString.prefix(8)
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let path = folder + "/agent.sock"
+        let (provider, accounts) = (test.provider, test.accounts)
+        sessions = HeldSessions(clock: SteadyClock(clock)) {
+            Auth(
+                settings: nil, accounts: accounts,
+                transport: FakeTransport { request, _ in
+                    throw HTTPError(.notConnected, authority: request.authority ?? "")
+                }, listening: NoRedirects(), issuers: [provider])
+        }
+        let desk = AgentDesk(
+            sessions: sessions, accounts: accounts, folder: folder, consent: consent, accountTable: { "table\n" },
+            listening: { [] })
+        server = try AgentServer(desk: desk)
+        client = AgentClient(path: path)
+        let (listener, server) = (try AgentListener(path: path), server)
+        Thread.detachNewThread { @Sendable in server.run(listener) }
+    }
+
+    deinit {
+        server.stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// An account that is logged in and left to the agent.
+    @discardableResult
+    func held(_ name: String = "alice", _ rules: HoldingRules = rules) async throws -> AccountID {
+        let id = try await test.addAccount(name, password: Self.password)
+        try await hold(id, rules)
+        return id
+    }
+
+    /// Logs in again, and leaves the session to the agent.
+    func hold(_ id: AccountID, _ rules: HoldingRules = rules) async throws {
+        let session = try await test.auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
+        let key = try await session.openVaultKey().bytes?.bytes.withUnsafeBytes { Array($0) } ?? []
+        _ = try await client.ask(.hold(AgentAccount(id), vaultKey: key, rules, isOffline: false))
+        await test.auth.lock(.requested)
+    }
+
+    /// An app that finds the agent.
+    func app() -> Auth {
+        Auth(
+            settings: nil, accounts: test.accounts,
+            transport: FakeTransport { request, _ in
+                throw HTTPError(.notConnected, authority: request.authority ?? "")
+            }, listening: NoRedirects(), issuers: [test.provider], agent: client)
+    }
+
+    func token(_ id: AccountID, _ wish: AgentTokenWish = AgentTokenWish()) async throws -> AgentToken {
+        guard case .token(let token) = try await client.ask(.token(AgentAccount(id), wish)) else {
+            throw AgentProtocolError.malformed
+        }
+        return token
+    }
+}
+
+/// The code of the error that `body` throws; nil when it throws none.
+func code(_ body: () async throws -> Void) async -> VaultError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (VaultError.converting(error) as? VaultError)?.code
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+import VaultAgentProtocol
+import VaultAuth
+import VaultCrypto
+import VaultStorage
+import VaultTesting
+
+@testable import VaultAgent
+
+/// Sessions that the agent holds, as its clients meet them.
+struct AgentSessionTests {
+    @Test func tokensAreAskedForOnceForAllClients() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let before = bench.test.provider.renewals
+        let first = try await bench.token(id, AgentTokenWish(isForced: true, at: 4e9))
+        #expect(bench.test.provider.renewals == before + 1)
+        let values = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<50 { group.addTask { try await bench.token(id).value } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(values == [first.value])
+        #expect(bench.test.provider.renewals == before + 1)
+    }
+
+    @Test func aLockedSessionHandsOutNothing() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        _ = try await bench.client.ask(.lock(AgentAccount(id), isFinal: false))
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        #expect(
+            await code { _ = try await bench.client.ask(.seal(AgentAccount(id), item: "notes", [1])) } == .notLoggedIn)
+        guard case .status(let status) = try await bench.client.ask(.status) else { throw AgentProtocolError.malformed }
+        #expect(status.sessions.isEmpty)
+        #expect(status.locked == [AgentAccount(id)])
+    }
+
+    @Test func aKeyThatIsNotTheAccountsIsRefused() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.test.addAccount("alice", password: AgentBench.password)
+        let wrong = [UInt8](repeating: 7, count: 32)
+        #expect(
+            await code {
+                _ = try await bench.client.ask(
+                    .hold(AgentAccount(id), vaultKey: wrong, AgentBench.rules, isOffline: false))
+            } == .busy)
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+    }
+
+    @Test func nobodyGetsTheRefreshToken() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let sealed = try #require(try await bench.test.store.item(.refreshToken, of: id))
+        for name in ["vault/refresh-token", "vault/access-token", "vault/id-token"] {
+            let request = AgentRequest.open(AgentAccount(id), item: name, sealed)
+            #expect(await code { _ = try await bench.client.ask(request) } == .configurationInvalid)
+        }
+    }
+
+    @Test func anIdleSessionIsLocked() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        // Time passes while the machine sleeps: the timer is late, and the next request comes first.
+        bench.clock.advance(by: .seconds(599), wakesSleepers: false)
+        _ = try await bench.token(id)
+        bench.clock.advance(by: .seconds(599), wakesSleepers: false)
+        _ = try await bench.token(id)
+        bench.clock.advance(by: .seconds(600), wakesSleepers: false)
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+    }
+
+    @Test func aSessionEndsAfterItsLifetimeAlsoWhenItIsUsed() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        for _ in 0..<7 {
+            bench.clock.advance(by: .seconds(500), wakesSleepers: false)
+            _ = try await bench.token(id)
+        }
+        bench.clock.advance(by: .seconds(100), wakesSleepers: false)
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+    }
+
+    @Test func theTimerLocksWithoutARequest() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let app = bench.app()
+        try await app.attach(id)
+        var updates = app.sessionUpdates(replaying: false).makeAsyncIterator()
+        await bench.clock.waitForSleeper()
+        bench.clock.advance(by: .seconds(4000))
+        var last = await updates.next()
+        while let update = last, update.event != .locked { last = await updates.next() }
+        #expect(last?.reason == .lifetime)
+        #expect(!app.isLoggedIn)
+    }
+
+    @Test func anExclusiveLoginLocksTheOthers() async throws {
+        let bench = try AgentBench()
+        let alice = try await bench.held("alice")
+        let bob = try await bench.held("bob")
+        _ = try await (bench.token(alice), bench.token(bob))
+        var rules = AgentBench.rules
+        rules.isExclusive = true
+        try await bench.hold(bob, rules)
+        _ = try await bench.token(bob)
+        #expect(await code { _ = try await bench.token(alice) } == .notLoggedIn)
+    }
+}

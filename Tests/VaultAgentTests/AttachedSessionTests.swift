@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+import VaultAgentProtocol
+import VaultAuth
+import VaultCrypto
+import VaultStorage
+import VaultTesting
+
+@testable import VaultAgent
+
+/// What an app does with a session that the agent holds.
+struct AttachedSessionTests {
+    @Test func withoutAnAgentNobodyIsLoggedIn() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.test.addAccount("alice", password: AgentBench.password)
+        #expect(await code { try await bench.app().attach(id) } == .notLoggedIn)
+        #expect(await code { try await bench.test.auth.attach(id) } == .notLoggedIn)
+    }
+
+    @Test func theSameCallsWorkThroughTheAgent() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let app = bench.app()
+        let session = try await app.attach(userID: "alice")
+        #expect(app.isLoggedIn)
+        #expect(session.isOpen)
+        let own = try await bench.token(id).value
+        #expect(try await app.accessToken().value == own)
+        #expect(try await session.identity().claimsJSON.isEmpty == false)
+        // What the app seals there opens after a login without the agent, too.
+        let key = try await session.openVaultKey()
+        #expect(key.bytes == nil)
+        let sealed = try await key.seal([1, 2, 3], as: ItemName(rawValue: "notes"), of: id)
+        let local = try await bench.test.auth.login(id, with: .password(SecretBytes(utf8: AgentBench.password)))
+        let localKey = try await local.openVaultKey()
+        #expect(try await localKey.open(sealed, as: ItemName(rawValue: "notes"), of: id) == [1, 2, 3])
+        #expect(try await key.isEqual(to: localKey))
+        #expect(try await localKey.isEqual(to: key))
+        let other = try VaultKey.random()
+        #expect(try await !key.isEqual(to: other))
+    }
+
+    @Test func aPINAddedThroughTheAgentOpensTheAccount() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let session = try await bench.app().attach(id)
+        try await session.setPIN(SecretBytes(utf8: "8264"))
+        let opened = try await bench.test.auth.login(id, with: .pin(SecretBytes(utf8: "8264")))
+        #expect(opened.id == id)
+    }
+
+    @Test func theRefreshTokenStaysInTheAgent() async throws {
+        let bench = try AgentBench()
+        let session = try await bench.app().attach(try await bench.held())
+        #expect(await code { _ = try await session.refreshToken() } == .configurationInvalid)
+    }
+
+    @Test func lockingLocksForAll() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let (first, second) = (bench.app(), bench.app())
+        try await first.attach(id)
+        try await second.attach(id)
+        var updates = second.sessionUpdates(replaying: false).makeAsyncIterator()
+        await first.lock(.requested)
+        var last = await updates.next()
+        while let update = last, update.event != .locked { last = await updates.next() }
+        #expect(last?.account == id)
+        #expect(!second.isLoggedIn)
+        #expect(await code { _ = try await second.accessToken() } == .notLoggedIn)
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+    }
+
+    @Test func anotherLoginInTheAppLeavesTheSessionToTheAgent() async throws {
+        let bench = try AgentBench()
+        let (alice, bob) = (try await bench.held("alice"), try await bench.held("bob"))
+        let app = bench.app()
+        try await app.attach(alice)
+        try await app.attach(bob)
+        _ = try await bench.token(alice)
+        #expect(app.session?.id == bob)
+    }
+
+    @Test func anAppHearsThatTheAgentEnded() async throws {
+        let bench = try AgentBench()
+        let app = bench.app()
+        try await app.attach(try await bench.held())
+        var updates = app.sessionUpdates(replaying: false).makeAsyncIterator()
+        bench.server.stop()
+        var last = await updates.next()
+        while let update = last, update.event != .locked { last = await updates.next() }
+        #expect(last != nil)
+        #expect(!app.isLoggedIn)
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+import VaultAgentProtocol
+import VaultAuth
+import VaultStorage
+import VaultTesting
+
+@testable import VaultAgent
+
+/// Clients that send garbage, half of a request or nothing do not disturb the others.
+struct HostileClientTests {
+    /// A connection that sends what the test likes.
+    private final class RawClient {
+        let descriptor: Int32
+
+        init(_ path: String) throws {
+            descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            let status = AgentSocket.withAddress(path) { connect(descriptor, $0, $1) }
+            try #require(status == 0)
+        }
+
+        deinit { close(descriptor) }
+
+        func send(_ bytes: [UInt8]) { _ = Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
+
+        /// What comes until the agent ends the connection.
+        func rest() -> [UInt8] {
+            var (all, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
+            while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 { all += buffer[..<count] }
+            return all
+        }
+    }
+
+    @Test func aThousandClientsThatSayNothingOrHalfOfSomething() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let path = try #require(bench.client.path)
+        let request = AgentRequest.token(AgentAccount(id), AgentTokenWish()).bytes
+        let clients = try (0..<900).map { number in
+            let client = try RawClient(path)
+            client.send(Array(request.prefix(number % request.count)))
+            return client
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<100 { group.addTask { _ = try await bench.token(id) } }
+            try await group.waitForAll()
+        }
+        // Those whose request is completed late are answered.
+        for (number, client) in clients.enumerated().prefix(20) {
+            client.send(Array(request.dropFirst(number % request.count)))
+            var first: UInt8 = 0
+            #expect(recv(client.descriptor, &first, 1, 0) == 1)
+        }
+    }
+
+    @Test func garbageEndsOnlyItsOwnConnection() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let path = try #require(bench.client.path)
+        var generator = SystemRandomNumberGenerator()
+        for round in 0..<200 {
+            let client = try RawClient(path)
+            let count = Int.random(in: 1...200, using: &generator)
+            var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            // Half of them have a length that fits, so that the rest is read.
+            if round.isMultiple(of: 2) { bytes = [0, 0, 0, UInt8(count), 1] + bytes }
+            client.send(bytes)
+        }
+        _ = try await bench.token(id)
+    }
+
+    @Test func aClientOfAnotherVersionIsToldSo() async throws {
+        let bench = try AgentBench()
+        let client = try RawClient(try #require(bench.client.path))
+        client.send(MessageFrame.bytes(kind: 3, version: 9) { _ in })
+        let answer = client.rest()
+        let range = try #require(try MessageFrame.first(in: answer[...], limit: 4096))
+        guard case .failed(let failure) = try AgentAnswer(answer[range]) else {
+            Issue.record("No failure was told.")
+            return
+        }
+        #expect(failure.message.contains("version"))
+        #expect(failure.message.contains("vault agent stop"))
+    }
+
+    @Test func severalRequestsInOnePieceAreAnsweredInTurn() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let connection = try bench.client.connection(patience: nil)
+        for _ in 0..<20 { try connection.send(.token(AgentAccount(id), AgentTokenWish())) }
+        for _ in 0..<20 {
+            guard case .token = try connection.next() else {
+                Issue.record("No token.")
+                return
+            }
+        }
+    }
+}

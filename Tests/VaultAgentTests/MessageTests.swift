@@ -1,0 +1,82 @@
+import Testing
+import VaultAgentProtocol
+
+/// What agent and client send each other: written and read again, and read from bytes that nobody meant so.
+struct MessageTests {
+    static let account = AgentAccount(issuer: "https://login.example", subject: "alice ü")
+
+    static let requests: [AgentRequest] = [
+        .quickToken(user: "alice", minimumSeconds: 60), .accountTable, .status,
+        .hold(
+            account, vaultKey: Array(0..<32), HoldingRules(idleSeconds: 1, lifetimeSeconds: 2, isExclusive: true),
+            isOffline: true), .attach(account),
+        .token(account, AgentTokenWish(isForced: true, minimumSeconds: 5, rejected: "old", at: 1.5)),
+        .proofKey(account), .seal(account, item: "notes", [1, 2]), .open(account, item: "notes", []),
+        .wrap(account, slotKey: [7], kind: "pin", slotID: "s", keyID: "k"), .lock(nil, isFinal: false),
+        .lock(account, isFinal: true), .watch(nil), .watch(account), .stop,
+    ]
+
+    static let answers: [AgentAnswer] = [
+        .failed(AgentFailure(code: "busy", message: "Try again.")), .done, .notAtHand,
+        .token(
+            AgentToken(value: "t", tokenType: "Bearer", expiresAt: nil, scope: "a b", obtainedAt: 9, isNew: true)),
+        .data([0, 255]), .text("line\n"), .attached(isOffline: true, refusal: AgentFailure(code: "c", message: "m")),
+        .status(
+            AgentStatus(
+                process: 7, folder: "/f", isConfirming: true, listening: ["logind: sleep"],
+                sessions: [
+                    AgentHolding(
+                        account: account, name: "alice", isOffline: false, idleLeft: 3, lifetimeLeft: nil, refusal: nil)
+                ], locked: [account])),
+        .event(AgentEvent(account: account, event: "locked", reason: "idle", failure: nil)),
+    ]
+
+    private func message(_ bytes: [UInt8]) throws -> ArraySlice<UInt8> {
+        let range = try #require(try MessageFrame.first(in: bytes[...], limit: MessageFrame.longestAnswer))
+        #expect(range.upperBound == bytes.count)
+        return bytes[range]
+    }
+
+    @Test(arguments: requests)
+    func requestsComeBackAsTheyWere(_ request: AgentRequest) throws {
+        #expect(try AgentRequest(message(request.bytes)) == request)
+    }
+
+    @Test(arguments: answers)
+    func answersComeBackAsTheyWere(_ answer: AgentAnswer) throws {
+        #expect(try AgentAnswer(message(answer.bytes)) == answer)
+    }
+
+    @Test(arguments: requests)
+    func whatIsCutOffOrTooLongIsNoRequest(_ request: AgentRequest) throws {
+        let whole = Array(try message(request.bytes))
+        for count in 0..<whole.count {
+            #expect(throws: AgentProtocolError.self) { try AgentRequest(whole[..<count]) }
+        }
+        #expect(throws: AgentProtocolError.self) { try AgentRequest((whole + [0])[...]) }
+    }
+
+    @Test func aLengthOverTheLimitIsRefusedBeforeAnythingIsWaitedFor() {
+        #expect(throws: AgentProtocolError.self) {
+            try MessageFrame.first(in: [0, 255, 255, 255], limit: MessageFrame.longestRequest)
+        }
+    }
+
+    @Test func anotherVersionIsToldApart() throws {
+        var bytes = Array(try message(AgentRequest.status.bytes))
+        bytes[0] = 9
+        do {
+            _ = try AgentRequest(bytes[...])
+            Issue.record("It was read.")
+        } catch {
+            guard case .otherVersion(9) = error else {
+                Issue.record(error)
+                return
+            }
+        }
+        // Why it is refused is understood all the same.
+        var refusal = Array(try message(AgentAnswer.failed(AgentFailure(code: "c", message: "m")).bytes))
+        refusal[0] = 9
+        #expect(try AgentAnswer(refusal[...]) == .failed(AgentFailure(code: "c", message: "m")))
+    }
+}
