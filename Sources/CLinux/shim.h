@@ -23,9 +23,12 @@ static inline int linux_file_system_type(const char *path, unsigned *type) {
 }
 
 /* Leaves no core dump, and lets nobody but root read this process's memory; 0, or -1 with errno. The Swift runtime's
-   crash handler goes, too: it prints the registers with the memory that they point to. */
+   crash handler goes, too: it prints the registers with the memory that they point to. The hard limit stays: a command
+   that takes this process's place (vault exec) gets back the limit that it would have had. */
 static inline int linux_forbid_dumps(void) {
     struct rlimit none = {0, 0};
+    getrlimit(RLIMIT_CORE, &none);
+    none.rlim_cur = 0;
     int crashes[] = {SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
     for (unsigned i = 0; i < sizeof crashes / sizeof crashes[0]; i++) signal(crashes[i], SIG_DFL);
     return setrlimit(RLIMIT_CORE, &none) | prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -45,4 +48,16 @@ static inline int linux_peer_user(int descriptor, uid_t *user) {
     int status = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length);
     *user = peer.user;
     return status;
+}
+
+/* Whether this process ignores a signal (sigaction(2)). */
+static inline int linux_ignores_signal(int number) {
+    struct sigaction action;
+    return sigaction(number, 0, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/* The environment, as execve(2) takes it: Swift does not let a global variable be read. */
+static inline char **linux_environment(void) {
+    extern char **environ;
+    return environ;
 }
