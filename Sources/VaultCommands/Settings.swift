@@ -29,6 +29,7 @@ struct Settings {
         case displayClaims = "display-claims"
         case pkcs11
         case tpm2
+        case pinentry
         case home
         case allowFUSE = "allow-fuse"
 
@@ -58,6 +59,8 @@ struct Settings {
                 "claims of the ID token for \"vault users\", with spaces between; stored unsealed; an empty value removes them at the next login"
             case .pkcs11: "which PKCS#11 token is meant unless another one is named: its URI, also with module-path"
             case .tpm2: "how the TPM is reached unless another one is named; device:/dev/tpmrm0"
+            case .pinentry:
+                "the program that asks for a password in a window, where there is a display and no terminal; pinentry"
             case .home: "the folder of the store"
             case .allowFUSE: "yes, to keep the store on a FUSE file system that only this machine uses; no"
             }
