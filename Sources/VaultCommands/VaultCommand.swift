@@ -20,7 +20,7 @@ struct VaultCommand: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            RegisterCommand.self, LoginCommand.self, TokenCommand.self, ExecCommand.self,
+            RegisterCommand.self, LoginCommand.self, TokenCommand.self, ExecCommand.self, HelperCommand.self,
             UserInfoCommand.self, UsersCommand.self,
             StatusCommand.self, AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
             DeleteCommand.self,

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import VAULT, run
 from support.waiting import wait_until
+from support.web import Web
 
 CANCELLED, FULLY_CANCELLED, NOT_CONFIRMED, NO_TERMINAL = 83886179, 83886278, 83886194, 83918950
 
@@ -208,3 +210,27 @@ def test_text_cannot_be_asked_for_in_a_window(person):
     person.settings |= {"DISPLAY": ":77", "CREDENTIAL_VAULT_PINENTRY": window.program, "TEST_PINENTRY": window.folder}
     result = person.vault("register", "--method", "password", "--issuer", "http://127.0.0.1:1")
     assert result.status != 0 and "--username" in result.err, result
+
+
+def test_git_in_an_editor_has_the_password_asked_for(alice, window, children):
+    web = Web({"/repository.git/info/refs": b"0" * 40 + b"\trefs/heads/main\n", "/repository.git/HEAD": b"ref: refs/heads/main\n"})
+    children.append(web)
+    environment = alice.environment(HOME=alice.folder, GIT_CONFIG_NOSYSTEM="1", GIT_TERMINAL_PROMPT="0")
+    window.answer(PASSWORD)
+    install = [VAULT, "helper", "install", "git", "--host", web.url]
+    assert run(install, environment).status == 0
+    result = run(["git", "ls-remote", f"{web.url}/repository.git"], environment, patience=30)
+    assert result.status == 0 and "refs/heads/main" in result.out, result
+    assert len(window.log) == 1 and len(set(web.passwords)) == 1
+    window.answer(CANCELLED)
+    result = run(["git", "ls-remote", f"{web.url}/repository.git"], environment, patience=30)
+    assert result.status == 128 and "Cancelled." in result.err
+
+
+def test_a_helper_that_may_not_use_the_terminal_uses_the_window(alice, window):
+    window.answer(PASSWORD)
+    information = json.dumps({
+        "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "spec": {"interactive": False}})
+    terminal = alice.terminal("helper", "kubectl", env={"KUBERNETES_EXEC_INFO": information})
+    assert terminal.end() == 0
+    assert '"token":' in terminal.shown and len(window.log) == 1
