@@ -24,9 +24,12 @@ static inline int linux_file_system_type(const char *path, unsigned *type) {
 }
 
 /* Leaves no core dump, and lets nobody but root read this process's memory; 0, or -1 with errno. The Swift runtime's
-   crash handler goes, too: it prints the registers with the memory that they point to. */
+   crash handler goes, too: it prints the registers with the memory that they point to. The hard limit stays: a command
+   that takes this process's place (vault exec) gets back the limit that it would have had. */
 static inline int linux_forbid_dumps(void) {
     struct rlimit none = {0, 0};
+    getrlimit(RLIMIT_CORE, &none);
+    none.rlim_cur = 0;
     int crashes[] = {SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
     for (unsigned i = 0; i < sizeof crashes / sizeof crashes[0]; i++) signal(crashes[i], SIG_DFL);
     return setrlimit(RLIMIT_CORE, &none) | prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -58,4 +61,16 @@ static inline int linux_peer_user(int descriptor, uid_t *user) {
 /* Accepts a connection that does not wait and does not pass to other programs (accept4(2)). */
 static inline int linux_accept(int descriptor) {
     return (int)syscall(SYS_accept4, descriptor, 0, 0, 02000000 | 04000 /* SOCK_CLOEXEC | SOCK_NONBLOCK */);
+}
+
+/* Whether this process ignores a signal (sigaction(2)). */
+static inline int linux_ignores_signal(int number) {
+    struct sigaction action;
+    return sigaction(number, 0, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/* The environment, as execve(2) takes it: Swift does not let a global variable be read. */
+static inline char **linux_environment(void) {
+    extern char **environ;
+    return environ;
 }

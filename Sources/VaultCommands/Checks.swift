@@ -18,8 +18,8 @@ struct Check: Encodable {
 
 /// What can be told without the network.
 enum MachineChecks {
-    static func all() -> [Check] {
-        [libraries(), aes(), lockedMemory(), coreDumps(), terminal(), browser()]
+    static func all() async -> [Check] {
+        [libraries(), aes(), lockedMemory(), coreDumps(), await terminal(), browser()]
     }
 
     private static func libraries() -> Check {
@@ -64,12 +64,17 @@ enum MachineChecks {
                 advice: "Set the limit yourself: ulimit -c 0")
     }
 
-    private static func terminal() -> Check {
-        ControllingTerminal().isInteractive
-            ? Check(name: "terminal", outcome: .ok, finding: "There is one to ask for the password.")
-            : Check(
-                name: "terminal", outcome: .warn, finding: "There is none to ask for the password.",
-                advice: "Use --password-file or --password-fd.")
+    private static func terminal() async -> Check {
+        if ControllingTerminal().isInteractive {
+            return Check(name: "terminal", outcome: .ok, finding: "There is one to ask for the password.")
+        }
+        if let pinentry = try? await Pinentry.configured(), access(pinentry.program, X_OK) == 0 {
+            return Check(
+                name: "terminal", outcome: .ok, finding: "There is none. \(pinentry.program) asks for the password.")
+        }
+        return Check(
+            name: "terminal", outcome: .warn, finding: "There is none to ask for the password.",
+            advice: "Use --password-file or --password-fd.")
     }
 
     private static func browser() -> Check {

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CredentialVault
 internal import Dispatch
 internal import Foundation
@@ -54,9 +55,7 @@ enum Interruption {
     static func install() {
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             // Somebody who started us with the signal ignored (nohup) wants it ignored.
-            var current = sigaction()
-            sigaction(number, nil, &current)
-            if current.__sigaction_handler.sa_handler.map({ unsafeBitCast($0, to: Int.self) }) == 1 { continue }
+            if linux_ignores_signal(number) != 0 { continue }
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
             source.setEventHandler { @Sendable in received(number) }

@@ -8,6 +8,7 @@ public enum VaultProgram {
     /// Does what is to be done before there is a second thread. If nothing but the help is asked for, shows that and ends
     /// the process.
     public static func prepare() {
+        InheritedState.save()
         // What this process knows must not leave it by a core dump. Where the system forbids that, so be it.
         _ = linux_forbid_dumps()
         Hardware.silenceLibraries()
@@ -41,6 +42,14 @@ public enum VaultProgram {
 
     private static func end(_ error: any Error, isJSON: Bool) -> Never {
         if error is ExitCode { Notices.tellRest() }
+        if let failure = error as? Replacement.Failure {
+            if isJSON {
+                Output.error(JSONError(code: failure.name, message: failure.description))
+            } else {
+                Output.note("vault: \(failure.description)")
+            }
+            exit(failure.status)
+        }
         guard let error = VaultError.converting(error) as? VaultError else {
             let status = VaultCommand.exitCode(for: error).rawValue
             // Help and the like are no errors, and go where they always go.

@@ -12,7 +12,7 @@ extension Registration {
     /// Asks for one way in after the other, and where none opens the account, for a new password.
     func openAgain(_ existing: Account) async throws -> UnlockMethod {
         let name = Printable.text(existing.displayName)
-        Output.note("\(name) is registered here already. What opens it keeps everything that is stored.")
+        terminal.tell("\(name) is registered here already. What opens it keeps everything that is stored.")
         let typed = Way.all.filter {
             $0.secret != nil && $0.kind != .offline && existing.keyslot($0.kind) != nil && policy.allows($0.kind)
         }
@@ -48,7 +48,7 @@ extension Registration {
                 if way.kind == .password, let method = try await openWithoutKeyService(existing, secret, after: error) {
                     return method
                 }
-                Output.note(error.description)
+                terminal.tell(error.description)
                 if error.code != .wrongSecret { return nil }
             }
         }

@@ -136,11 +136,3 @@ struct Registration {
         [token.identity.email, token.identity.preferredUsername, token.identity.name, alias].compactMap(\.self)
     }
 }
-
-extension Terminal {
-    /// Asks a question whose safe answer is no.
-    func confirm(_ question: String) async throws -> Bool {
-        let answer = try await ask("\(question) [y/N] ").lowercased()
-        return answer == "y" || answer == "yes"
-    }
-}

@@ -12,7 +12,7 @@ enum SecretSource {
     /// Reads what need not be asked for, so that what is wrong with it is found before anything else is done.
     func readAhead() async throws -> SecretSource {
         if case .terminal = self { return self }
-        return try await .held(SharedSecret(password("", ControllingTerminal())))
+        return try await .held(SharedSecret(password("", NoTerminal())))
     }
 
     /// The password, from the terminal with `prompt`.
@@ -54,12 +54,12 @@ enum SecretSource {
             let password = try await terminal.askSecret(
                 "\(prompt) (at least \(policy.passwordLength) characters): ")
             if let failure = policy.failure(ofNewPassword: password, names: names) {
-                Output.note(failure.description)
+                terminal.tell(failure.description)
                 continue
             }
-            Output.note(NewPasswordRule.strength(of: password, names: names).description)
+            terminal.tell(NewPasswordRule.strength(of: password, names: names).description)
             if try await terminal.askSecret("The same again: ").isEqual(to: password) { return password }
-            Output.note("The two are not the same. Once more.")
+            terminal.tell("The two are not the same. Once more.")
         }
         throw VaultError(.passwordUnusable, "No password was chosen.")
     }

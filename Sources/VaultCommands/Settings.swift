@@ -33,6 +33,7 @@ struct Settings {
         case idleTimeout = "idle-timeout"
         case sessionLifetime = "session-lifetime"
         case exclusive
+        case pinentry
         case home
         case allowFUSE = "allow-fuse"
 
@@ -66,6 +67,8 @@ struct Settings {
             case .idleTimeout: "after how many minutes without use the agent locks a session, 0 for never; 15"
             case .sessionLifetime: "after how many hours the agent locks a session in any case, 0 for never; 12"
             case .exclusive: "yes, if a login locks the sessions of all others in the agent; no"
+            case .pinentry:
+                "the program that asks for a password in a window, where there is a display and no terminal; pinentry"
             case .home: "the folder of the store"
             case .allowFUSE: "yes, to keep the store on a FUSE file system that only this machine uses; no"
             }

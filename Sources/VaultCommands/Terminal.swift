@@ -2,14 +2,31 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultLocks
 
-/// Where questions go to. The command asks through this and nothing else.
+/// Where questions go to. The command asks through this and nothing else. ``Asking`` chooses one.
 protocol Terminal: Sendable {
-    /// Whether there is somebody to ask.
+    /// Whether there is somebody to ask for a secret, or for a yes or no.
     var isInteractive: Bool { get }
+    /// Whether there is somebody to ask for a line of text.
+    var asksForText: Bool { get }
     /// Asks for a secret, without echo.
     func askSecret(_ prompt: String) async throws -> SecretBytes
     /// Asks for a line of text.
     func ask(_ prompt: String) async throws -> String
+    /// Asks a question whose safe answer is no.
+    func confirm(_ question: String) async throws -> Bool
+    /// Says what the person has to know before the next answer.
+    func tell(_ remark: String)
+}
+
+extension Terminal {
+    var asksForText: Bool { isInteractive }
+
+    func confirm(_ question: String) async throws -> Bool {
+        let answer = try await ask("\(question) [y/N] ").lowercased()
+        return answer == "y" || answer == "yes"
+    }
+
+    func tell(_ remark: String) { Output.note(remark) }
 }
 
 /// The terminal that controls the process (`/dev/tty`), also when standard input or output are something else.
@@ -43,12 +60,7 @@ struct ControllingTerminal: Terminal {
 
     private static func read(_ prompt: String, echo: Bool) throws -> SecretBytes {
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else {
-            throw VaultError(
-                .configurationInvalid,
-                "There is no terminal to ask for the password. Use --password-file PATH (- for standard input) or --password-fd N."
-            )
-        }
+        guard descriptor >= 0 else { throw NoTerminal.error }
         defer { close(descriptor) }
         if !echo { try TerminalMode.hideInput(descriptor) }
         defer { if !echo { TerminalMode.restore() } }

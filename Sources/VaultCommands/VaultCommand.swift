@@ -16,12 +16,13 @@ struct VaultCommand: AsyncParsableCommand {
             used, 78 configuration, 80 key locked or gone (use another way in, or register again), 81 refresh token expired \
             or revoked (register again), 82 cancelled or denied, 83 logged out everywhere (register again), or offline for \
             too long (log in with the network), 84 hardware missing, locked or failing (use another way in), 85 forbidden \
-            by the policy of this machine, 1 anything else. With --json errors are JSON, too, on standard error.
+            by the policy of this machine, 1 anything else. "vault exec" ends with the command's own exit status. With --json errors are JSON, too, on standard error.
             """,
         version: "0.1.0",
         subcommands: [
-            RegisterCommand.self, LoginCommand.self, TokenCommand.self, UserInfoCommand.self, UsersCommand.self,
-            StatusCommand.self, LockCommand.self, AgentCommand.self, AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
+            RegisterCommand.self, LoginCommand.self, TokenCommand.self, ExecCommand.self, HelperCommand.self,
+            UserInfoCommand.self, UsersCommand.self, StatusCommand.self, LockCommand.self, AgentCommand.self,
+            AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
             DeleteCommand.self,
             PasswdCommand.self,
             DoctorCommand.self, ConfigCommand.self, CompletionCommand.self, HandleRedirectCommand.self,

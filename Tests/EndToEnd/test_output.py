@@ -10,7 +10,8 @@ from support.programs import KEY_SERVICE, VAULT, VAULT_DEV, run
 COMMANDS = [
     "register", "login", "token", "users", "status", "logout", "delete", "passwd", "doctor", "config", "completion",
     "config get", "config set", "config path", "userinfo", "account", "account switch-method", "unlock", "unlock add",
-    "unlock list", "unlock rename", "unlock remove",
+    "unlock list", "unlock rename", "unlock remove", "exec", "helper", "helper install", "helper uninstall", "helper git",
+    "helper docker", "helper kubectl", "helper curl",
 ]
 
 

@@ -43,7 +43,7 @@ struct AccountCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let terminal = ControllingTerminal()
+            let terminal = try await Asking.terminal()
             let account = try await user.account(in: global.openVault())
             let settings = try await Settings(global)
             var configuration = try settings.configuration()

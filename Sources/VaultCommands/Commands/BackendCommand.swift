@@ -26,7 +26,7 @@ struct BackendCommand: AsyncParsableCommand {
 
         func run() async throws {
             let (people, layout, url) = try await BackendCommand.people(global)
-            let terminal = ControllingTerminal()
+            let terminal = try await Asking.terminal()
             let question = CredentialQuestion(credentials, terminal, nameOfUsername: "E-mail address")
             try question.requirePossible()
             let typed = try await question.newCredentials(at: url, layout: layout)
@@ -54,7 +54,7 @@ struct BackendCommand: AsyncParsableCommand {
             let (people, _, url) = try await BackendCommand.people(global)
             var email = username ?? ""
             while email.isEmpty {
-                email = try await ControllingTerminal().ask("E-mail address at \(Printable.text(url)): ")
+                email = try await Asking.terminal().ask("E-mail address at \(Printable.text(url)): ")
                     .trimmingCharacters(in: .whitespaces)
             }
             try await Spinner.during("Asking the backend", isQuiet: global.json) { [email] in

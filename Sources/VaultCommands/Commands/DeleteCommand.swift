@@ -19,7 +19,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     var yes = false
 
     func run() async throws {
-        let terminal = ControllingTerminal()
+        let terminal = try await Asking.terminal()
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)

@@ -12,7 +12,7 @@ struct DoctorCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let settings = try await Settings(global)
-        let checks = MachineChecks.all() + (await ServiceChecks(settings: settings).all())
+        let checks = await MachineChecks.all() + ServiceChecks(settings: settings).all()
         if global.json {
             Output.json(checks)
         } else {

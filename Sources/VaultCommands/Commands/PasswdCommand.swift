@@ -34,7 +34,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
     }
 
     func run() async throws {
-        let terminal = ControllingTerminal()
+        let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global)
         try vault.accounts.requireAllowed(.password)
         let account = try await user.account(in: vault)

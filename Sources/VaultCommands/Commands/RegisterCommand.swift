@@ -47,7 +47,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     }
 
     func run() async throws {
-        let terminal = ControllingTerminal()
+        let terminal = try await Asking.terminal()
         let settings = try await Settings(global, more: signIn.settings)
         let chosen = signIn.chosenMethod
         var way = try chosen ?? settings.way ?? .browser
@@ -66,8 +66,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 .configurationInvalid,
                 "There is no terminal to ask for a password. Use --password-file PATH or --password-fd N.")
         }
-        if signIn.redirect.paste && !terminal.isInteractive && (password.file == "-" || signIn.credentials.file == "-")
-        {
+        if signIn.redirect.paste && !terminal.asksForText && (password.file == "-" || signIn.credentials.file == "-") {
             throw VaultError(
                 .configurationInvalid,
                 "There is no terminal to ask for the address, and standard input cannot have it, too. Use a file for the password."

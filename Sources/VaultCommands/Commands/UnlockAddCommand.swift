@@ -73,7 +73,7 @@ extension UnlockCommand {
         }
 
         func run() async throws {
-            let terminal = ControllingTerminal()
+            let terminal = try await Asking.terminal()
             let vault = try await unlock.openVault(global)
             let accounts = try vault.accounts
             try accounts.requireAllowed(kind.way.kind)

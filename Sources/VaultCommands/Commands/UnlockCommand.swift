@@ -153,11 +153,11 @@ struct UnlockCommand: AsyncParsableCommand {
             else { return }
             let names = others.map { Printable.text($0.label ?? $0.kind.displayName) }.joined(separator: ", ")
             let cost = "Locked at the key service: \(names). Nothing else opens \(Printable.text(account.displayName))."
-            let terminal = ControllingTerminal()
+            let terminal = try await Asking.terminal()
             guard !global.json, terminal.isInteractive else {
                 throw VaultError(.lastWayIn, "\(cost) To remove the \(slot.kind.displayName) all the same, add --yes.")
             }
-            Output.note(cost)
+            terminal.tell(cost)
             guard try await terminal.confirm("Remove the \(slot.kind.displayName) all the same?") else {
                 throw VaultError(.cancelled, "Nothing was removed.")
             }

@@ -126,25 +126,8 @@ enum DefaultApplications {
         FileManager.default.contents(atPath: path).map { Text(bytes: Array($0)) }
     }
 
-    /// Replaces the file as a whole. Where it is a link, what it points to.
     private static func write(_ text: Text, to path: String, _ id: String) throws {
-        let target =
-            realpath(path, nil).map { pointer in
-                defer { free(pointer) }
-                return String(cString: pointer)
-            } ?? path
-        var status = stat()
-        let mode = stat(target, &status) == 0 ? status.st_mode & 0o7777 : 0o644
-        let new = "\(target).\(id)"
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw SchemeHandler.failure("\(path) cannot be written") }
-        let bytes = text.bytes
-        let isWritten =
-            Foundation.write(descriptor, bytes, bytes.count) == bytes.count && fchmod(descriptor, mode) == 0
-            && fsync(descriptor) == 0
-        close(descriptor)
-        guard isWritten, rename(new, target) == 0 else {
-            unlink(new)
+        guard ReplacedFile.write(text.bytes, to: path, suffix: id) else {
             throw SchemeHandler.failure("\(path) cannot be written")
         }
     }

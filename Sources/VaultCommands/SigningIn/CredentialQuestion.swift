@@ -23,7 +23,8 @@ final class CredentialQuestion: CredentialPrompt {
 
     /// Whether credentials can be had: asked for, or given.
     var isPossible: Bool {
-        terminal.isInteractive || options.username != nil && (options.file != nil || options.descriptor != nil)
+        terminal.asksForText
+            || options.username != nil && (terminal.isInteractive || options.file != nil || options.descriptor != nil)
     }
 
     func requirePossible() throws {
@@ -48,7 +49,7 @@ final class CredentialQuestion: CredentialPrompt {
                 where isAsked && terminal.isInteractive && [.wrongSecret, .passwordUnusable].contains(error.code)
             {
                 typed.withLock { $0 = nil }
-                Output.note("\(error.description) Once more:")
+                terminal.tell("\(error.description) Once more:")
             }
         }
     }
@@ -85,9 +86,9 @@ final class CredentialQuestion: CredentialPrompt {
                 if try await terminal.askSecret("The same again: ").isEqual(to: credentials.password.bytes) {
                     return credentials
                 }
-                Output.note("The two are not the same. Once more.")
+                terminal.tell("The two are not the same. Once more.")
             } catch let error as VaultError where error.code == .passwordUnusable && isAsked {
-                Output.note("\(error.description) Once more:")
+                terminal.tell("\(error.description) Once more:")
             }
             typed.withLock { $0 = nil }
         }

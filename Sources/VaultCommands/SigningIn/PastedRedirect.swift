@@ -34,7 +34,7 @@ struct PastedRedirect: UserAgent {
     /// - Parameter objection: what was wrong with the last one.
     func address(_ objection: VaultError?) async throws -> String {
         for await _ in printed {}
-        guard terminal.isInteractive else {
+        guard terminal.asksForText else {
             if let objection { throw objection.underlying ?? objection }
             let line = try await OneAnswer<String>().wait {
                 (readLine() ?? "").trimmingCharacters(in: .whitespaces)

@@ -5,7 +5,7 @@ enum Consent {
     /// - Parameter mayAsk: false where the password was given, so that nothing is asked.
     /// - Throws: `VaultError` with code `cancelled` when it is not wanted, `configurationInvalid` when nobody can be asked.
     static func ask(_ terminal: any Terminal, mayAsk: Bool, cost: String, _ question: String) async throws {
-        Output.note(cost)
+        terminal.tell(cost)
         guard mayAsk && terminal.isInteractive else {
             throw VaultError(.configurationInvalid, "There is nobody to ask. Use --yes to add it all the same.")
         }

@@ -24,10 +24,10 @@ struct TerminalPrompt: BiometricPrompt {
         }
         Spinner.stopAll()
         if request.isFinal {
-            Output.note("This is the last try: another wrong PIN locks \(label).")
+            terminal.tell("This is the last try: another wrong PIN locks \(label).")
         } else if request.isLow {
             // A PKCS#11 token tells no number.
-            Output.note(
+            terminal.tell(
                 request.triesLeft.map { "\($0) tries are left." }
                     ?? "A wrong PIN was entered before; few tries are left.")
         }
@@ -57,11 +57,11 @@ extension Terminal {
         for _ in 1...5 {
             let pin = try await askSecret("\(prompt) (at least \(policy.pinLength) digits): ")
             if let failure = policy.failure(ofNewPIN: pin, names: names) {
-                Output.note(failure.description)
+                tell(failure.description)
                 continue
             }
             if try await askSecret("The same again: ").isEqual(to: pin) { return pin }
-            Output.note("The two are not the same. Once more.")
+            tell("The two are not the same. Once more.")
         }
         throw VaultError(.passwordUnusable, "No PIN was chosen.")
     }

@@ -50,7 +50,7 @@ struct UnlockOptions: ParsableArguments {
     ///
     /// - Parameter password: how to ask for the password.
     func method(
-        for account: Account, _ terminal: any Terminal = ControllingTerminal(), password prompt: String = "Password"
+        for account: Account, _ terminal: any Terminal, password prompt: String = "Password"
     ) async throws -> UnlockMethod {
         let kind = named ?? .password
         guard let secret = Way.of(kind)?.secret else {
@@ -67,7 +67,7 @@ struct UnlockOptions: ParsableArguments {
 
     /// As ``method(for:_:)``, where a used recovery code could not be replaced.
     func reusableMethod(
-        for account: Account, _ terminal: any Terminal = ControllingTerminal(), password prompt: String = "Password"
+        for account: Account, _ terminal: any Terminal, password prompt: String = "Password"
     ) async throws -> UnlockMethod {
         guard !usesRecoveryCode else {
             throw VaultError(

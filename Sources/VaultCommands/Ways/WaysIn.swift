@@ -16,7 +16,7 @@ extension UnlockOptions {
         of account: Account, in vault: Vault, isReusable: Bool = false, mayAttach: Bool = true, isQuiet: Bool
     ) async throws -> Session {
         if isReusable && mayAttach, let session = try await attached(to: account, in: vault) { return session }
-        let terminal = ControllingTerminal()
+        let terminal = try await Asking.terminal()
         func session(_ method: UnlockMethod) async throws -> Session {
             try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
                 try await vault.auth.unlock(account.id, with: method)
@@ -28,7 +28,7 @@ extension UnlockOptions {
         }
         let hardware = Hardware(try await Settings())
         let accounts = try vault.accounts
-        var kinds = try await convenientKinds(of: account, accounts, hardware, isQuiet: isQuiet)[...]
+        var kinds = try await convenientKinds(of: account, accounts, hardware, terminal, isQuiet: isQuiet)[...]
         while let kind = kinds.popFirst() {
             do {
                 return try await session(method(kind, for: account, hardware, terminal, canBeSkipped: !kinds.isEmpty))
@@ -37,7 +37,7 @@ extension UnlockOptions {
                     kinds.removeAll { !account.opens(offline: $0) }
                 }
                 guard let next = kinds.first, let reason = Self.uselessness(of: kind, error) else { throw error }
-                Self.tell(reason, next: next)
+                Self.tell(terminal, reason, next: next)
             }
         }
         throw account.withoutPassword
@@ -55,7 +55,7 @@ extension UnlockOptions {
 
     /// The ways in to be tried, in this order. There is one at least.
     private func convenientKinds(
-        of account: Account, _ accounts: Accounts, _ hardware: Hardware, isQuiet: Bool
+        of account: Account, _ accounts: Accounts, _ hardware: Hardware, _ terminal: any Terminal, isQuiet: Bool
     ) async throws -> [Keyslot.Kind] {
         let policy = accounts.policy
         let slots = account.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
@@ -74,7 +74,7 @@ extension UnlockOptions {
                 for slot in account.keyslots { try accounts.requireAllowed(slot.kind) }
                 throw account.withoutPassword
             }
-            if isReplaceable { for kind in useless { Self.tell(Self.locked(kind), next: first) } }
+            if isReplaceable { for kind in useless { Self.tell(terminal, Self.locked(kind), next: first) } }
             return typed
         }
         let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
@@ -86,7 +86,9 @@ extension UnlockOptions {
         }
         // What is wrong with the only way in is told when it is used.
         guard let first = (present + typed).first else { return [slots[0].kind] }
-        if isReplaceable && present.isEmpty { for kind in useless { Self.tell(Self.locked(kind), next: first) } }
+        if isReplaceable && present.isEmpty {
+            for kind in useless { Self.tell(terminal, Self.locked(kind), next: first) }
+        }
         for slot in slots {
             // Whoever has one token in its place may well have another one in a drawer.
             guard let state = found[slot.id], state != .available, state != .missing || !present.contains(slot.kind)
@@ -95,7 +97,7 @@ extension UnlockOptions {
             }
             let name = slot.kind.displayName + (slot.label.map { " \"\($0)\"" } ?? "")
             let reason = if case .unusable(let text) = state { ": \(text)" } else { " is \(state.inWords)." }
-            Self.tell("The \(name)\(reason)", next: first)
+            Self.tell(terminal, "The \(name)\(reason)", next: first)
         }
         return present + typed
     }
@@ -113,9 +115,9 @@ extension UnlockOptions {
         return secret.method(typed)
     }
 
-    private static func tell(_ reason: String, next: Keyslot.Kind) {
+    private static func tell(_ terminal: any Terminal, _ reason: String, next: Keyslot.Kind) {
         Spinner.stopAll()
-        Output.note("vault: \(Printable.text(reason)) Going on with the \(next.displayName).")
+        terminal.tell("vault: \(Printable.text(reason)) Going on with the \(next.displayName).")
     }
 
     /// Why a way in is of no use now, in a sentence; nil when it is not the way in that failed, or its secret was wrong.

@@ -1,0 +1,141 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+struct ExecCommand: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "exec",
+        abstract: "Run a command that finds an access token in its environment.",
+        discussion: """
+            vault exec --user alice -- sh -c 'curl -H "Authorization: Bearer $ACCESS_TOKEN" https://api.example.com/'
+
+            The token is valid for a minute at least, and is not renewed while the command runs. Other programs of the \
+            same user can read the environment of a command. \
+
+            A token that is bound to a key (DPoP) is of no use to a command that makes no proofs. See "vault token --help".
+
+            The command takes the place of vault: signals, job control and the exit status are the command's own. Exit \
+            status 126: the command cannot be run. 127: the command is not found. Before the command runs, the exit \
+            status of vault says why it does not.
+            """)
+
+    @Option(help: ArgumentHelp("The variable that has the access token.", valueName: "name"))
+    var env = "ACCESS_TOKEN"
+
+    @Option(
+        help: ArgumentHelp(
+            "Put an app's sealed item into a variable as well. Can be used several times.", valueName: "name=variable"),
+        transform: ItemVariable.init)
+    var item: [ItemVariable] = []
+
+    @OptionGroup var user: UserOption
+    @OptionGroup var unlock: UnlockOptions
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(parsing: .postTerminator, help: "After \"--\": the command and its arguments.")
+    var command: [String] = []
+
+    func validate() throws {
+        guard !command.isEmpty else {
+            throw ValidationError("A command is missing. Put it after --: vault exec -- command argument")
+        }
+        try ItemVariable.check(variable: env)
+        let names = [env] + item.map(\.variable)
+        guard Set(names).count == names.count else {
+            throw ValidationError("Each variable can be used only once.")
+        }
+    }
+
+    func run() async throws {
+        // Nobody should type a password for a command that is not there.
+        let replacement = try Replacement(command)
+        let vault = try await unlock.openVault(global)
+        let account = try await user.account(in: vault)
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
+            try await session.patientAccessToken(forceRefresh: false)
+        }
+        var variables = [env: try token.text]
+        for item in item {
+            variables[item.variable] = try await item.text(in: session, of: account)
+        }
+        BoundToken.tell(token, isQuiet: global.json)
+        Notices.tellRest()
+        // The password was read. The command need not find the descriptor.
+        if let descriptor = unlock.password.descriptor { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        try replacement.run(with: variables)
+    }
+}
+
+/// `--item`: a sealed item, and the variable that gets its text.
+struct ItemVariable {
+    let name: String
+    let variable: String
+
+    /// - Parameter text: `name=variable`.
+    init(_ text: String) throws {
+        guard let sign = text.lastIndex(of: "="), sign != text.startIndex else {
+            throw ValidationError("--item takes the name of an item and a variable: --item api-key=API_KEY")
+        }
+        name = String(text[..<sign])
+        variable = String(text[text.index(after: sign)...])
+        try Self.check(variable: variable)
+        guard !ItemName(rawValue: name).isReserved else {
+            throw ValidationError("\(name) is the vault's own item. --item takes an item of an app.")
+        }
+    }
+
+    static func check(variable: String) throws {
+        let isName =
+            variable.utf8.first.map { !(UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0) } ?? false
+            && variable.unicodeScalars.allSatisfy {
+                $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "_")
+            }
+        guard isName else {
+            throw ValidationError("\(variable) cannot be the name of a variable. Use letters, digits and _.")
+        }
+    }
+
+    /// The content of the item, as an environment can hold it.
+    func text(in session: Session, of account: Account) async throws -> String {
+        guard let content = try await content(in: session) else {
+            throw VaultError(
+                .configurationInvalid, "\(Printable.text(account.displayName)) has no item called \(name).")
+        }
+        guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
+            throw VaultError(.configurationInvalid, "The item \(name) is no text. A variable cannot hold it.")
+        }
+        return text
+    }
+
+    /// The one place that reads an item.
+    private func content(in session: Session) async throws -> [UInt8]? {
+        try await session.item(ItemName(rawValue: name))
+    }
+}
+
+/// What a person has to know of a token that is handed to another program.
+enum BoundToken {
+    /// Says on a terminal that the token alone is of no use.
+    static func tell(_ token: AccessToken, isQuiet: Bool) {
+        guard token.isBound, !isQuiet, isatty(STDERR_FILENO) == 1 else { return }
+        Output.note(
+            "vault: this token is bound to a key (DPoP): a program that makes no proofs cannot use it. See: vault token --help"
+        )
+    }
+}
+
+extension AccessToken {
+    /// The token, for a place where it stands on a line with other things.
+    ///
+    /// - Throws: `VaultError` with code `tokenInvalid` when it has other characters than a token has (RFC 6750 section 2.1).
+    var text: String {
+        get throws {
+            guard !value.isEmpty, value.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw VaultError(
+                    .tokenInvalid, "The access token has characters that no other program takes. Ask the provider.")
+            }
+            return value
+        }
+    }
+}

@@ -1,0 +1,86 @@
+internal import CLinux
+internal import Foundation
+internal import VaultLocks
+
+/// What this process got from the program that started it, and changes for itself: a program that it starts, or that
+/// takes its place, gets it as it was.
+struct InheritedState: Sendable {
+    /// All that Linux has.
+    private static let signals: ClosedRange<Int32> = 1...64
+    private static let all = Lock<InheritedState?>(nil)
+
+    private let ignoredSignals: [Int32]
+    private var blockedSignals = sigset_t()
+    private var coreLimit = rlimit()
+    private let files: Set<Int32>
+    /// Pointers to `NAME=value`. They stay valid: nothing frees what a process was started with.
+    private let variables: [UInt]
+
+    /// Remembers the state. To be called before anything is changed, and before there is a second thread.
+    static func save() {
+        let state = InheritedState()
+        all.withLock { $0 = state }
+    }
+
+    /// The state as it was.
+    static var saved: InheritedState { all.withLock { $0 } ?? InheritedState() }
+
+    private init() {
+        ignoredSignals = Self.signals.filter { linux_ignores_signal($0) != 0 }
+        pthread_sigmask(SIG_BLOCK, nil, &blockedSignals)
+        getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &coreLimit)
+        files = Set(Self.openFiles)
+        var variables: [UInt] = []
+        var next = linux_environment()
+        while let variable = next?.pointee {
+            variables.append(UInt(bitPattern: variable))
+            next = next?.successor()
+        }
+        self.variables = variables
+    }
+
+    /// The environment, as `NAME=value`.
+    var environment: [String] {
+        variables.compactMap { UnsafePointer<CChar>(bitPattern: $0) }.map { String(cString: $0) }
+    }
+
+    /// The signals that a program gets with their usual effect.
+    var defaultSignals: sigset_t {
+        var signals = sigset_t()
+        sigfillset(&signals)
+        for number in ignoredSignals { sigdelset(&signals, number) }
+        return signals
+    }
+
+    /// The signals that a program gets blocked.
+    var mask: sigset_t { blockedSignals }
+
+    /// Keeps files and connections that this program opened from programs that it starts. Libraries forget to.
+    func hideFiles() {
+        for file in Self.openFiles where !files.contains(file) { _ = fcntl(file, F_SETFD, FD_CLOEXEC) }
+    }
+
+    private static var openFiles: [Int32] {
+        guard let folder = opendir("/proc/self/fd") else { return [] }
+        defer { closedir(folder) }
+        var files: [Int32] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if let file = Int32(name), file != dirfd(folder) { files.append(file) }
+        }
+        return files
+    }
+
+    /// Puts the process and the calling thread back as they were, right before a program takes this process's place.
+    func restore() {
+        hideFiles()
+        var limit = coreLimit
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+        for number in Self.signals { signal(number, ignoredSignals.contains(number) ? SIG_IGN : SIG_DFL) }
+        // Dispatch blocks signals in its threads.
+        var mask = blockedSignals
+        pthread_sigmask(SIG_SETMASK, &mask, nil)
+    }
+}

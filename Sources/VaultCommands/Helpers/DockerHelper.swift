@@ -1,0 +1,95 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+/// A credential helper of docker (github.com/docker/docker-credential-helpers).
+struct DockerHelper: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "docker",
+        abstract: "Answer docker's question for a password with an access token.",
+        discussion: """
+            docker runs this as docker-credential-vault-HOST. To set it up: \
+            vault helper install docker --host registry.example.com --user alice
+
+            The token goes to the named registries alone. What docker wants stored or erased there is ignored.
+            """)
+
+    enum Operation: String, ExpressibleByArgument { case get, list, store, erase }
+
+    private enum Words {
+        /// docker compares these very words.
+        static let notFound = "credentials not found in native keychain"
+    }
+
+    @OptionGroup var host: HostOption
+
+    @Option(help: ArgumentHelp("The user name to answer with.", valueName: "name"))
+    var username = HelperDefaults.username
+
+    @OptionGroup var account: HelperAccount
+
+    @Argument(help: "What docker wants: get, list, store or erase.")
+    var operation: Operation
+
+    var global: GlobalOptions { account.global }
+
+    func validate() throws {
+        guard !host.hosts.isEmpty else { throw ValidationError("Name the registry with --host.") }
+    }
+
+    func run() async throws {
+        do {
+            try await answer()
+        } catch {
+            // docker shows what a failed helper wrote to standard output.
+            guard let error = VaultError.converting(error) as? VaultError else { throw error }
+            Output.raw("vault: \(Printable.text(error.description))")
+            throw ExitCode(ExitStatus.of(error.code))
+        }
+    }
+
+    private func answer() async throws {
+        switch operation {
+        case .list:
+            try HelperJSON.write(Dictionary(uniqueKeysWithValues: Set(host.hosts).map { ($0.url, username) }))
+        case .get:
+            let server = String(decoding: try HelperInput.all(), as: UTF8.self).trimmingCharacters(
+                in: .whitespacesAndNewlines)
+            guard isOurs(server) else { try refuse(Words.notFound) }
+            try HelperJSON.write([
+                "ServerURL": server, "Username": username, "Secret": try await account.token().text,
+            ])
+        case .erase:
+            _ = try HelperInput.all()
+        case .store:
+            let request = try? JSONSerialization.jsonObject(with: Data(HelperInput.all())) as? [String: Any]
+            // docker stores what it got from here after each login. Other passwords must not get lost in silence.
+            guard let server = request?["ServerURL"] as? String, isOurs(server) else {
+                try refuse("vault: stored nothing: this helper is for \(host.hosts.map(\.authority).listed("and")).")
+            }
+        }
+    }
+
+    /// Whether the token may go to a registry. docker names it by its host, or by a whole address.
+    private func isOurs(_ server: String) -> Bool {
+        if !server.contains("://"), let host = HelperHost(url: "http://\(server)"), self.host.hosts.contains(host) {
+            return true
+        }
+        return HelperHost(url: server.contains("://") ? server : "https://\(server)").map(host.hosts.contains) ?? false
+    }
+
+    private func refuse(_ reason: String) throws -> Never {
+        Output.raw(reason)
+        throw ExitCode(ExitStatus.other)
+    }
+}
+
+/// JSON with the names that other programs want.
+enum HelperJSON {
+    static func write(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        Output.raw(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+}

@@ -1,0 +1,98 @@
+internal import CredentialVault
+internal import Foundation
+
+/// The setting `credential.https://HOST.helper` in git's global configuration.
+enum GitSetting {
+    /// Ends the list of helpers for other servers: one of them might store the token in the clear.
+    private static let reset = ""
+
+    static func install(_ setting: HelperSetting) throws -> HelperReport {
+        var report = HelperReport()
+        for host in setting.hosts {
+            let command = "!" + setting.words("git", [host]).map(ShellQuoting.quoted).joined(separator: " ")
+            let present = try values(host)
+            guard present.suffix(2) != [reset, command] || present.count(where: { isOurs($0, host) }) != 1 else {
+                continue
+            }
+            try remove(host)
+            let others = try values(host)
+            for value in [reset, command] { try git(["--add", key(host), value]) }
+            report.changes.append("git gets the token for \(host.url) from vault.")
+            if !others.isEmpty {
+                report.advice.append("git does not use its other helper for \(host.url) any more: \(others[0])")
+            }
+        }
+        return report
+    }
+
+    static func uninstall(_ hosts: [HelperHost]) throws -> HelperReport {
+        var report = HelperReport()
+        for host in hosts where try remove(host) {
+            report.changes.append("git does not ask vault for \(host.url) any more.")
+        }
+        return report
+    }
+
+    private static func key(_ host: HelperHost) -> String { "credential.\(host.url).helper" }
+
+    /// Takes out the helper of this program, with the reset before it.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    private static func remove(_ host: HelperHost) throws -> Bool {
+        let all = try values(host)
+        var rest = all
+        while let index = rest.firstIndex(where: { isOurs($0, host) }) {
+            rest.remove(at: index)
+            if index > 0, rest[index - 1] == reset { rest.remove(at: index - 1) }
+        }
+        guard rest != all else { return false }
+        if rest.isEmpty {
+            try git(["--unset-all", key(host)])
+            try removeEmptySection(host)
+        } else if all.count(where: { $0 == reset }) - rest.count(where: { $0 == reset }) == 0 || !rest.contains(reset) {
+            // Line by line: comments and the order of the other lines stay.
+            for value in Set(all).subtracting(rest) { try git(["--fixed-value", "--unset-all", key(host), value]) }
+        } else {
+            // git cannot tell one reset from the other.
+            try git(["--unset-all", key(host)])
+            for value in rest { try git(["--add", key(host), value]) }
+        }
+        return true
+    }
+
+    /// Below a comment, git leaves the line that begins a section.
+    private static func removeEmptySection(_ host: HelperHost) throws {
+        let section = "credential.\(host.url)"
+        let pattern = "^\(NSRegularExpression.escapedPattern(for: section))\\."
+        let (status, _) = try ChildProgram.run(program(), ["config", "--global", "--get-regexp", pattern])
+        guard status == 1 else { return }
+        _ = try ChildProgram.run(program(), ["config", "--global", "--remove-section", section], isQuiet: true)
+    }
+
+    private static func isOurs(_ value: String, _ host: HelperHost) -> Bool {
+        value.hasPrefix("!")
+            && value.contains(" helper git --host \(ShellQuoting.quoted(host.defaultValueDescription)) ")
+    }
+
+    private static func values(_ host: HelperHost) throws -> [String] {
+        let (status, output) = try ChildProgram.run(
+            program(), ["config", "--global", "--null", "--get-all", key(host)])
+        // 1: there is none.
+        guard [0, 1].contains(status) else { throw HelperSetting.failure("git cannot read its configuration.") }
+        return output.split(separator: 0, omittingEmptySubsequences: false).dropLast().map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    private static func git(_ arguments: [String]) throws {
+        guard try ChildProgram.run(program(), ["config", "--global"] + arguments).status == 0 else {
+            throw HelperSetting.failure("git cannot write its configuration. See what git says above.")
+        }
+    }
+
+    private static func program() throws -> String {
+        guard let path = ProgramPath.of("git") else { throw HelperSetting.failure("git is not installed.") }
+        return path
+    }
+}

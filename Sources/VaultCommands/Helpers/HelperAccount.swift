@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+/// The account of a helper, opened without a question on standard input: that belongs to the program which asks.
+struct HelperAccount: ParsableArguments {
+    @OptionGroup var user: UserOption
+    @OptionGroup var unlock: UnlockOptions
+    @OptionGroup var global: GlobalOptions
+
+    func validate() throws {
+        guard unlock.password.file != "-" else {
+            throw ValidationError("Standard input has the request. Use --password-file PATH with a file.")
+        }
+    }
+
+    /// A valid access token.
+    ///
+    /// - Parameter mayAsk: whether the terminal may be used to ask for the password.
+    func token(mayAsk: Bool = true) async throws -> AccessToken {
+        let vault = try await unlock.openVault(global)
+        let account = try await user.account(in: vault)
+        let name = ShellQuoting.quoted(user.id ?? account.displayName)
+        Asking.restrict(toDisplay: !mayAsk, advice: "To log in: vault login --user \(name)")
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
+            try await session.patientAccessToken(forceRefresh: false)
+        }
+        BoundToken.tell(token, isQuiet: global.json)
+        return token
+    }
+}
+
+enum HelperDefaults {
+    /// What servers that take a token as a password mostly expect as the user name, or do not look at.
+    static let username = "oauth2"
+}
+
+/// What a program writes to a helper's standard input.
+enum HelperInput {
+    /// The longest request that is read, in bytes.
+    private static let limit = 1 << 20
+
+    /// Everything there is.
+    ///
+    /// - Throws: `VaultError` with code `configurationInvalid` when it is too long, or cannot be read.
+    static func all() throws -> [UInt8] {
+        var input: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while input.count <= limit {
+            let count = read(STDIN_FILENO, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw VaultError(.configurationInvalid, "The request cannot be read.") }
+            guard count > 0 else { return input }
+            input += buffer[..<count]
+        }
+        throw VaultError(.configurationInvalid, "The request is longer than \(limit) bytes.")
+    }
+}

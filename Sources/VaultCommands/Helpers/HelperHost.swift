@@ -1,0 +1,51 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+/// A server that a helper hands the access token to: a host, with a port where it is not the usual one. A token goes to
+/// `https:` addresses alone; plain `http:` only to this machine.
+struct HelperHost: ExpressibleByArgument, Hashable {
+    /// `host` or `host:port`, in lower case.
+    let authority: String
+    /// Whether plain http is spoken there.
+    let isPlain: Bool
+
+    /// - Parameter argument: `host`, `host:port`, `https://host`, or `http://127.0.0.1:port`.
+    init?(argument: String) {
+        let address = argument.contains("://") ? argument : "https://\(argument)"
+        self.init(url: address)
+        // A path would look like a limit, and is none.
+        let rest = address.drop { $0 != ":" }.dropFirst(3)
+        if rest.hasSuffix("/") ? rest.dropLast().contains("/") : rest.contains("/") { return nil }
+        if rest.contains("?") || rest.contains("#") { return nil }
+    }
+
+    /// - Parameter url: an http or https address. What follows the host is left out.
+    init?(url: String) {
+        guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }),
+            let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
+            let host = parts.encodedHost?.lowercased(), !host.isEmpty, !host.contains("%"), parts.user == nil,
+            parts.password == nil, ["https", "http"].contains(scheme)
+        else { return nil }
+        isPlain = scheme == "http"
+        guard !isPlain || LoopbackAddress.isLoopback(host: host) else { return nil }
+        let port = parts.port == (isPlain ? 80 : 443) ? nil : parts.port
+        authority = host + (port.map { ":\($0)" } ?? "")
+    }
+
+    /// As a part of an address.
+    var url: String { "\(isPlain ? "http" : "https")://\(authority)" }
+
+    /// As `--host` takes it.
+    var defaultValueDescription: String { isPlain ? url : authority }
+}
+
+/// `--host`, for helpers that answer for some servers alone.
+struct HostOption: ParsableArguments {
+    @Option(
+        name: .customLong("host"),
+        help: ArgumentHelp(
+            "A server that gets the token: host or host:port, or http://127.0.0.1:port on this machine. Can be used several times.",
+            valueName: "host"))
+    var hosts: [HelperHost] = []
+}

@@ -1,0 +1,47 @@
+internal import CredentialVault
+internal import VaultLocks
+
+/// The one place that chooses who is asked: the terminal, or a window where there is a display and no terminal.
+enum Asking {
+    private struct Limits {
+        var isDisplayOnly = false
+        var advice: String?
+    }
+
+    private static let limits = Lock(Limits())
+
+    /// Where questions go to.
+    ///
+    /// - Throws: `VaultError` with code `configurationInvalid` when the settings cannot be read.
+    static func terminal() async throws -> any Terminal {
+        if !limits.withLock({ $0.isDisplayOnly }) {
+            let terminal = ControllingTerminal()
+            if terminal.isInteractive { return terminal }
+        }
+        return try await Pinentry.configured().map(PinentryTerminal.init) ?? NoTerminal()
+    }
+
+    /// Narrows down who is asked from now on, for a program that runs this one.
+    ///
+    /// - Parameters:
+    ///   - isDisplayOnly: whether the terminal belongs to that program alone.
+    ///   - advice: what to do where nobody can be asked, in place of the usual advice.
+    static func restrict(toDisplay isDisplayOnly: Bool, advice: String) {
+        limits.withLock { $0 = Limits(isDisplayOnly: isDisplayOnly, advice: advice) }
+    }
+
+    fileprivate static var advice: String {
+        limits.withLock { $0.advice } ?? "Use --password-file PATH (- for standard input) or --password-fd N."
+    }
+}
+
+/// Nobody to ask.
+struct NoTerminal: Terminal {
+    static var error: VaultError {
+        VaultError(.configurationInvalid, "There is no terminal to ask for the password. \(Asking.advice)")
+    }
+
+    var isInteractive: Bool { false }
+    func askSecret(_ prompt: String) async throws -> SecretBytes { throw Self.error }
+    func ask(_ prompt: String) async throws -> String { throw Self.error }
+}

@@ -1,0 +1,62 @@
+internal import CredentialVault
+internal import VaultLocks
+
+/// Asks in a window.
+final class PinentryTerminal: Terminal {
+    private static let title = "Credential Vault"
+
+    private let pinentry: Pinentry
+    /// What the next window says besides its question.
+    private let remarks = Lock<[String]>([])
+
+    init(_ pinentry: Pinentry) {
+        self.pinentry = pinentry
+    }
+
+    var isInteractive: Bool { true }
+
+    /// Its only field hides what is typed.
+    var asksForText: Bool { false }
+
+    func askSecret(_ prompt: String) async throws -> SecretBytes {
+        let question = Self.words(of: prompt)
+        let remark = takeRemarks()
+        return try await pinentry.secret(
+            title: Self.title, description: question, prompt: Self.label(of: question), remark: remark)
+    }
+
+    func ask(_ prompt: String) async throws -> String {
+        throw VaultError(
+            .configurationInvalid, "There is no terminal to ask for this: \(Self.words(of: prompt)). Use an option.")
+    }
+
+    func confirm(_ question: String) async throws -> Bool {
+        let description = [takeRemarks(), question].compactMap(\.self).joined(separator: "\n\n")
+        return try await pinentry.confirm(title: Self.title, description: description)
+    }
+
+    func tell(_ remark: String) {
+        // Standard error may be a log that somebody reads later.
+        Output.note(remark)
+        remarks.withLock { $0.append(remark.hasPrefix("vault: ") ? String(remark.dropFirst(7)) : remark) }
+    }
+
+    private func takeRemarks() -> String? {
+        let all = remarks.withLock { remarks in
+            defer { remarks = [] }
+            return remarks
+        }
+        return all.isEmpty ? nil : all.joined(separator: "\n")
+    }
+
+    /// A prompt without the colon that stands before the cursor at a terminal.
+    private static func words(of prompt: String) -> String {
+        prompt.hasSuffix(": ") ? String(prompt.dropLast(2)) : prompt
+    }
+
+    /// What stands beside the field. A window has little room there.
+    private static func label(of question: String) -> String {
+        if question.contains("PIN") { return "PIN:" }
+        return question.lowercased().contains("recovery code") ? "Recovery code:" : "Password:"
+    }
+}
