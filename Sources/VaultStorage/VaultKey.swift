@@ -1,4 +1,4 @@
-internal import VaultCrypto
+package import VaultCrypto
 
 /// The key that seals one account's items: 32 random bytes, on disk only inside keyslots.
 ///
@@ -38,6 +38,19 @@ public final class VaultKey: Sendable {
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw StoreError(.corrupt, "The stored item \(name) of \(id) is damaged.", underlying: error)
         }
+    }
+
+    /// Seals an item that is too large for one piece, a chunk at a time.
+    ///
+    /// - Throws: ``StoreError`` with code `reservedName`, as ``seal(_:as:of:)``.
+    package func sealer(of name: ItemName, of id: AccountID) throws -> StreamSealer {
+        try name.requireWritable()
+        return try StreamSealer(key: bytes, context: context(name, id))
+    }
+
+    /// Opens what ``sealer(of:of:)`` sealed.
+    package func opener(of name: ItemName, of id: AccountID, head: [UInt8]) throws -> StreamOpener {
+        try StreamOpener(head: head, key: bytes, context: context(name, id))
     }
 
     private func context(_ name: ItemName, _ id: AccountID) -> SealingContext {
