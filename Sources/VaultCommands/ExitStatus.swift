@@ -9,8 +9,9 @@ enum ExitStatus {
 
     static func of(_ code: VaultError.Code) -> Int32 {
         switch code {
-        case .storeCorrupt: 65
-        case .accountNotFound, .accountAmbiguous: 66
+        case .itemTooLarge: usage
+        case .storeCorrupt, .itemUnexpected: 65
+        case .accountNotFound, .accountAmbiguous, .itemNotFound: 66
         case .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
             .identityProviderAnswerInvalid, .keyServiceUnavailable:
             69

@@ -29,6 +29,16 @@ enum Output {
         write(text + "\n", to: STDOUT_FILENO)
     }
 
+    /// A piece of a result, as it is.
+    ///
+    /// - Throws: `VaultError` with code `cancelled` when nobody reads it.
+    static func bytes(_ bytes: [UInt8]) throws {
+        guard write(bytes, to: STDOUT_FILENO) else {
+            throw VaultError(
+                .cancelled, "The item was not written to its end: nobody reads it, or the disk is full.")
+        }
+    }
+
     /// The result as JSON, in one piece.
     static func json(_ value: some Encodable) {
         raw(encodedWithNotices(value))
@@ -80,7 +90,11 @@ enum Output {
     /// - Returns: whether everything was written.
     @discardableResult
     private static func write(_ text: String, to descriptor: Int32) -> Bool {
-        var bytes = Array(text.utf8)[...]
+        write(Array(text.utf8), to: descriptor)
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var bytes = bytes[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }

@@ -23,7 +23,7 @@ public struct SealingContext: Sendable, Hashable {
     }
 
     /// The fields one after the other, each behind its length, so that no two contexts give the same bytes.
-    fileprivate func authenticatedData(header: [UInt8]) -> [UInt8] {
+    func authenticatedData(header: [UInt8]) -> [UInt8] {
         var data = header
         for field in [purpose, issuer, subject, id, keyID] {
             let bytes = Array(field.utf8)

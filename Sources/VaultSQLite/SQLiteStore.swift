@@ -85,6 +85,25 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
+    public func chunk(
+        _ number: Int, ofItem name: ItemName, head: [UInt8], of id: AccountID
+    ) async throws -> [UInt8]? {
+        try await read { db in
+            try Data.fetchOne(
+                db,
+                sql: """
+                    SELECT chunk.sealed FROM account
+                    JOIN item ON item.account_id = account.id AND item.name = ? AND item.sealed = ?
+                    JOIN chunk ON chunk.account_id = account.id AND chunk.name = item.name AND chunk.number = ?
+                    WHERE account.subject = ? AND account.issuer = ?
+                    """, arguments: [name.rawValue, Data(head), number, id.subject, id.issuer]
+            ).map { Array($0) }
+        }
+    }
+
+    /// The store's own: what is left of a full disk there, is left for what is written there.
+    public var folderForChunks: String { folder.path }
+
     public func itemNames(of id: AccountID) async throws -> [ItemName] {
         try await read { db in
             try String.fetchAll(

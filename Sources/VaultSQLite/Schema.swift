@@ -87,6 +87,20 @@ enum Schema {
                     ALTER TABLE account ADD COLUMN display_claims TEXT;
                     """)
         }
+        // The chunks of an item that is too large for one piece. They go with the item, and that with its account.
+        migrator.registerMigration("chunks") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE chunk (
+                        account_id INTEGER NOT NULL,
+                        name TEXT NOT NULL,
+                        number INTEGER NOT NULL,
+                        sealed BLOB NOT NULL,
+                        PRIMARY KEY (account_id, name, number),
+                        FOREIGN KEY (account_id, name) REFERENCES item (account_id, name) ON DELETE CASCADE
+                    ) STRICT;
+                    """)
+        }
         return migrator
     }
 }

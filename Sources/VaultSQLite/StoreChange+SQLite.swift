@@ -53,11 +53,15 @@ extension StoreChange {
                 sql: "UPDATE account SET display_claims = ? WHERE id = ?",
                 arguments: [DisplayClaims.written(claims), row])
         case .putItem(let name, let sealed):
-            try db.execute(
-                sql: """
-                    INSERT INTO item (account_id, name, sealed) VALUES (?, ?, ?)
-                    ON CONFLICT (account_id, name) DO UPDATE SET sealed = excluded.sealed
-                    """, arguments: [row, name.rawValue, Data(sealed)])
+            try Self.put(sealed, as: name, db, row: row)
+        case .putChunks(let name, let head, let chunks):
+            try Self.put(head, as: name, db, row: row)
+            try chunks.read { number, bytes in
+                try db.execute(
+                    sql: "INSERT INTO chunk (account_id, name, number, sealed) VALUES (?, ?, ?, ?)",
+                    arguments: [row, name.rawValue, number, Data(bytes)])
+                if number == chunks.count / 2 { FaultPoint.itemHalfWritten.reach() }
+            }
         case .removeItem(let name):
             try db.execute(
                 sql: "DELETE FROM item WHERE account_id = ? AND name = ?", arguments: [row, name.rawValue])
@@ -72,6 +76,17 @@ extension StoreChange {
         case .endRefresh:
             try db.execute(sql: "UPDATE account SET refresh_started_at = NULL WHERE id = ?", arguments: [row])
         }
+    }
+
+    /// The chunks of what was there before go.
+    private static func put(_ sealed: [UInt8], as name: ItemName, _ db: Database, row: Int64) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO item (account_id, name, sealed) VALUES (?, ?, ?)
+                ON CONFLICT (account_id, name) DO UPDATE SET sealed = excluded.sealed
+                """, arguments: [row, name.rawValue, Data(sealed)])
+        try db.execute(
+            sql: "DELETE FROM chunk WHERE account_id = ? AND name = ?", arguments: [row, name.rawValue])
     }
 
     private static func put(_ account: Account, _ db: Database) throws {

@@ -19,6 +19,9 @@ package enum FaultPoint: String {
     case keyEnded = "key-ended"
     case keyslotMade = "keyslot-made"
     case keyslotStored = "keyslot-stored"
+    case itemSealed = "item-sealed"
+    case itemHalfWritten = "item-half-written"
+    case itemStored = "item-stored"
 
     package func reach() {
         #if DEBUG

@@ -78,6 +78,28 @@ public final class VaultKey: Sendable {
         }
     }
 
+    /// Seals an item that is too large for one piece, a chunk at a time.
+    ///
+    /// - Throws: ``StoreError`` with code `reservedName`, as ``seal(_:as:of:)``.
+    package func sealer(of name: ItemName, of id: AccountID) async throws -> StreamSealer {
+        try name.requireWritable()
+        return try StreamSealer(streamKey: await streamKey(of: name, of: id).bytes, context: Self.context(name, id))
+    }
+
+    /// Opens what ``sealer(of:of:)`` sealed.
+    package func opener(of name: ItemName, of id: AccountID, head: [UInt8]) async throws -> StreamOpener {
+        try StreamOpener(
+            head: head, streamKey: await streamKey(of: name, of: id).bytes, context: Self.context(name, id))
+    }
+
+    /// The key of one item's streams. It opens nothing else.
+    package func streamKey(of name: ItemName, of id: AccountID) async throws -> SharedSecret {
+        switch place {
+        case .here(let key): SharedSecret(try SealedStream.streamKey(key.bytes, context: Self.context(name, id)))
+        case .elsewhere(let holder): try await holder.streamKey(of: name)
+        }
+    }
+
     /// Seals the key itself, for a keyslot.
     package func wrapped(
         under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String
@@ -107,6 +129,8 @@ package protocol VaultKeyHolder: Sendable {
     func seal(_ content: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8]
     /// As ``VaultKey/open(_:as:of:)``.
     func open(_ sealed: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8]
+    /// As ``VaultKey/streamKey(of:of:)``.
+    func streamKey(of name: ItemName) async throws -> SharedSecret
     /// As ``VaultKey/wrapped(under:_:of:slotID:keyID:)``.
     func wrapped(
         under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String

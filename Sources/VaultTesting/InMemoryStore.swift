@@ -7,6 +7,7 @@ public final class InMemoryStore: SecureStore {
         var account: Account
         var staged: Keyslot?
         var items: [ItemName: [UInt8]] = [:]
+        var chunks: [ItemName: [[UInt8]]] = [:]
     }
 
     private struct State {
@@ -42,6 +43,17 @@ public final class InMemoryStore: SecureStore {
 
     public func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? {
         state.withLock { $0.contents[id]?.items[name] }
+    }
+
+    public func chunk(
+        _ number: Int, ofItem name: ItemName, head: [UInt8], of id: AccountID
+    ) async throws -> [UInt8]? {
+        state.withLock { state in
+            guard let content = state.contents[id], content.items[name] == head, let chunks = content.chunks[name],
+                chunks.indices.contains(number)
+            else { return nil }
+            return chunks[number]
+        }
     }
 
     public func itemNames(of id: AccountID) async throws -> [ItemName] {
@@ -87,7 +99,8 @@ public final class InMemoryStore: SecureStore {
             account.grantedScope = content?.account.grantedScope
             account.accessTokenExpiresAt = content?.account.accessTokenExpiresAt
             account.displayClaims = content?.account.displayClaims ?? [:]
-            content = Content(account: account, staged: content?.staged, items: content?.items ?? [:])
+            content = Content(
+                account: account, staged: content?.staged, items: content?.items ?? [:], chunks: content?.chunks ?? [:])
             return
         }
         guard var new = content else { throw StoreError(.noSuchAccount, "There is no account \(id) any more.") }
@@ -113,9 +126,13 @@ public final class InMemoryStore: SecureStore {
         case .noteTokens(let scope, let end):
             (new.account.grantedScope, new.account.accessTokenExpiresAt) = (scope, end)
         case .putDisplayClaims(let claims): new.account.displayClaims = claims
-        case .putItem(let name, let sealed): new.items[name] = sealed
+        case .putItem(let name, let sealed): (new.items[name], new.chunks[name]) = (sealed, nil)
+        case .putChunks(let name, let head, let chunks):
+            var stored: [[UInt8]] = []
+            try chunks.read { stored.append($1) }
+            (new.items[name], new.chunks[name]) = (head, stored)
         case .removeItem(let name):
-            new.items[name] = nil
+            (new.items[name], new.chunks[name]) = (nil, nil)
             if name == .accessToken { new.account.accessTokenExpiresAt = nil }
         case .beginRefresh(let date): new.account.refreshStartedAt = date
         case .endRefresh: new.account.refreshStartedAt = nil

@@ -15,7 +15,7 @@ def kill_at(point):
 
 @pytest.fixture
 def two(alice):
-    """Alice, and bob in the same store, with an item of an app (as a row: the command cannot make one yet)."""
+    """Alice, and bob in the same store, with an item of an app, as a row."""
     alice.registered(user="bob", password=BOB_PASSWORD)
     alice.sql("INSERT INTO item SELECT id, 'app/note', x'00' FROM account")
     return alice

@@ -22,6 +22,9 @@ struct WatchedStore: SecureStore {
     func accounts(named name: String) async throws -> [Account] { try await base.accounts(named: name) }
     func account(_ id: AccountID) async throws -> Account? { try await base.account(id) }
     func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? { try await base.item(name, of: id) }
+    func chunk(_ number: Int, ofItem name: ItemName, head: [UInt8], of id: AccountID) async throws -> [UInt8]? {
+        try await base.chunk(number, ofItem: name, head: head, of: id)
+    }
     func itemNames(of id: AccountID) async throws -> [ItemName] { try await base.itemNames(of: id) }
     func stagedKeyslot(of id: AccountID) async throws -> Keyslot? { try await base.stagedKeyslot(of: id) }
     func withRecord<R: Sendable>(

@@ -88,19 +88,19 @@ import VaultTesting
         let alice = try await test.addAccount("alice", password: Self.password)
         let name = ItemName(rawValue: "notes")
         let session = try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
-        try await session.setItem(name, to: [1, 2, 3])
+        try await session.items.set(name, to: [1, 2, 3])
         #expect(try await test.store.item(name, of: alice) != [1, 2, 3])
         test.provider.answer(with: .refusal)
         await #expect(throws: VaultError.self) { try await session.accessToken(forceRefresh: true) }
-        #expect(try await session.item(name) == [1, 2, 3])
-        try await session.setItem(name, to: nil)
-        #expect(try await session.item(name) == nil)
+        #expect(try await session.items.get(name) == [1, 2, 3])
+        try await session.items.remove(name)
+        #expect(try await session.items.get(name) == nil)
         let reserved = await #expect(throws: VaultError.self) {
-            try await session.setItem(ItemName(rawValue: "vault/refresh-token"), to: [])
+            try await session.items.set("vault/refresh-token", to: [])
         }
         #expect(reserved?.code == .configurationInvalid)
         await session.lock()
-        await #expect(throws: VaultError.self) { try await session.item(name) }
+        await #expect(throws: VaultError.self) { try await session.items.get(name) }
     }
 
     @Test func `a slow key service is waited for, and nobody sleeps`() async throws {
@@ -148,8 +148,13 @@ import VaultTesting
         let key = try await test.accounts.register(
             token, newPassword: SecretBytes(utf8: Self.password), alias: nil, replacingItems: true)
         try await test.store.apply([.putItem(name, await key.seal([1], as: name, of: alice))], to: alice)
-        for content in [[UInt8(2)], nil] {
-            let error = await #expect(throws: VaultError.self) { try await session.setItem(name, to: content) }
+        let changes: [@Sendable () async throws -> Void] = [
+            { try await session.items.set(name, to: [2]) },
+            { try await session.items.set(name, to: [UInt8](repeating: 2, count: 100_000)) },
+            { try await session.items.remove(name) },
+        ]
+        for change in changes {
+            let error = await #expect(throws: VaultError.self) { try await change() }
             #expect(error?.code == .busy)
         }
         let sealed = try #require(try await test.store.item(name, of: alice))

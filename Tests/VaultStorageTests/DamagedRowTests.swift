@@ -261,7 +261,7 @@ enum Raw {
     /// All rows of all tables.
     static func everything(_ folder: String) throws -> [[String]] {
         try read(folder) { db in
-            try ["account", "keyslot", "item", "grdb_migrations"].map { table in
+            try ["account", "keyslot", "item", "chunk", "grdb_migrations"].map { table in
                 try Row.fetchAll(db, sql: "SELECT * FROM \(table)").map(\.description)
             }
         }

@@ -30,9 +30,13 @@ import VaultStorage
         ALTER TABLE account DROP COLUMN display_claims;
         DELETE FROM grdb_migrations WHERE identifier = 'display';
         """,
+        6: """
+        DROP TABLE chunk;
+        DELETE FROM grdb_migrations WHERE identifier = 'chunks';
+        """,
     ]
 
-    @Test(arguments: [1, 2, 3, 4])
+    @Test(arguments: [1, 2, 3, 4, 5])
     func `a store of an earlier version opens, with all there is in it`(version: Int) async throws {
         try await withTemporaryFolder { folder in
             var account = Account.example("alice", alias: "home")

@@ -56,8 +56,14 @@ import VaultStorage
                     .removeAccount,
                 ], to: id)
 
+            try await store.apply([.putAccount(account)], to: id)
+            let chunks = try SealedChunks(folder: folder)
+            try chunks.append([1])
+            try await store.apply([.putChunks(.accessToken, head: [2], chunks)], to: id)
+            #expect(try await store.chunk(0, ofItem: .accessToken, head: [2], of: id) == [1])
+
             let run = statements.withLock { $0 }.filter {
-                $0.firstMatch(of: /\b(account|keyslot|item|record)\b/) != nil
+                $0.firstMatch(of: /\b(account|keyslot|item|chunk|record)\b/) != nil
             }
             #expect(run.count > 15)
             for sql in run {

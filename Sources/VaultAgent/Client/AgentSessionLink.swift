@@ -61,6 +61,12 @@ package struct AgentSessionLink: AgentLink, VaultKeyHolder {
         }
     }
 
+    package func streamKey(of name: ItemName) async throws -> SharedSecret {
+        var key = try await data(.streamKey(account, item: name.rawValue))
+        defer { AgentConnection.wipe(&key) }
+        return SharedSecret(try SecretBytes(copying: key))
+    }
+
     package func wrapped(
         under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String
     ) async throws -> [UInt8] {

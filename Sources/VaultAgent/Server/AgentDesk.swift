@@ -111,7 +111,12 @@ package final class AgentDesk: Sendable {
         case .stop:
             await sessions.lockAll(.requested)
             return .done
-        case .watch, .streamKey: throw AgentProtocolError.malformed
+        case .streamKey(let account, let item):
+            let name = ItemName(rawValue: item)
+            try name.requireWritable()
+            let key = try await vaultKey(account, process).streamKey(of: name, of: AccountID(account))
+            return .data(key.bytes.withUnsafeBytes { Array($0) })
+        case .watch: throw AgentProtocolError.malformed
         }
     }
 

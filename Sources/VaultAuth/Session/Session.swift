@@ -80,6 +80,13 @@ public actor Session {
         return vaultKey
     }
 
+    /// The items of an app's own in the account.
+    public nonisolated var items: SessionItems {
+        SessionItems(
+            LocalItems(accounts: accounts, id: id, isOpen: { self.isOpen }, vaultKey: { try await self.openVaultKey() })
+        )
+    }
+
     // MARK: - Tokens
 
     /// A valid access token: from memory, from the store, or else fresh from the provider.

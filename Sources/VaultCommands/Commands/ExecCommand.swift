@@ -110,7 +110,7 @@ struct ItemVariable {
 
     /// The one place that reads an item.
     private func content(in session: Session) async throws -> [UInt8]? {
-        try await session.item(ItemName(rawValue: name))
+        try await session.items.get(ItemName(rawValue: name))
     }
 }
 

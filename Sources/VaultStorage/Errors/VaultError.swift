@@ -84,6 +84,12 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let tokenInvalid = Code(name: "tokenInvalid")
         /// A setting is missing or wrong: the text says which.
         public static let configurationInvalid = Code(name: "configurationInvalid")
+        /// The account has no such item: see which there are.
+        public static let itemNotFound = Code(name: "itemNotFound")
+        /// The item would be larger than 16 MiB: store it in parts.
+        public static let itemTooLarge = Code(name: "itemTooLarge")
+        /// The item is not in the form that it was asked for: another program, or an older version, wrote it.
+        public static let itemUnexpected = Code(name: "itemUnexpected")
         /// The password cannot be used: choose another.
         public static let passwordUnusable = Code(name: "passwordUnusable")
     }

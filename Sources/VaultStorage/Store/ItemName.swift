@@ -1,5 +1,8 @@
 /// The name of a sealed item within an account.
-public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+///
+/// A name has 1 to 255 bytes, no control characters, and does not begin with `vault/`. A literal can stand for it:
+/// `session.items.get("notes")`.
+public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
     public let rawValue: String
     private let isOfVault: Bool
 
@@ -8,6 +11,8 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
         self.rawValue = rawValue
         isOfVault = false
     }
+
+    public init(stringLiteral name: String) { self.init(rawValue: name) }
 
     private init(ofVault name: String) {
         rawValue = name
@@ -32,11 +37,27 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
     /// Whether the vault itself keeps this item. An app's own items must not begin with `vault/`.
     public var isReserved: Bool { rawValue.utf8.starts(with: "vault/".utf8) }
 
+    /// Refuses a name that no item of an app can have.
+    ///
+    /// - Throws: ``StoreError`` with code `reservedName`.
+    package func requireOfApp() throws {
+        guard !isReserved else { throw Self.reserved }
+        let isPlain = rawValue.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        guard isPlain, (1...255).contains(rawValue.utf8.count) else {
+            throw StoreError(
+                .reservedName, "The name of an item has 1 to 255 bytes and no control characters. Choose another name.")
+        }
+    }
+
+    private static var reserved: StoreError {
+        StoreError(.reservedName, "Names that begin with vault/ are the vault's own. Choose another name.")
+    }
+
     /// Refuses a name that an app made up in the vault's own space: its item could take the place of a token.
     ///
     /// - Throws: ``StoreError`` with code `reservedName`.
     package func requireWritable() throws {
         guard isReserved, !isOfVault else { return }
-        throw StoreError(.reservedName, "Names that begin with vault/ are the vault's own. Choose another name.")
+        throw Self.reserved
     }
 }

@@ -17,8 +17,17 @@ public protocol SecureStore: Sendable {
     /// One account, or nil when there is none.
     func account(_ id: AccountID) async throws -> Account?
 
-    /// The sealed bytes of an item, or nil when there is none.
+    /// The sealed bytes of an item, or nil when there is none. Of an item in chunks it is the head.
     func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]?
+
+    /// A chunk of an item that ``StoreChange/putChunks(_:head:_:)`` wrote, counted from 0.
+    ///
+    /// - Parameter head: what ``item(_:of:)`` gave. Other bytes may be stored by now, and their chunks are others.
+    /// - Returns: nil when there is no such chunk, or the head is another one now.
+    func chunk(_ number: Int, ofItem name: ItemName, head: [UInt8], of id: AccountID) async throws -> [UInt8]?
+
+    /// A folder for files without a name, in which the chunks of an item wait until all of them are there.
+    var folderForChunks: String { get }
 
     /// The names of an account's items, sorted.
     func itemNames(of id: AccountID) async throws -> [ItemName]
@@ -57,6 +66,9 @@ public protocol SecureStore: Sendable {
 }
 
 extension SecureStore {
+    /// The system's folder for temporary files.
+    public var folderForChunks: String { FileManager.default.temporaryDirectory.path(percentEncoded: false) }
+
     /// Looks at every account: for stores that have no quicker way.
     public func usesKey(_ keyID: String) async throws -> Bool {
         for account in try await accounts() {

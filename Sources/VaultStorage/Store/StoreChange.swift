@@ -27,8 +27,11 @@ public enum StoreChange: Sendable {
     case noteTokens(scope: String?, accessTokenExpiresAt: Date?)
     /// Replaces the claims that a list of accounts shows.
     case putDisplayClaims([String: String])
-    /// Writes an item's sealed bytes.
+    /// Writes an item's sealed bytes, in place of what it was.
     case putItem(ItemName, [UInt8])
+    /// Writes an item that is sealed in chunks, in place of what it was. Its ``SecureStore/item(_:of:)`` is `head` then,
+    /// and each chunk is a ``SecureStore/chunk(_:ofItem:head:of:)``.
+    case putChunks(ItemName, head: [UInt8], SealedChunks)
     /// Removes an item if it is there. Removing the access token also removes the date when the token ends.
     case removeItem(ItemName)
     /// Notes that a refresh begins. The conformer also makes sure, as far as it can, that the result will find room.
@@ -48,15 +51,15 @@ public enum StoreChange: Sendable {
     /// - Throws: ``StoreError`` with code `reservedName`.
     public func requireWritable() throws {
         switch self {
-        case .putItem(let name, _), .removeItem(let name): try name.requireWritable()
+        case .putItem(let name, _), .putChunks(let name, _, _), .removeItem(let name): try name.requireWritable()
         default: break
         }
     }
 
-    /// Whether something is to be gone afterwards.
+    /// Whether something is to be gone afterwards, or a log of what was written would be large.
     package var removes: Bool {
         switch self {
-        case .removeAccount, .removeKeyslot, .removeItem: true
+        case .removeAccount, .removeKeyslot, .removeItem, .putChunks: true
         default: false
         }
     }

@@ -14,6 +14,8 @@ extension FuzzTarget {
         guard let key = try? SecretBytes(copying: [UInt8](repeating: 7, count: 32)) else { return }
         let context = SealingContext(purpose: "p", issuer: "i", subject: "s", id: "n")
         _ = try? SealedEnvelope.open(bytes, key: key, context: context).count
+        guard let stream = try? StreamOpener(head: Array(bytes.prefix(27)), key: key, context: context) else { return }
+        _ = try? stream.open(Array(bytes.dropFirst(27)))
     }
 
     /// The bytes as they are, and with what the checks at their ends want to see.

@@ -192,6 +192,7 @@ final class RefreshWorld: World {
         // The transaction asks for none of these.
         func accounts() async throws -> [Account] { [] }
         func accounts(named name: String) async throws -> [Account] { [] }
+        func chunk(_: Int, ofItem: ItemName, head: [UInt8], of: AccountID) async throws -> [UInt8]? { nil }
         func itemNames(of id: AccountID) async throws -> [ItemName] { [] }
         func stagedKeyslot(of id: AccountID) async throws -> Keyslot? { nil }
         func withRecord<R: Sendable>(

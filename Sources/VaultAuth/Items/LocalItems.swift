@@ -1,0 +1,82 @@
+internal import VaultStorage
+
+/// The items of an account that is open in this process.
+struct LocalItems: ItemSource {
+    let accounts: Accounts
+    let id: AccountID
+    /// Whether the session was not locked meanwhile.
+    let isOpen: @Sendable () -> Bool
+    /// The vault key, or why it is not at hand.
+    let vaultKey: @Sendable () async throws -> VaultKey
+
+    func names() async throws -> [ItemName] {
+        try await converting {
+            _ = try await vaultKey()
+            return try await accounts.itemsOfApps(of: id)
+        }
+    }
+
+    func read(_ name: ItemName) async throws -> StoredItem? {
+        try await converting {
+            try name.requireOfApp()
+            return try await contents().item(name)
+        }
+    }
+
+    func write<Content: AsyncSequence & Sendable>(
+        _ name: ItemName, _ content: Content, if expected: ItemExpectation
+    ) async throws -> Bool where Content.Element == [UInt8] {
+        try await converting {
+            try name.requireOfApp()
+            let contents = try await contents()
+            // Not under the account's lock: content may come slowly, and a refresh needs that lock.
+            let change = try await contents.sealed(content, as: name)
+            FaultPoint.itemSealed.reach()
+            let isExpected = try await withCurrentAccount(contents) {
+                let revision = try await contents.revision(name)
+                guard expected.accepts(revision) else { return false }
+                try await accounts.store.apply([change], to: id)
+                return true
+            }
+            if isExpected { FaultPoint.itemStored.reach() }
+            return isExpected
+        }
+    }
+
+    func remove(_ name: ItemName) async throws -> Bool {
+        try await converting {
+            try name.requireOfApp()
+            let contents = try await contents()
+            return try await withCurrentAccount(contents) {
+                guard try await contents.revision(name) != nil else { return false }
+                try await accounts.store.apply([.removeItem(name)], to: id)
+                return true
+            }
+        }
+    }
+
+    private func contents() async throws -> ItemContents {
+        ItemContents(store: accounts.store, id: id, vaultKey: try await vaultKey(), requireOpen: requireOpen)
+    }
+
+    @Sendable private func requireOpen() throws {
+        guard isOpen() else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }
+    }
+
+    /// Runs `body` under the account's lock, when what it seals would open.
+    private func withCurrentAccount<R: Sendable>(
+        _ contents: ItemContents, _ body: @Sendable () async throws -> R
+    ) async throws -> R {
+        try await accounts.withLock(on: id) { _ in
+            try requireOpen()
+            let account = try await accounts.account(id)
+            // Another program may have registered the account again: under its vault key these bytes would not open.
+            try await accounts.requireCurrent(contents.vaultKey, of: account, as: account)
+            return try await body()
+        }
+    }
+
+    private func converting<R>(_ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch { throw VaultError.converting(error) }
+    }
+}

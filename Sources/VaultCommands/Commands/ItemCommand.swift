@@ -1,0 +1,189 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+struct ItemCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "item", abstract: "Keep secrets of your own in an account.",
+        discussion: """
+            An item has a name and up to 16 MiB of any bytes, sealed like the tokens. Items work without the network if \
+            the account does, and also when the refresh token has expired. Example: \
+
+            vault item set backup-key < key.pem
+            vault item get backup-key > key.pem
+            """,
+        subcommands: [SetItem.self, GetItem.self, ListItems.self, RemoveItem.self])
+}
+
+struct SetItem: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Store standard input as an item.",
+        discussion: """
+            Everything up to the end of standard input is stored as it is, and replaces what the item was. At a terminal, \
+            one line is asked for and not shown.
+            """)
+
+    @Argument(help: "The item's name.")
+    var name: String
+
+    @OptionGroup var user: UserOption
+    @OptionGroup var unlock: UnlockOptions
+    @OptionGroup var global: GlobalOptions
+
+    func validate() throws {
+        guard unlock.password.file == "-" || unlock.password.descriptor == STDIN_FILENO else { return }
+        throw ValidationError(
+            "Standard input is the value, so it cannot be the password too. Use --password-file PATH, or --password-fd N."
+        )
+    }
+
+    func run() async throws {
+        let name = ItemName(rawValue: name)
+        try name.requireOfApp()
+        let vault = try await unlock.openVault(global)
+        let account = try await user.account(in: vault)
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        if isatty(STDIN_FILENO) == 1 {
+            let secret = try await ControllingTerminal().askSecret("Value of \(Printable.text(name.rawValue)): ")
+            try await session.items.set(name, to: secret.withUnsafeBytes { Array($0) })
+        } else {
+            try await session.items.set(name, from: StandardInput())
+        }
+        if global.json { return Output.json(Report(name: name.rawValue, stored: true)) }
+        Output.note("vault: stored \(Printable.text(name.rawValue)) for \(Printable.text(account.displayName))")
+    }
+
+    private struct Report: Encodable {
+        let name: String
+        let stored: Bool
+    }
+}
+
+struct GetItem: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get", abstract: "Write an item to standard output, as it was stored.",
+        discussion: "At a terminal, where others may see it, the command asks first.")
+
+    @Argument(help: "The item's name.")
+    var name: String
+
+    @Flag(help: "Do not ask whether to show it at a terminal.")
+    var yes = false
+
+    @OptionGroup var user: UserOption
+    @OptionGroup var unlock: UnlockOptions
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let name = ItemName(rawValue: name)
+        try name.requireOfApp()
+        let vault = try await unlock.openVault(global)
+        let account = try await user.account(in: vault)
+        guard try await vault.accounts.store.item(name, of: account.id) != nil else {
+            throw VaultError.noItem(name, of: account)
+        }
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        if isTerminal && !yes { try await confirm(name) }
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        guard isTerminal || global.json else {
+            guard try await session.items.read(name, { try Output.bytes($0) }) else {
+                throw VaultError.noItem(name, of: account)
+            }
+            return
+        }
+        guard let content = try await session.items.get(name) else { throw VaultError.noItem(name, of: account) }
+        let text = String(validating: content, as: UTF8.self)
+        if global.json {
+            return Output.json(
+                Report(
+                    name: name.rawValue, size: content.count, text: text,
+                    base64: text == nil ? Data(content).base64EncodedString() : nil))
+        }
+        guard let text else {
+            throw VaultError(
+                .cancelled,
+                "\(Printable.text(name.rawValue)) is not text, so it was not shown. To store it in a file: vault item get \(Printable.text(name.rawValue)) > FILE"
+            )
+        }
+        Output.line(text.hasSuffix("\n") ? String(text.dropLast()) : text)
+    }
+
+    private func confirm(_ name: ItemName) async throws {
+        let terminal = ControllingTerminal()
+        guard terminal.isInteractive else {
+            throw VaultError(
+                .configurationInvalid, "There is no terminal to ask. Use --yes to show the item without asking.")
+        }
+        guard try await terminal.confirm("Show \(Printable.text(name.rawValue)) on this terminal?") else {
+            throw VaultError(.cancelled, "The item was not shown.")
+        }
+    }
+
+    private struct Report: Encodable {
+        let name: String
+        let size: Int
+        /// When it is UTF-8.
+        let text: String?
+        /// When it is not.
+        let base64: String?
+    }
+}
+
+struct ListItems: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the names of the items. Needs no password and no network.")
+
+    @OptionGroup var user: UserOption
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let vault = try await global.openVault()
+        let account = try await user.account(in: vault)
+        let names = try await vault.accounts.itemsOfApps(of: account.id).map(\.rawValue)
+        if global.json { return Output.json(names.map(Report.init)) }
+        for name in names { Output.line(Printable.text(name)) }
+        if names.isEmpty { Output.note("No items here yet. Store one: vault item set NAME < FILE") }
+    }
+
+    private struct Report: Encodable {
+        let name: String
+    }
+}
+
+struct RemoveItem: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(commandName: "rm", abstract: "Remove an item.")
+
+    @Argument(help: "The item's name.")
+    var name: String
+
+    @OptionGroup var user: UserOption
+    @OptionGroup var unlock: UnlockOptions
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let name = ItemName(rawValue: name)
+        try name.requireOfApp()
+        let vault = try await unlock.openVault(global)
+        let account = try await user.account(in: vault)
+        guard try await vault.accounts.store.item(name, of: account.id) != nil else {
+            throw VaultError.noItem(name, of: account)
+        }
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        guard try await session.items.remove(name) else { throw VaultError.noItem(name, of: account) }
+        if global.json { return Output.json(Report(name: name.rawValue, removed: true)) }
+        Output.line("Removed \(Printable.text(name.rawValue)).")
+    }
+
+    private struct Report: Encodable {
+        let name: String
+        let removed: Bool
+    }
+}
+
+extension VaultError {
+    fileprivate static func noItem(_ name: ItemName, of account: Account) -> VaultError {
+        VaultError(
+            .itemNotFound,
+            "\(Printable.text(account.displayName)) has no item \(Printable.text(name.rawValue)). See: vault item list")
+    }
+}

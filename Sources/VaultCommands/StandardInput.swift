@@ -1,0 +1,33 @@
+internal import CredentialVault
+internal import Foundation
+
+/// Standard input to its end, in pieces.
+struct StandardInput: AsyncSequence, Sendable {
+    struct AsyncIterator: AsyncIteratorProtocol {
+        mutating func next() async throws -> [UInt8]? {
+            // It may wait for a person, or for another program.
+            let piece = try await OneAnswer<[UInt8]>().wait { try StandardInput.read() }
+            return piece.isEmpty ? nil : piece
+        }
+    }
+
+    private static let size = 65_536
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+
+    /// - Returns: nothing at the end.
+    @Sendable private static func read() throws -> [UInt8] {
+        try [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
+            while true {
+                let count = Foundation.read(STDIN_FILENO, buffer.baseAddress, size)
+                if count < 0 && errno == EINTR { continue }
+                guard count >= 0 else {
+                    throw VaultError(
+                        .configurationInvalid, "Standard input cannot be read. Nothing was changed.")
+                }
+                initialized = count
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+internal import CSodium
+internal import VaultLocks
+
+/// Authenticated encryption of what is too large to be in memory at once: a head, and chunks that are sealed and opened
+/// one after the other (libsodium's secretstream, XChaCha20-Poly1305).
+///
+/// The head is `"CV" ‖ format 2 ‖ header (24 bytes)`. Every chunk is bound to the context, the head, its number and the
+/// chunks before it. The last chunk says that it is the last, so a stream that was cut off does not pass for a whole one.
+public enum SealedStream {
+    /// The size of a chunk's content in bytes; the last one may be shorter.
+    public static let chunkSize = 65_536
+    /// What sealing adds to a chunk, in bytes.
+    public static let overhead = 17
+
+    static let magic: [UInt8] = Array("CV".utf8) + [2]
+    static let headerSize = 24
+
+    /// Whether bytes are the head of a stream, and no ``SealedEnvelope``.
+    public static func isHead(_ bytes: [UInt8]) -> Bool {
+        bytes.count == magic.count + headerSize && bytes.starts(with: magic)
+    }
+
+    /// The key of the streams of one name (``SealingContext/id``), so that the key of the envelopes is not used for two
+    /// ciphers, and so that a program can get the key of one item alone.
+    ///
+    /// - Parameter key: 32 bytes.
+    public static func streamKey(_ key: borrowing SecretBytes, context: SealingContext) throws -> SecretBytes {
+        guard key.count == 32 else { throw VaultCryptoError(.invalidInput, "a sealing key has 32 bytes") }
+        return try KeyDerivation.hkdf(key, info: "credential-vault/v1/stream " + context.id)
+    }
+}
+
+/// Seals a stream, a chunk at a time.
+public final class StreamSealer: Sendable {
+    /// What comes before the chunks; ``StreamOpener`` needs it.
+    public let head: [UInt8]
+    private let state: Lock<StreamState>
+
+    /// - Parameters:
+    ///   - key: 32 bytes.
+    ///   - context: what the stream belongs to; the same is needed to open it.
+    /// - Throws: ``VaultCryptoError`` with code `invalidInput` when the key is not 32 bytes long, or `outOfMemory`.
+    public convenience init(key: borrowing SecretBytes, context: SealingContext) throws {
+        try self.init(streamKey: SealedStream.streamKey(key, context: context), context: context)
+    }
+
+    /// - Parameters:
+    ///   - streamKey: from ``SealedStream/streamKey(_:context:)``.
+    ///   - context: what the stream belongs to; the same is needed to open it.
+    /// - Throws: ``VaultCryptoError`` with code `invalidInput` when the key is not 32 bytes long, or `outOfMemory`.
+    public init(streamKey: borrowing SecretBytes, context: SealingContext) throws {
+        guard streamKey.count == 32 else { throw VaultCryptoError(.invalidInput, "a stream's key has 32 bytes") }
+        var state = try StreamState()
+        var header = [UInt8](repeating: 0, count: SealedStream.headerSize)
+        let status = streamKey.withUnsafeBytes {
+            crypto_secretstream_xchacha20poly1305_init_push(state.pointer, &header, $0.bytes)
+        }
+        guard status == 0 else { throw VaultCryptoError(.outOfMemory) }
+        head = SealedStream.magic + header
+        state.data = context.authenticatedData(header: head)
+        self.state = Lock(state)
+    }
+
+    /// Seals the next chunk.
+    ///
+    /// - Parameters:
+    ///   - chunk: at most ``SealedStream/chunkSize`` bytes.
+    ///   - isLast: whether the stream ends with it.
+    /// - Throws: ``VaultCryptoError`` with code `invalidInput` for a longer chunk, and after the last one.
+    public func seal(_ chunk: [UInt8], isLast: Bool) throws -> [UInt8] {
+        try state.withLock { state in
+            guard chunk.count <= SealedStream.chunkSize, !state.isOver else {
+                throw VaultCryptoError(.invalidInput, "the chunk is too long, or comes after the last one")
+            }
+            let data = state.nextData()
+            let size = chunk.count + SealedStream.overhead
+            state.isOver = isLast
+            // TAG_FINAL and TAG_MESSAGE: macros that Swift does not see.
+            let tag: UInt8 = isLast ? 3 : 0
+            let pointer = state.pointer
+            return try [UInt8](unsafeUninitializedCapacity: size) { output, initialized in
+                let status = chunk.withUnsafeBytes {
+                    crypto_secretstream_xchacha20poly1305_push(
+                        pointer, output.baseAddress, nil, $0.bytes, UInt64($0.count), data, UInt64(data.count), tag)
+                }
+                guard status == 0 else { throw VaultCryptoError(.invalidInput, "the chunk cannot be sealed") }
+                initialized = size
+            }
+        }
+    }
+}
+
+/// Opens what ``StreamSealer`` sealed, a chunk at a time and in the same order.
+///
+/// A chunk that was opened is as it was sealed. That the stream is whole is known only when ``isComplete`` is true.
+public final class StreamOpener: Sendable {
+    private let state: Lock<StreamState>
+
+    /// - Parameters:
+    ///   - head: the sealer's ``StreamSealer/head``.
+    ///   - key: the same 32 bytes.
+    ///   - context: the same context.
+    /// - Throws: ``VaultCryptoError`` with code `malformedEnvelope` when it is no head, `invalidInput` or `outOfMemory`.
+    public convenience init(head: [UInt8], key: borrowing SecretBytes, context: SealingContext) throws {
+        try self.init(head: head, streamKey: SealedStream.streamKey(key, context: context), context: context)
+    }
+
+    /// - Parameters:
+    ///   - head: the sealer's ``StreamSealer/head``.
+    ///   - streamKey: the same key.
+    ///   - context: the same context.
+    /// - Throws: ``VaultCryptoError`` with code `malformedEnvelope` when it is no head, `invalidInput` or `outOfMemory`.
+    public init(head: [UInt8], streamKey: borrowing SecretBytes, context: SealingContext) throws {
+        guard SealedStream.isHead(head) else { throw VaultCryptoError(.malformedEnvelope) }
+        guard streamKey.count == 32 else { throw VaultCryptoError(.invalidInput, "a stream's key has 32 bytes") }
+        var state = try StreamState()
+        let header = Array(head[SealedStream.magic.count...])
+        let status = streamKey.withUnsafeBytes {
+            crypto_secretstream_xchacha20poly1305_init_pull(state.pointer, header, $0.bytes)
+        }
+        guard status == 0 else { throw VaultCryptoError(.malformedEnvelope) }
+        state.data = context.authenticatedData(header: head)
+        self.state = Lock(state)
+    }
+
+    /// Opens the next chunk.
+    ///
+    /// - Throws: ``VaultCryptoError`` with code `wrongKey` when key, context, bytes or order are not the right ones, and
+    ///   from then on.
+    public func open(_ sealed: [UInt8]) throws -> [UInt8] {
+        try state.withLock { state in
+            let size = sealed.count - SealedStream.overhead
+            guard (0...SealedStream.chunkSize).contains(size), !state.isOver, !state.hasFailed else {
+                state.hasFailed = true
+                throw VaultCryptoError(.wrongKey)
+            }
+            let data = state.nextData()
+            let pointer = state.pointer
+            var tag: UInt8 = 0
+            var status: Int32 = -1
+            let chunk = [UInt8](unsafeUninitializedCapacity: size) { output, initialized in
+                let target = UnsafeMutableRawBufferPointer(output).bytes
+                status = crypto_secretstream_xchacha20poly1305_pull(
+                    pointer, target, nil, &tag, sealed, UInt64(sealed.count), data, UInt64(data.count))
+                initialized = status == 0 ? size : 0
+            }
+            guard status == 0 else {
+                state.hasFailed = true
+                throw VaultCryptoError(.wrongKey)
+            }
+            state.isOver = tag == 3
+            return chunk
+        }
+    }
+
+    /// Whether the last chunk was opened. A stream that ends without that was cut off.
+    public var isComplete: Bool { state.withLock { $0.isOver && !$0.hasFailed } }
+}
+
+/// Where a stream is. The cipher's state holds the key, so it is in guarded memory.
+private struct StreamState: ~Copyable, @unchecked Sendable {
+    private static let size = MemoryLayout<crypto_secretstream_xchacha20poly1305_state>.size
+
+    /// Has one owner, as this value cannot be copied.
+    let pointer: UnsafeMutablePointer<crypto_secretstream_xchacha20poly1305_state>
+    /// What every chunk is bound to.
+    var data: [UInt8] = []
+    var number: UInt64 = 0
+    var isOver = false
+    var hasFailed = false
+
+    init() throws {
+        guard let base = GuardedMemory.allocate(Self.size) else { throw VaultCryptoError(.outOfMemory) }
+        pointer = base.bindMemory(to: crypto_secretstream_xchacha20poly1305_state.self, capacity: 1)
+    }
+
+    deinit { GuardedMemory.free(UnsafeMutableRawPointer(pointer), Self.size) }
+
+    /// What the next chunk is bound to.
+    mutating func nextData() -> [UInt8] {
+        defer { number += 1 }
+        return withUnsafeBytes(of: number.bigEndian) { data + $0 }
+    }
+}

@@ -1,0 +1,76 @@
+internal import Foundation
+internal import VaultCrypto
+internal import VaultLocks
+
+/// The sealed chunks of one item, in order, until a store has taken all of them in one transaction.
+///
+/// They lie in a file without a name, so that no process holds them in memory and a process that is killed leaves nothing.
+public final class SealedChunks: Sendable {
+    private static let size = SealedStream.chunkSize + SealedStream.overhead
+
+    private let descriptor: CInt
+    private let length = Lock(0)
+
+    /// - Parameter folder: where the file is.
+    /// - Throws: ``StoreError`` with code `unreadable`.
+    package init(folder: String) throws {
+        let path = folder + "/.chunks-\(UUID().uuidString)"
+        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(errno) }
+        unlink(path)
+    }
+
+    deinit { close(descriptor) }
+
+    /// How many chunks there are.
+    public var count: Int { length.withLock { ($0 + Self.size - 1) / Self.size } }
+
+    /// Adds the next chunk. All but the last one have the same size.
+    ///
+    /// - Throws: ``StoreError`` with code `unreadable`: the disk is full, most likely.
+    package func append(_ chunk: [UInt8]) throws {
+        try length.withLock { length in
+            var written = 0
+            while written < chunk.count {
+                let count = chunk.withUnsafeBytes {
+                    pwrite(descriptor, $0.baseAddress.map { $0 + written }, $0.count - written, off_t(length + written))
+                }
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { throw Self.failure(errno) }
+                written += count
+            }
+            length += chunk.count
+        }
+    }
+
+    /// Calls `body` with one chunk after the other and its number, counted from 0. It blocks on the disk.
+    ///
+    /// - Throws: ``StoreError`` with code `unreadable`, and what `body` throws.
+    public func read(_ body: (_ number: Int, _ bytes: [UInt8]) throws -> Void) throws {
+        let length = length.withLock { $0 }
+        for number in 0..<count {
+            let start = number * Self.size
+            let size = min(Self.size, length - start)
+            var got = 0
+            let chunk = try [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
+                while got < size {
+                    let count = pread(
+                        descriptor, buffer.baseAddress.map { $0 + got }, size - got, off_t(start + got))
+                    if count < 0 && errno == EINTR { continue }
+                    guard count > 0 else { throw Self.failure(errno) }
+                    got += count
+                }
+                initialized = got
+            }
+            try body(number, chunk)
+        }
+    }
+
+    private static func failure(_ code: Int32) -> StoreError {
+        [ENOSPC, EDQUOT].contains(code)
+            ? StoreError(.unreadable, "The disk is full. Nothing was changed.")
+            : StoreError(
+                .unreadable, "The item cannot be written. Nothing was changed.",
+                underlying: POSIXError(.init(rawValue: code) ?? .EIO))
+    }
+}
