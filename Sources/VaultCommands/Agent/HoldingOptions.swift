@@ -2,6 +2,12 @@ internal import ArgumentParser
 internal import CredentialVault
 internal import VaultAgentProtocol
 
+/// `--no-agent`.
+struct AgentOption: ParsableArguments {
+    @Flag(name: .customLong("no-agent"), help: "Do without the agent, which keeps sessions open between commands.")
+    var noAgent = false
+}
+
 /// How long the agent holds a session, and beside which others.
 struct HoldingOptions: ParsableArguments {
     @Option(
@@ -27,10 +33,10 @@ struct HoldingOptions: ParsableArguments {
     /// person is told.
     ///
     /// - Returns: whether the agent holds it.
-    func leaveToAgent(_ session: Session, _ unlock: UnlockOptions, _ global: GlobalOptions) async throws -> Bool {
+    func leaveToAgent(_ session: Session, _ option: AgentOption, _ global: GlobalOptions) async throws -> Bool {
         let settings = try await Settings(global)
         let agent = try AgentSessions(settings)
-        guard !unlock.noAgent, agent.isUsed else { return false }
+        guard !option.noAgent, agent.isUsed else { return false }
         do {
             try await agent.hold(session, rules(settings), global)
             return true

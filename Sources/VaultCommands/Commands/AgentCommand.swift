@@ -105,7 +105,7 @@ struct AgentCommand: AsyncParsableCommand {
             for id in locked {
                 let account = try await vault.storage.account(AccountID(id))
                 let session = try await unlock.session(of: account, in: vault, isQuiet: global.json)
-                guard try await holding.leaveToAgent(session, unlock, global) else { continue }
+                guard try await holding.leaveToAgent(session, unlock.agent, global) else { continue }
                 names.append(Printable.text(account.displayName))
                 if !global.json { Output.line("Opened \(names[names.count - 1]).") }
             }

@@ -37,7 +37,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
                 for: account, vaultKey: session.openVaultKey(), in: vault.accounts, isQuiet: global.json)
         }
         let newCode = try? code?.get()
-        let isHeld = try await holding.leaveToAgent(session, unlock, global)
+        let isHeld = try await holding.leaveToAgent(session, unlock.agent, global)
         if global.json {
             try Output.importantJSON(
                 Report(

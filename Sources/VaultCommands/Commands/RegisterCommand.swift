@@ -13,6 +13,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             Where there is no browser, the sign-in is by device code if the provider can; otherwise the address is printed.
             """)
 
+    @OptionGroup var holding: HoldingOptions
+    @OptionGroup var agent: AgentOption
     @OptionGroup var global: GlobalOptions
     @OptionGroup var password: PasswordOptions
     @OptionGroup var signIn: SignInOptions
@@ -122,6 +124,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             code = await NewRecoveryCode.made(
                 for: account, vaultKey: vaultKey, in: try vault.accounts, isQuiet: global.json)
         }
+        _ = try await holding.leaveToAgent(session, agent, global)
         try await report(account, try? code?.get(), in: vault)
         _ = try code?.get()
         if let failure { throw failure }

@@ -17,8 +17,7 @@ struct UnlockOptions: ParsableArguments {
 
     @OptionGroup var hardware: HardwareOptions
 
-    @Flag(name: .customLong("no-agent"), help: "Do without the agent, which keeps sessions open between commands.")
-    var noAgent = false
+    @OptionGroup var agent: AgentOption
 
     /// Whether it is said which way in is to be used.
     var isNamed: Bool { named != nil }

@@ -45,7 +45,7 @@ extension UnlockOptions {
 
     /// The session that the agent holds; nil when it holds none, or when a way in was named or a secret given.
     func attached(to account: Account, in vault: Vault) async throws -> Session? {
-        guard !noAgent, !isNamed, !password.isGiven, try await Settings().usesAgent else { return nil }
+        guard !agent.noAgent, !isNamed, !password.isGiven, try await Settings().usesAgent else { return nil }
         do {
             return try await vault.auth.attach(account.id)
         } catch let error as VaultError where error.code == .notLoggedIn {
