@@ -200,7 +200,10 @@ let package = Package(
                 .target(name: "VaultPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         // The small program that people start, and the one with all commands, which it becomes.
-        .executableTarget(name: "vault", dependencies: ["CLinux", "VaultAgentProtocol"]),
+        .executableTarget(
+            name: "vault", dependencies: ["CLinux", "VaultAgentProtocol"],
+            // Without shared libraries it starts in half the time.
+            linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
         .executableTarget(name: "vault-command", dependencies: ["VaultCommands"]),
         .executableTarget(
             name: "vault-key-service",
