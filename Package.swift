@@ -321,7 +321,8 @@ let package = Package(
 // The readers that Tests/Fuzzing/run.sh fuzzes. The ordinary tests read all its inputs. The fuzzer itself needs flags
 // that no package may depend on, so it is there only when asked for.
 let fuzzed: [Target.Dependency] = [
-    "KeyService", "KeyServiceServer", "OpenIDConnect", "VaultBiometric", "VaultCrypto", "VaultFIDO2", "VaultHTTP",
+    "KeyService", "KeyServiceServer", "OpenIDConnect", "VaultAgentProtocol", "VaultBiometric", "VaultCrypto",
+    "VaultFIDO2", "VaultHTTP",
     "VaultJSON", "VaultNetworking", "VaultPKCS11", "VaultTPM2", hummingbird, httpTypes, nioCore,
     .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
     .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),

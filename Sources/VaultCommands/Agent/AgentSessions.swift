@@ -49,6 +49,12 @@ struct AgentSessions {
         return status
     }
 
+    /// The session that the agent holds of an account; nil when there is none.
+    func holding(_ id: AccountID) async -> AgentHolding? {
+        guard isUsed else { return nil }
+        return try? await status().sessions.first { AccountID($0.account) == id }
+    }
+
     /// Locks everything and ends the agent. Returns when it has ended.
     func stop() async throws {
         let connection = try client.connection(patience: 30)

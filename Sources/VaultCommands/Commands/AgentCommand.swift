@@ -15,7 +15,7 @@ struct AgentCommand: AsyncParsableCommand {
 
             Each program of your user, and root, can use the open sessions.
             """,
-        subcommands: [Start.self, Stop.self, Status.self, Lock.self, Unlock.self])
+        subcommands: [Start.self, Stop.self, Status.self, Lock.self, Unlock.self, Install.self, Uninstall.self])
 
     struct Start: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
@@ -24,6 +24,9 @@ struct AgentCommand: AsyncParsableCommand {
         @Flag(help: "Stay in the foreground, as a service manager wants it.")
         var foreground = false
 
+        @Flag(help: "Ask in a window before each first use of a session by another program. It needs pinentry.")
+        var confirm = false
+
         @Option(name: .customLong("ready-fd"), help: .hidden)
         var readyDescriptor: Int32?
 
@@ -31,13 +34,19 @@ struct AgentCommand: AsyncParsableCommand {
 
         func run() async throws {
             guard foreground else {
-                try await AgentLauncher.start(global)
+                if confirm { _ = try await AgentConsent.make() }
+                try await AgentLauncher.start(global, options: confirm ? ["--confirm"] : [])
+                if confirm, try await !AgentSessions(Settings(global)).status().isConfirming {
+                    throw VaultError(
+                        .busy,
+                        "An agent runs already that does not ask. Stop it first: vault agent stop && vault agent start --confirm"
+                    )
+                }
                 return Report(running: true).show("The agent runs.", global)
             }
             do {
-                try await AgentProcess(global: global, consent: nil).run {
-                    tell(AgentLauncher.ready)
-                }
+                let consent = confirm ? try await AgentConsent.make() : nil
+                try await AgentProcess(global: global, consent: consent).run { tell(AgentLauncher.ready) }
             } catch let error as VaultError {
                 // Two commands may start an agent at once. One agent is enough.
                 tell(error.code == .busy && readyDescriptor != nil ? AgentLauncher.ready : error.description)

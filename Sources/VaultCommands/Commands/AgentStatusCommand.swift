@@ -20,6 +20,7 @@ extension AgentCommand {
             }
             if global.json { return Output.json(Report(status)) }
             Output.line("The agent runs as process \(status.process), for \(Printable.text(status.folder)).")
+            if status.isConfirming { Output.line("It asks before each first use by another program.") }
             for line in status.listening { Output.line("It also locks on: \(Printable.text(line))") }
             if status.sessions.isEmpty { Output.line("No session is open.") }
             for session in status.sessions { Output.line(Self.line(session)) }
@@ -30,11 +31,16 @@ extension AgentCommand {
         }
 
         private static func line(_ session: AgentHolding) -> String {
+            Printable.text("\(session.name): \(words(session))")
+        }
+
+        /// How a session is, for a person.
+        static func words(_ session: AgentHolding) -> String {
             var parts = [session.isOffline ? "open without the network" : "open"]
             if let left = session.idleLeft { parts.append("locks after \(time(left)) without use") }
             if let left = session.lifetimeLeft { parts.append("locks in \(time(left)) in any case") }
             if let refusal = session.refusal { parts = ["refused by the identity provider: \(refusal.message)"] }
-            return Printable.text("\(session.name): \(parts.joined(separator: "; "))")
+            return parts.joined(separator: "; ")
         }
 
         private static func time(_ seconds: Double) -> String {

@@ -15,12 +15,13 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let names = try await vault.accounts.store.itemNames(of: account.id)
         let offlineUntil = try vault.accounts.endOfOpeningOffline(account)
         let grant = Grant(of: account)
+        let held = try await AgentSessions(Settings(global)).holding(account.id)
         let report = Report(
             account: AccountReport(account), hasRefreshToken: names.contains(.refreshToken),
             hasAccessToken: names.contains(.accessToken), scopes: grant.scopes,
             accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
             opensOfflineUntil: offlineUntil, isOffline: account.wasOpenedOffline,
-            refreshInterruptedAt: account.refreshStartedAt,
+            refreshInterruptedAt: account.refreshStartedAt, isOpenInAgent: held != nil,
             items: names.filter { !$0.isReserved }.map(\.rawValue))
         if global.json { return Output.json(report) }
         let date = Date.ISO8601FormatStyle.iso8601
@@ -44,7 +45,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Refresh token", report.hasRefreshToken ? "stored, sealed" : "none: register again"),
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
-            ("Interrupted", interrupted ?? "no"), ("Items", "\(report.items.count)"),
+            ("Session", held.map(AgentCommand.Status.words) ?? "not open"), ("Interrupted", interrupted ?? "no"), ("Items", "\(report.items.count)"),
         ]
         for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) {
             lines.append((Printable.text(claim.key), claim.value))
@@ -66,6 +67,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         /// Whether it was opened without the network, and not online since.
         let isOffline: Bool
         let refreshInterruptedAt: Date?
+        /// Whether the agent holds a session of it open.
+        let isOpenInAgent: Bool
         let items: [String]
     }
 }

@@ -1,0 +1,37 @@
+internal import ArgumentParser
+internal import CredentialVault
+
+extension AgentCommand {
+    struct Install: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "install",
+            abstract: "Write systemd user units, so that systemd starts the agent when it is needed.")
+
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let paths = try AgentUnits(try await Settings(global), global).install()
+            if global.json { return Output.json(["written": paths]) }
+            for path in paths { Output.line("Wrote \(Printable.text(path)).") }
+            Output.note("vault: Stop an agent that runs, and begin to use the units:")
+            Output.note(
+                "vault agent stop && systemctl --user daemon-reload && systemctl --user enable --now \(AgentUnits.name).socket"
+            )
+        }
+    }
+
+    struct Uninstall: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "uninstall", abstract: "Remove the systemd user units again.")
+
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let paths = try AgentUnits(try await Settings(global), global).uninstall()
+            if global.json { return Output.json(["removed": paths]) }
+            guard !paths.isEmpty else { return Output.line("There were no units.") }
+            for path in paths { Output.line("Removed \(Printable.text(path)).") }
+            Output.note("vault: systemd forgets the units after: systemctl --user daemon-reload")
+        }
+    }
+}
