@@ -26,10 +26,11 @@ package struct ItemContents: Sendable {
 
     /// Seals content as an item. Nothing is stored yet.
     ///
+    /// - Parameter others: chunks of another item to share a file with: a process can have so many files open.
     /// - Returns: the change that stores it.
     /// - Throws: ``VaultError`` with code `itemTooLarge`; ``StoreError``; what `content` throws.
     package func sealed<Content: AsyncSequence & Sendable>(
-        _ content: Content, as name: ItemName
+        _ content: Content, as name: ItemName, sharing others: SealedChunks? = nil
     ) async throws -> StoreChange where Content.Element == [UInt8] {
         var buffer: [UInt8] = []
         var size = 0
@@ -41,7 +42,7 @@ package struct ItemContents: Sendable {
             while !rest.isEmpty {
                 // Only when more follows: the last chunk is sealed in another way.
                 if buffer.count == SealedStream.chunkSize {
-                    let open = try stream ?? begin(name)
+                    let open = try stream ?? begin(name, others)
                     stream = open
                     try open.chunks.append(open.sealer.seal(buffer, isLast: false))
                     buffer.removeAll(keepingCapacity: true)
@@ -56,8 +57,13 @@ package struct ItemContents: Sendable {
         return .putChunks(name, head: sealer.head, chunks)
     }
 
-    private func begin(_ name: ItemName) throws -> (sealer: StreamSealer, chunks: SealedChunks) {
-        try (vaultKey.sealer(of: name, of: id), SealedChunks(folder: store.folderForChunks))
+    private func begin(
+        _ name: ItemName, _ others: SealedChunks?
+    ) throws -> (sealer: StreamSealer, chunks: SealedChunks) {
+        try (
+            vaultKey.sealer(of: name, of: id),
+            others.map { SealedChunks(after: $0) } ?? SealedChunks(folder: store.folderForChunks)
+        )
     }
 
     private static func tooLarge(_ name: ItemName) -> VaultError {

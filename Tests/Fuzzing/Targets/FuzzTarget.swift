@@ -12,6 +12,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case keyServiceAnswer = "key-service-answer"
     case pkcs11URI = "pkcs11-uri"
     case peerTable = "peer-table"
+    case backup
 
     func run(_ bytes: [UInt8]) async {
         switch self {
@@ -27,6 +28,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .keyServiceAnswer: await Self.keyServiceAnswer(bytes)
         case .pkcs11URI: Self.pkcs11URI(bytes)
         case .peerTable: Self.peerTable(bytes)
+        case .backup: Self.backup(bytes)
         }
     }
 }
