@@ -322,8 +322,8 @@ let package = Package(
 // that no package may depend on, so it is there only when asked for.
 let fuzzed: [Target.Dependency] = [
     "KeyService", "KeyServiceServer", "OpenIDConnect", "VaultAgentProtocol", "VaultBiometric", "VaultCrypto",
-    "VaultFIDO2", "VaultHTTP",
-    "VaultJSON", "VaultNetworking", "VaultPKCS11", "VaultTPM2", hummingbird, httpTypes, nioCore,
+    "VaultFIDO2", "VaultHTTP", "VaultJSON", "VaultNetworking", "VaultPKCS11", "VaultStorage", "VaultTPM2", hummingbird,
+    httpTypes, nioCore,
     .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
     .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
 ]

@@ -10,7 +10,7 @@ enum ExitStatus {
     static func of(_ code: VaultError.Code) -> Int32 {
         switch code {
         case .itemTooLarge: usage
-        case .storeCorrupt, .itemUnexpected: 65
+        case .storeCorrupt, .itemUnexpected, .backupInvalid: 65
         case .accountNotFound, .accountAmbiguous, .itemNotFound: 66
         case .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
             .identityProviderAnswerInvalid, .keyServiceUnavailable:

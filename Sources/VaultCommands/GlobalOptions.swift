@@ -73,22 +73,7 @@ struct UserOption: ParsableArguments {
     }
 
     func account(in vault: Vault) async throws -> Account {
-        if let id {
-            do {
-                return try await vault.storage.account(userID: id)
-            } catch let error as VaultError where error.code == .accountAmbiguous {
-                // Of several, the one of the issuer that is set is meant.
-                let issuer = try await Settings()[.issuer]
-                let mine = error.accounts.filter { $0.issuer == issuer }
-                if let only = mine.first, mine.count == 1,
-                    let account = try await vault.accounts.store.account(only)
-                {
-                    return account
-                }
-                throw VaultError(
-                    error.code, error.description + "\n\(Self.advice(error.accounts))", accounts: error.accounts)
-            }
-        }
+        if let id { return try await Self.account(id, in: vault) }
         let all = try await vault.storage.all()
         if let only = all.first, all.count == 1 { return only }
         guard !all.isEmpty else {
@@ -97,6 +82,22 @@ struct UserOption: ParsableArguments {
         throw VaultError(
             .accountAmbiguous, "There are \(all.count) accounts here. Say which one with --user (see \"vault users\").",
             accounts: all.map(\.id))
+    }
+
+    /// The account that a person means by a subject, alias, e-mail address or user name.
+    static func account(_ id: String, in vault: Vault) async throws -> Account {
+        do {
+            return try await vault.storage.account(userID: id)
+        } catch let error as VaultError where error.code == .accountAmbiguous {
+            // Of several, the one of the issuer that is set is meant.
+            let issuer = try await Settings()[.issuer]
+            let mine = error.accounts.filter { $0.issuer == issuer }
+            if let only = mine.first, mine.count == 1, let account = try await vault.accounts.store.account(only) {
+                return account
+            }
+            throw VaultError(
+                error.code, error.description + "\n\(advice(error.accounts))", accounts: error.accounts)
+        }
     }
 }
 

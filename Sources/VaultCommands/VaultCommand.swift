@@ -11,7 +11,7 @@ struct VaultCommand: AsyncParsableCommand {
             Settings come from options, from CREDENTIAL_VAULT_* in the environment, or from the configuration file \
             (see "vault config").
 
-            Exit status: 0 done, 64 usage, 65 stored data damaged, 66 no such user or item, 69 identity provider or key service \
+            Exit status: 0 done, 64 usage, 65 stored data or backup damaged, 66 no such user or item, 69 identity provider or key service \
             unreachable, 75 busy or too many attempts (try again), 77 wrong password or PIN, or a new one that cannot be \
             used, 78 configuration, 80 key locked or gone (use another way in, or register again), 81 refresh token expired \
             or revoked (register again), 82 cancelled or denied, 83 logged out everywhere (register again), or offline for \
@@ -24,7 +24,7 @@ struct VaultCommand: AsyncParsableCommand {
             UserInfoCommand.self, UsersCommand.self, StatusCommand.self, ItemCommand.self, LockCommand.self,
             AgentCommand.self, AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
             DeleteCommand.self,
-            PasswdCommand.self,
+            PasswdCommand.self, ExportCommand.self, ImportCommand.self,
             DoctorCommand.self, ConfigCommand.self, CompletionCommand.self, HandleRedirectCommand.self,
         ])
 }

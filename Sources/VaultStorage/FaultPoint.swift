@@ -22,6 +22,8 @@ package enum FaultPoint: String {
     case itemSealed = "item-sealed"
     case itemHalfWritten = "item-half-written"
     case itemStored = "item-stored"
+    case backupWritten = "backup-written"
+    case backupRead = "backup-read"
 
     package func reach() {
         #if DEBUG

@@ -72,7 +72,8 @@ struct Registry {
     init(store: any SecureStore, keyService: InMemoryKeyService = InMemoryKeyService()) {
         self.keyService = keyService
         accounts = Accounts(
-            store: store, clock: ManualClock(), argon2: .insecureForTests, policy: .standard,
+            store: store, clock: ManualClock(), argon2: .insecureForTests, offlineCost: .insecureForTests,
+            policy: .standard,
             keyServiceURL: "https://keys.example.com",
             keyService: { _ in keyService })
     }

@@ -69,6 +69,29 @@ public protocol StorageProtocol: Sendable {
     /// - Returns: why the provider did not revoke the token; nil when it did, or was not asked. The account is gone.
     @discardableResult
     func delete(_ account: AccountID, revokingWith method: UnlockMethod?) async throws -> VaultError?
+
+    // MARK: Backups
+
+    /// Writes accounts and their items into a new file, sealed under a passphrase. See
+    /// ``Storage/exportBackup(of:items:to:passphrase:)``.
+    @discardableResult
+    func exportBackup(
+        of accounts: [AccountID: UnlockMethod], items: Set<ItemName>?, to path: String,
+        passphrase: borrowing SecretBytes
+    ) async throws -> BackupContents
+    /// Opens a backup and checks all of it. Nothing is changed.
+    func openBackup(at path: String, passphrase: borrowing SecretBytes) async throws -> Backup
+    /// Makes an account of a backup, which is not here yet, under a new password. See
+    /// ``Storage/importBackup(_:account:newPassword:)``.
+    @discardableResult
+    func importBackup(
+        _ backup: Backup, account: AccountID, newPassword: borrowing SecretBytes
+    ) async throws -> BackupImport
+    /// Adds the items of a backup to an account that is here. All of them are stored, or none.
+    @discardableResult
+    func importBackup(
+        _ backup: Backup, into account: AccountID, with method: UnlockMethod, replacingItems: Bool
+    ) async throws -> BackupImport
 }
 
 // The same with what is usual, and in the words of Trifork Identity Manager.

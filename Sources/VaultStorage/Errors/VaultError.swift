@@ -88,6 +88,8 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let itemNotFound = Code(name: "itemNotFound")
         /// The item would be larger than 16 MiB: store it in parts.
         public static let itemTooLarge = Code(name: "itemTooLarge")
+        /// The file is no backup, or a damaged one, or a newer version made it: use another copy.
+        public static let backupInvalid = Code(name: "backupInvalid")
         /// The item is not in the form that it was asked for: another program, or an older version, wrote it.
         public static let itemUnexpected = Code(name: "itemUnexpected")
         /// The password cannot be used: choose another.

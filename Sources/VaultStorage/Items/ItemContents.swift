@@ -26,10 +26,11 @@ package struct ItemContents: Sendable {
 
     /// Seals content as an item. Nothing is stored yet.
     ///
+    /// - Parameter others: chunks of another item to share a file with: a process can have so many files open.
     /// - Returns: the change that stores it.
     /// - Throws: ``VaultError`` with code `itemTooLarge`; ``StoreError``; what `content` throws.
     package func sealed<Content: AsyncSequence & Sendable>(
-        _ content: Content, as name: ItemName
+        _ content: Content, as name: ItemName, sharing others: SealedChunks? = nil
     ) async throws -> StoreChange where Content.Element == [UInt8] {
         var buffer: [UInt8] = []
         var size = 0
@@ -41,7 +42,7 @@ package struct ItemContents: Sendable {
             while !rest.isEmpty {
                 // Only when more follows: the last chunk is sealed in another way.
                 if buffer.count == SealedStream.chunkSize {
-                    let open = if let stream { stream } else { try await begin(name) }
+                    let open = if let stream { stream } else { try await begin(name, others) }
                     stream = open
                     try open.chunks.append(open.sealer.seal(buffer, isLast: false))
                     buffer.removeAll(keepingCapacity: true)
@@ -51,13 +52,18 @@ package struct ItemContents: Sendable {
                 rest = rest.dropFirst(part.count)
             }
         }
-        guard let (sealer, chunks) = stream else { return .putItem(name, try await vaultKey.seal(buffer, as: name, of: id)) }
+        guard let (sealer, chunks) = stream else {
+            return .putItem(name, try await vaultKey.seal(buffer, as: name, of: id))
+        }
         try chunks.append(sealer.seal(buffer, isLast: true))
         return .putChunks(name, head: sealer.head, chunks)
     }
 
-    private func begin(_ name: ItemName) async throws -> (sealer: StreamSealer, chunks: SealedChunks) {
-        (try await vaultKey.sealer(of: name, of: id), try SealedChunks(folder: store.folderForChunks))
+    private func begin(
+        _ name: ItemName, _ others: SealedChunks?
+    ) async throws -> (sealer: StreamSealer, chunks: SealedChunks) {
+        let chunks = try others.map { SealedChunks(after: $0) } ?? SealedChunks(folder: store.folderForChunks)
+        return (try await vaultKey.sealer(of: name, of: id), chunks)
     }
 
     private static func tooLarge(_ name: ItemName) -> VaultError {

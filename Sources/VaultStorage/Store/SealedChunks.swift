@@ -8,19 +8,23 @@ internal import VaultLocks
 public final class SealedChunks: Sendable {
     private static let size = SealedStream.chunkSize + SealedStream.overhead
 
-    private let descriptor: CInt
+    private let file: ChunkFile
+    /// Where in the file they begin.
+    private let start: Int
     private let length = Lock(0)
 
     /// - Parameter folder: where the file is.
     /// - Throws: ``StoreError`` with code `unreadable`.
     package init(folder: String) throws {
-        let path = folder + "/.chunks-\(UUID().uuidString)"
-        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw Self.failure(errno) }
-        unlink(path)
+        file = try ChunkFile(folder: folder)
+        start = 0
     }
 
-    deinit { close(descriptor) }
+    /// In the same file, behind other chunks. Nothing is added to those any more.
+    init(after others: SealedChunks) {
+        file = others.file
+        start = others.start + others.length.withLock { $0 }
+    }
 
     /// How many chunks there are.
     public var count: Int { length.withLock { ($0 + Self.size - 1) / Self.size } }
@@ -30,15 +34,7 @@ public final class SealedChunks: Sendable {
     /// - Throws: ``StoreError`` with code `unreadable`: the disk is full, most likely.
     package func append(_ chunk: [UInt8]) throws {
         try length.withLock { length in
-            var written = 0
-            while written < chunk.count {
-                let count = chunk.withUnsafeBytes {
-                    pwrite(descriptor, $0.baseAddress.map { $0 + written }, $0.count - written, off_t(length + written))
-                }
-                if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { throw Self.failure(errno) }
-                written += count
-            }
+            try file.write(chunk, at: start + length)
             length += chunk.count
         }
     }
@@ -49,20 +45,47 @@ public final class SealedChunks: Sendable {
     public func read(_ body: (_ number: Int, _ bytes: [UInt8]) throws -> Void) throws {
         let length = length.withLock { $0 }
         for number in 0..<count {
-            let start = number * Self.size
-            let size = min(Self.size, length - start)
-            var got = 0
-            let chunk = try [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
-                while got < size {
-                    let count = pread(
-                        descriptor, buffer.baseAddress.map { $0 + got }, size - got, off_t(start + got))
-                    if count < 0 && errno == EINTR { continue }
-                    guard count > 0 else { throw Self.failure(errno) }
-                    got += count
-                }
-                initialized = got
+            let offset = number * Self.size
+            try body(number, file.read(min(Self.size, length - offset), at: start + offset))
+        }
+    }
+}
+
+/// A file that has no name.
+private final class ChunkFile: Sendable {
+    private let descriptor: CInt
+
+    init(folder: String) throws {
+        let path = folder + "/.chunks-\(UUID().uuidString)"
+        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(errno) }
+        unlink(path)
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ bytes: [UInt8], at offset: Int) throws {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                pwrite(descriptor, $0.baseAddress.map { $0 + written }, $0.count - written, off_t(offset + written))
             }
-            try body(number, chunk)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw Self.failure(errno) }
+            written += count
+        }
+    }
+
+    func read(_ size: Int, at offset: Int) throws -> [UInt8] {
+        try [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
+            while initialized < size {
+                let count = pread(
+                    descriptor, buffer.baseAddress.map { $0 + initialized }, size - initialized,
+                    off_t(offset + initialized))
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { throw Self.failure(errno) }
+                initialized += count
+            }
         }
     }
 

@@ -13,6 +13,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case pkcs11URI = "pkcs11-uri"
     case peerTable = "peer-table"
     case agentMessages = "agent-messages"
+    case backup
 
     func run(_ bytes: [UInt8]) async {
         switch self {
@@ -29,6 +30,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .pkcs11URI: Self.pkcs11URI(bytes)
         case .peerTable: Self.peerTable(bytes)
         case .agentMessages: Self.agentMessages(bytes)
+        case .backup: Self.backup(bytes)
         }
     }
 }

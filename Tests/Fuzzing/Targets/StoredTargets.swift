@@ -2,6 +2,7 @@
 @testable import VaultCrypto
 @testable import VaultFIDO2
 @testable import VaultPKCS11
+@testable import VaultStorage
 @testable import VaultTPM2
 
 extension FuzzTarget {
@@ -16,6 +17,26 @@ extension FuzzTarget {
         _ = try? SealedEnvelope.open(bytes, key: key, context: context).count
         guard let stream = try? StreamOpener(head: Array(bytes.prefix(27)), key: key, context: context) else { return }
         _ = try? stream.open(Array(bytes.dropFirst(27)))
+    }
+
+    /// A backup's beginning, what is in its stream, and what is said there of an account.
+    static func backup(_ bytes: [UInt8]) {
+        _ = try? BackupHeader.read(Array(bytes.prefix(BackupHeader.size)))
+        _ = try? BackupAccount(json: bytes)
+        for size in [7, bytes.count + 1] {
+            var parser = BackupParser()
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                parser.append(Array(rest.prefix(size)))
+                rest = rest.dropFirst(size)
+                do {
+                    while let record = try parser.next() {
+                        if case .account(let json) = record { _ = try BackupAccount(json: json) }
+                    }
+                } catch { break }
+            }
+            _ = parser.isComplete
+        }
     }
 
     /// The bytes as they are, and with what the checks at their ends want to see.

@@ -1,0 +1,128 @@
+internal import ArgumentParser
+internal import CredentialVault
+
+struct ExportCommand: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write accounts and their items into a file, sealed under a passphrase.",
+        discussion: """
+            For a new machine, or after a loss: vault import reads the file. It holds no tokens and no ways in, so after \
+            an import each account needs a new password and one sign-in.
+
+            The file opens without the key service. Whoever has the file can try passphrases for as long as they like, so \
+            choose a long one.
+            """)
+
+    @Option(
+        name: .customLong("user"),
+        help: ArgumentHelp(
+            "An account: its subject, alias, e-mail address or user name. Can be repeated. (default: all accounts)",
+            valueName: "id"))
+    var users: [String] = []
+
+    @Option(
+        name: .customLong("item"),
+        help: ArgumentHelp("An item's name. Can be repeated. (default: all items)", valueName: "name"))
+    var items: [String] = []
+
+    @Option(help: ArgumentHelp("The file to write. It must not be there yet.", valueName: "file"), completion: .file())
+    var to: String
+
+    @OptionGroup var passphrase: PassphraseOptions
+    @OptionGroup var unlock: UnlockOptions
+    @OptionGroup var global: GlobalOptions
+
+    func validate() throws { try passphrase.check(against: unlock.password) }
+
+    func run() async throws {
+        let terminal = ControllingTerminal()
+        let vault = try await unlock.openVault(global)
+        let accounts = try vault.accounts
+        try accounts.requireBackupsAllowed()
+        try BackupWriter.requireFree(to)
+        let chosen = try await chosenAccounts(vault)
+        var opened: [(account: Account, vaultKey: VaultKey)] = []
+        for account in chosen {
+            let method = try await unlock.reusableMethod(for: account, terminal)
+            let vaultKey = try await Spinner.during(
+                "Opening \(Printable.text(account.displayName))", isQuiet: global.json
+            ) {
+                try await accounts.open(account, with: method)
+            }
+            opened.append((account, vaultKey))
+        }
+        let names = chosen.flatMap { [$0.alias, $0.email, $0.preferredUsername].compactMap(\.self) }
+        let secret = SharedSecret(
+            try await passphrase.source.newPassword(
+                "Passphrase for the backup", names: names, policy: accounts.policy, terminal))
+        let (toExport, wanted) = (opened, items.isEmpty ? nil : Set(items.map(ItemName.init(rawValue:))))
+        let contents = try await Spinner.during("Writing the backup", isQuiet: global.json) {
+            try await accounts.exportBackup(of: toExport, items: wanted, to: to, passphrase: secret)
+        }
+        report(contents)
+    }
+
+    private func chosenAccounts(_ vault: Vault) async throws -> [Account] {
+        var chosen: [Account] = []
+        for user in users {
+            let account = try await UserOption.account(user, in: vault)
+            if !chosen.contains(where: { $0.id == account.id }) { chosen.append(account) }
+        }
+        if users.isEmpty { chosen = try await vault.storage.all() }
+        guard !chosen.isEmpty else {
+            throw VaultError(.accountNotFound, "There is no account here yet. Register one: vault register")
+        }
+        return chosen
+    }
+
+    private func report(_ contents: BackupContents) {
+        if global.json {
+            return Output.json(
+                Report(
+                    file: to,
+                    accounts: contents.accounts.map {
+                        .init(subject: $0.id.subject, issuer: $0.id.issuer, items: $0.items.map(\.rawValue))
+                    }))
+        }
+        for account in contents.accounts {
+            Output.line("\(Printable.text(account.displayName)): \(ItemCount.words(account.items.count))")
+        }
+        let path = ShellQuoting.quoted(to)
+        Output.note("vault: on the new machine: vault import \(path)")
+    }
+
+    private struct Report: Encodable {
+        struct Account: Encodable {
+            let subject: String
+            let issuer: String
+            let items: [String]
+        }
+
+        let file: String
+        let accounts: [Account]
+    }
+}
+
+/// Where the passphrase of a backup comes from.
+struct PassphraseOptions: ParsableArguments {
+    @Option(
+        name: .customLong("passphrase-file"),
+        help: ArgumentHelp(
+            "Read the backup's passphrase from a file (- for standard input) and do not ask for it.", valueName: "path"),
+        completion: .file())
+    var file: String?
+
+    var source: SecretSource { file.map(SecretSource.file) ?? .terminal }
+
+    /// Refuses two secrets from standard input.
+    func check(against password: PasswordOptions, and other: String? = nil) throws {
+        let files = [file, password.file, other].compactMap(\.self)
+        if files.filter({ $0 == "-" }).count > 1 {
+            throw ValidationError("Only one secret can come from standard input.")
+        }
+    }
+}
+
+enum ItemCount {
+    static func words(_ count: Int) -> String { count == 1 ? "1 item" : "\(count) items" }
+}

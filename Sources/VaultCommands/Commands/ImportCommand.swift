@@ -1,0 +1,200 @@
+internal import ArgumentParser
+internal import CredentialVault
+
+struct ImportCommand: AsyncParsableCommand, JSONCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Read a file that vault export made.",
+        discussion: """
+            An account that is not here yet is made, with its items, under a new password. Its tokens and ways in stay on \
+            the old machine, so sign in once afterwards: the command shows how. Of an account that is here, only the \
+            items are imported, and what opens the account is asked for.
+
+            The whole file is checked first. A damaged file changes nothing.
+            """)
+
+    @Argument(help: "The file.", completion: .file())
+    var file: String
+
+    @Option(
+        name: .customLong("user"),
+        help: ArgumentHelp(
+            "An account in the file: its subject, alias, e-mail address or user name. Can be repeated. (default: all accounts)",
+            valueName: "id"))
+    var users: [String] = []
+
+    @Flag(
+        help: ArgumentHelp(
+            "Whether items that an account here has already are replaced, or stay as they are. (default: ask)"))
+    var present: PresentItems?
+
+    @Option(
+        name: .customLong("new-password-file"),
+        help: ArgumentHelp(
+            "Read the new password of accounts that are not here yet from a file (- for standard input).",
+            valueName: "path"),
+        completion: .file())
+    var newPasswordFile: String?
+
+    @OptionGroup var passphrase: PassphraseOptions
+    @OptionGroup var unlock: UnlockOptions
+    @OptionGroup var global: GlobalOptions
+
+    enum PresentItems: String, EnumerableFlag {
+        case replace, keep
+    }
+
+    func validate() throws { try passphrase.check(against: unlock.password, and: newPasswordFile) }
+
+    func run() async throws {
+        let terminal = ControllingTerminal()
+        let vault = try await unlock.openVault(global)
+        let accounts = try vault.accounts
+        let newPassword = try await (newPasswordFile.map(SecretSource.file) ?? .terminal).readAhead()
+        let secret = SharedSecret(try await passphrase.source.password("Passphrase of the backup: ", terminal))
+        let backup = try await Spinner.during("Checking the backup", isQuiet: global.json) {
+            try await accounts.openBackup(at: file, passphrase: secret)
+        }
+        var reports: [ImportReport] = []
+        for stored in try chosen(backup.contents.accounts) {
+            let report: ImportReport
+            if let account = try await accounts.store.account(stored.id) {
+                report = try await addItems(of: stored, in: backup, to: account, accounts, terminal)
+            } else {
+                report = try await make(stored, of: backup, newPassword, accounts, terminal)
+            }
+            reports.append(report)
+            if !global.json { report.show() }
+        }
+        if global.json { Output.json(["accounts": reports]) }
+    }
+
+    private func chosen(_ stored: [BackupContents.Account]) throws -> [BackupContents.Account] {
+        for user in users where !stored.contains(where: { $0.isNamed(user) }) {
+            let names = stored.map { Printable.text($0.displayName) }.joined(separator: ", ")
+            throw VaultError(
+                .accountNotFound, "The backup has no account \(Printable.text(user)). It has: \(names)")
+        }
+        return users.isEmpty ? stored : stored.filter { account in users.contains { account.isNamed($0) } }
+    }
+
+    private func make(
+        _ stored: BackupContents.Account, of backup: Backup, _ source: SecretSource, _ accounts: Accounts,
+        _ terminal: any Terminal
+    ) async throws -> ImportReport {
+        try accounts.requireAllowed(.password)
+        let names = [stored.alias, stored.email, stored.preferredUsername].compactMap(\.self)
+        let password = SharedSecret(
+            try await source.newPassword(
+                "New password for \(Printable.text(stored.displayName))", names: names, policy: accounts.policy,
+                terminal))
+        let result = try await Spinner.during(
+            "Importing \(Printable.text(stored.displayName))", isQuiet: global.json
+        ) {
+            try await accounts.importAccount(stored.id, from: backup, newPassword: password)
+        }
+        return ImportReport(stored, result, isNew: true)
+    }
+
+    private func addItems(
+        of stored: BackupContents.Account, in backup: Backup, to account: Account, _ accounts: Accounts,
+        _ terminal: any Terminal
+    ) async throws -> ImportReport {
+        let present = Set(try await accounts.itemsOfApps(of: account.id))
+        let isReplacing = try await mayReplace(stored.items.filter(present.contains), of: account, terminal)
+        let method = try await unlock.reusableMethod(for: account, terminal)
+        let result = try await Spinner.during(
+            "Importing items of \(Printable.text(account.displayName))", isQuiet: global.json
+        ) {
+            let vaultKey = try await accounts.open(account, with: method)
+            return try await accounts.importItems(
+                of: account, from: backup, vaultKey: vaultKey, isReplacing: isReplacing)
+        }
+        return ImportReport(stored, result, isNew: false)
+    }
+
+    /// Whether items that are here are replaced.
+    private func mayReplace(_ items: [ItemName], of account: Account, _ terminal: any Terminal) async throws -> Bool {
+        if let present { return present == .replace }
+        guard !items.isEmpty else { return false }
+        let names = items.map { Printable.text($0.rawValue) }.joined(separator: ", ")
+        let account = Printable.text(account.displayName)
+        guard terminal.isInteractive else {
+            throw VaultError(
+                .accountExists,
+                "\(account) is here already, with these items: \(names). To replace them, add --replace. To keep them, add --keep."
+            )
+        }
+        Output.note("\(account) is here already, with these items: \(names).")
+        return try await terminal.confirm("Replace them with those of the backup?")
+    }
+}
+
+/// What became of one account.
+struct ImportReport: Encodable {
+    let subject: String
+    let issuer: String
+    /// Whether the account was made.
+    let new: Bool
+    let items: [String]
+    let keptItems: [String]
+    /// The ways in that stay on the old machine.
+    let waysLeftBehind: [String]
+    let aliasWasTaken: Bool
+    /// The command to sign in with; nil for an account that was here.
+    let next: String?
+    private let name: String
+
+    private enum CodingKeys: String, CodingKey {
+        case subject, issuer, new, items, keptItems, waysLeftBehind, aliasWasTaken, next
+    }
+
+    init(_ stored: BackupContents.Account, _ result: BackupImport, isNew: Bool) {
+        (subject, issuer, new) = (stored.id.subject, stored.id.issuer, isNew)
+        (items, keptItems) = (result.items.map(\.rawValue), result.keptItems.map(\.rawValue))
+        var ways: [String] = []
+        for way in stored.waysIn where isNew && !ways.contains(way.rawValue) { ways.append(way.rawValue) }
+        waysLeftBehind = ways
+        aliasWasTaken = result.aliasWasTaken
+        next = isNew ? stored.registerCommand : nil
+        name = stored.displayName
+    }
+
+    func show() {
+        let name = Printable.text(name)
+        Output.line("\(name): imported \(ItemCount.words(items.count)).")
+        if !keptItems.isEmpty {
+            Output.line("\(name): kept \(keptItems.map(Printable.text).joined(separator: ", ")), as they were here.")
+        }
+        guard let next else { return }
+        if aliasWasTaken { Output.note("The alias \(name) is a name of another account here, so it was left out.") }
+        let others = waysLeftBehind.filter { $0 != Keyslot.Kind.password.rawValue }
+        if !others.isEmpty {
+            Output.note(
+                "These ways in stay on the old machine: \(others.map(Printable.text).joined(separator: ", ")). To add new ones here: vault unlock add"
+            )
+        }
+        Output.note("To sign in, with the new password: \(next)")
+    }
+}
+
+extension BackupContents.Account {
+    fileprivate func isNamed(_ name: String) -> Bool {
+        [id.subject, alias, email, preferredUsername].contains(name)
+    }
+
+    /// What brings a refresh token.
+    fileprivate var registerCommand: String {
+        let way =
+            switch method {
+            case .backend: "--method backend "
+            case .passwordBackend: "--method password "
+            case .serverOAuth, .serverToken: "--method server "
+            default: ""
+            }
+        let isProvider = method == .openIDConnect && !clientID.isEmpty
+        let client = isProvider ? " --client-id \(ShellQuoting.quoted(clientID))" : ""
+        let keyService = " --key-service \(ShellQuoting.quoted(keyServiceURL))"
+        return "vault register \(way)--issuer \(ShellQuoting.quoted(id.issuer))\(client)\(keyService)"
+    }
+}

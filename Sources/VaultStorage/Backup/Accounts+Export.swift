@@ -1,0 +1,75 @@
+internal import Foundation
+package import VaultCrypto
+internal import VaultHTTP
+
+extension Accounts {
+    /// Writes accounts and their items into a new file, sealed under a passphrase.
+    ///
+    /// - Parameters:
+    ///   - opened: the accounts with their vault keys.
+    ///   - names: the items; nil for all.
+    ///   - path: nothing may be there yet.
+    ///   - passphrase: UTF-8.
+    /// - Returns: what is in the backup.
+    /// - Throws: ``VaultError``: `forbiddenByPolicy`, `passwordUnusable`, `itemNotFound` when no account has one of the
+    ///   items, `configurationInvalid` for a path that cannot be used, `storeUnreadable`, `storeCorrupt`, `busy`. Then
+    ///   there is no backup.
+    package func exportBackup(
+        of opened: [(account: Account, vaultKey: VaultKey)], items names: Set<ItemName>?, to path: String,
+        passphrase: SharedSecret
+    ) async throws -> BackupContents {
+        try requireBackupsAllowed()
+        guard passphrase.bytes.count > 0 else { throw VaultError(.passwordUnusable, "The passphrase is empty.") }
+        if let objection = policy.objection(toPassword: passphrase.bytes) { throw VaultError.tooShort(objection) }
+        var found: Set<ItemName> = []
+        for (account, _) in opened { found.formUnion(try await itemsOfApps(of: account.id)) }
+        if let missing = names?.subtracting(found).map(\.rawValue).min() {
+            throw VaultError(.itemNotFound, "No account has an item \(missing). See: vault item list")
+        }
+        let header = try BackupHeader(cost: offlineCost)
+        let writer = try await BackupWriter(
+            path: path, header: header, key: header.key(under: passphrase.bytes))
+        let start = BackupStart(createdAt: clock.now)
+        try await writer.add(.start(Array(JSONEncoder().encode(start))))
+        var accounts: [BackupContents.Account] = []
+        for (account, vaultKey) in opened {
+            accounts.append(try await add(account, vaultKey, items: names, to: writer))
+        }
+        try await writer.finish()
+        return BackupContents(createdAt: start.createdAt, accounts: accounts)
+    }
+
+    /// Refuses where the policy forbids what opens without the key service: a backup does.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    package func requireBackupsAllowed() throws {
+        guard policy.allows(.offline) else {
+            throw VaultError(
+                .forbiddenByPolicy,
+                "The policy forbids backups: a backup opens without the key service, and the policy does not allow the way in offline. To see the policy: vault doctor"
+            )
+        }
+    }
+
+    /// The account's lock is held meanwhile, so that its items are of one moment.
+    private func add(
+        _ account: Account, _ vaultKey: VaultKey, items names: Set<ItemName>?, to writer: BackupWriter
+    ) async throws -> BackupContents.Account {
+        try await withLock(on: account.id) { _ in
+            let current = try await current(account)
+            try await requireCurrent(vaultKey, of: current, as: account)
+            let stored = try BackupAccount(current)
+            try await writer.add(.account(Array(JSONEncoder().encode(stored))))
+            var summary = stored.summary
+            let contents = ItemContents(store: store, id: account.id, vaultKey: vaultKey)
+            for name in try await itemsOfApps(of: account.id) where names?.contains(name) ?? true {
+                guard let item = try await contents.item(name) else { continue }
+                try await writer.add(.item(name))
+                for try await piece in item.content where !piece.isEmpty { try await writer.add(.piece(piece)) }
+                try await writer.add(.endOfItem)
+                summary.items.append(name)
+            }
+            return summary
+        }
+    }
+}

@@ -1,0 +1,127 @@
+internal import Foundation
+package import VaultCrypto
+internal import VaultHTTP
+
+extension Accounts {
+    /// Opens a backup and reads it to its end. Nothing is changed.
+    ///
+    /// - Throws: ``VaultError``: `wrongSecret`, `backupInvalid`, `configurationInvalid` when the file cannot be read,
+    ///   `passwordUnusable`, `outOfMemory`.
+    package func openBackup(at path: String, passphrase: SharedSecret) async throws -> Backup {
+        try await Backup(path: path, passphrase: passphrase.bytes)
+    }
+
+    /// Makes an account of a backup, with all its items, under a new password. There is no refresh token yet: registering
+    /// the same person brings one, and keeps the items.
+    ///
+    /// - Parameters:
+    ///   - id: an account of the backup that is not here.
+    ///   - newPassword: UTF-8.
+    /// - Throws: ``VaultError``: `accountExists`, `accountNotFound` when the backup does not have it, `forbiddenByPolicy`,
+    ///   `passwordUnusable`, `keyServiceUnavailable`, `storeUnreadable`. Nothing was changed then.
+    package func importAccount(
+        _ id: AccountID, from backup: Backup, newPassword: SharedSecret
+    ) async throws -> BackupImport {
+        try requireNewPassword(newPassword.bytes)
+        try await requireMissing(id)
+        let vaultKey = try VaultKey.random()
+        let contents = ItemContents(store: store, id: id, vaultKey: vaultKey)
+        let (stored, items) = try await changes(of: id, from: backup, into: contents)
+        let alias = try await importedAlias(stored)
+        let account = stored.account(
+            alias: alias, deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) }, now: clock.now)
+        let slot = try await SecretKeyslot.make(
+            .password, for: account, vaultKey: vaultKey, secret: newPassword.bytes,
+            keyService: keyService(account.keyServiceURL), parameters: argon2, now: clock.now)
+        do {
+            // Every account has claims from the start. Registering replaces them.
+            let claims = try TokenItems(store: store, id: id, vaultKey: vaultKey).put(claimsJSON: Array("{}".utf8))
+            try await withLock(on: id) { _ in
+                try await requireMissing(id)
+                FaultPoint.backupRead.reach()
+                try await store.apply(
+                    [.putAccount(account), .putKeyslot(slot), claims] + items.map(\.change), to: id)
+            }
+        } catch {
+            await discard(slot, of: account)
+            throw error
+        }
+        return BackupImport(
+            items: items.map(\.name), keptItems: [], aliasWasTaken: alias == nil && stored.alias != nil)
+    }
+
+    /// Adds the items of a backup to an account that is here. All of them are stored, or none.
+    ///
+    /// - Parameters:
+    ///   - account: an account of the backup.
+    ///   - vaultKey: what it was opened with.
+    ///   - isReplacing: whether items that the account has already are replaced. Otherwise they stay.
+    /// - Throws: ``VaultError``: `accountNotFound` when the backup does not have it, `busy`, `storeUnreadable`. Nothing was
+    ///   changed then.
+    package func importItems(
+        of account: Account, from backup: Backup, vaultKey: VaultKey, isReplacing: Bool
+    ) async throws -> BackupImport {
+        let contents = ItemContents(store: store, id: account.id, vaultKey: vaultKey)
+        let (_, items) = try await changes(of: account.id, from: backup, into: contents)
+        return try await withLock(on: account.id) { _ in
+            let current = try await current(account)
+            try await requireCurrent(vaultKey, of: current, as: account)
+            let present = Set(try await itemsOfApps(of: account.id))
+            let wanted = items.filter { isReplacing || !present.contains($0.name) }
+            FaultPoint.backupRead.reach()
+            if !wanted.isEmpty { try await store.apply(wanted.map(\.change), to: account.id) }
+            return BackupImport(
+                items: wanted.map(\.name), keptItems: items.map(\.name).filter { !wanted.map(\.name).contains($0) },
+                aliasWasTaken: false)
+        }
+    }
+
+    private func requireMissing(_ id: AccountID) async throws {
+        guard try await store.account(id) == nil else {
+            throw VaultError(
+                .accountExists, "The account \(id) is registered here already. Only its items can be imported.",
+                accounts: [id])
+        }
+    }
+
+    /// The alias of the backup, unless another account here has that name.
+    private func importedAlias(_ stored: BackupAccount) async throws -> String? {
+        do {
+            return try await freeAlias(stored.alias, for: stored.id)
+        } catch let error as VaultError where [.aliasTaken, .configurationInvalid].contains(error.code) {
+            return nil
+        }
+    }
+
+    /// Seals the items of one account again, under the key that the account has here. Nothing is stored yet.
+    private func changes(
+        of id: AccountID, from backup: Backup, into contents: ItemContents
+    ) async throws -> (account: BackupAccount, items: [(name: ItemName, change: StoreChange)]) {
+        let reader = try backup.reader()
+        var account: BackupAccount?
+        var isWanted = false
+        var items: [(name: ItemName, change: StoreChange)] = []
+        var chunks: SealedChunks?
+        while let record = try await reader.next() {
+            switch record {
+            case .account(let json):
+                let found = try BackupAccount(json: json)
+                isWanted = found.id == id
+                if isWanted { account = found }
+            case .item(let name) where isWanted:
+                let pieces = AsyncThrowingStream<[UInt8], any Error>(unfolding: {
+                    guard case .piece(let piece) = try await reader.next() else { return nil }
+                    return piece
+                })
+                let change = try await contents.sealed(pieces, as: name, sharing: chunks)
+                if case .putChunks(_, _, let stored) = change { chunks = stored }
+                items.append((name, change))
+            default: break
+            }
+        }
+        guard let account else {
+            throw VaultError(.accountNotFound, "The backup does not have the account \(id).")
+        }
+        return (account, items)
+    }
+}
