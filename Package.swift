@@ -165,7 +165,8 @@ let package = Package(
         .target(
             name: "CredentialVault",
             dependencies: [
-                "VaultAgent", "VaultAuth", "VaultBackends", "VaultBackground", "VaultStorage", "VaultBiometric", "OpenIDConnect",
+                "VaultAgent", "VaultAuth", "VaultBackends", "VaultBackground", "VaultStorage", "VaultBiometric",
+                "OpenIDConnect",
                 "KeyService", "VaultCrypto", "VaultHTTP", "VaultSQLite", logging,
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
             ]),
@@ -288,7 +289,8 @@ let package = Package(
         .testTarget(
             name: "VaultAgentTests",
             dependencies: [
-                "VaultAgent", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultStorage", "VaultTesting",
+                "VaultAgent", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultStorage",
+                "VaultTesting",
                 httpTypes,
             ]),
         .testTarget(

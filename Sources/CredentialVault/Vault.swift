@@ -1,7 +1,7 @@
 internal import Foundation
-internal import VaultAgent
 @_exported public import KeyService
 @_exported public import OpenIDConnect
+internal import VaultAgent
 @_exported public import VaultAuth
 @_exported public import VaultBackends
 @_exported public import VaultBackground

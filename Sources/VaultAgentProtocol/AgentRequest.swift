@@ -75,8 +75,8 @@ package enum AgentRequest: Hashable, Sendable {
     case streamKey(AgentAccount, item: String)
 
     private enum Kind: UInt8 {
-        case quickToken = 1, accountTable, status, hold, attach, token, proofKey, seal, open, wrap, lock, watch, stop
-        case streamKey
+        case quickToken = 1
+        case accountTable, status, hold, attach, token, proofKey, seal, open, wrap, lock, watch, stop, streamKey
     }
 
     /// The message, with its length.

@@ -18,7 +18,8 @@ import VaultTesting
             let id = try await bench.register(ServerSignIn(using: BackendsBench.alice, asking: Typist())).id
             let key = try await bench.vault.accounts.open(
                 bench.account(), with: .password(SecretBytes(utf8: BackendsBench.password)))
-            try await bench.store.apply([.putItem(Self.note, await key.seal([1, 2, 3], as: Self.note, of: id))], to: id)
+            try await bench.store.apply(
+                [.putItem(Self.note, await key.seal([1, 2, 3], as: Self.note, of: id))], to: id)
             await bench.backend.setFeatures(["oauth"])
             await bench.backend.clearRequests()
             try await body(bench, bench.anotherVault())

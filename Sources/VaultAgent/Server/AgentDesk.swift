@@ -102,7 +102,8 @@ package final class AgentDesk: Sendable {
             let key = try await vaultKey(account, process)
             return .data(
                 try await key.wrapped(
-                    under: SecretBytes(copying: slotKey), Keyslot.Kind(rawValue: kind), of: AccountID(account), slotID: slotID,
+                    under: SecretBytes(copying: slotKey), Keyslot.Kind(rawValue: kind), of: AccountID(account),
+                    slotID: slotID,
                     keyID: keyID))
         case .lock(let account, let isFinal):
             let ids = account.map { [AccountID($0)] } ?? sessions.all.map(\.id)

@@ -19,7 +19,7 @@ struct ServerLoop {
     init(server: AgentServer, listener: Int32, wakeUp: Int32) {
         (self.server, self.listener, self.wakeUp) = (server, listener, wakeUp)
         var limit = rlimit()
-        getrlimit(__rlimit_resource_t(7 /* RLIMIT_NOFILE */), &limit)
+        getrlimit(__rlimit_resource_t(7), &limit)
         limit.rlim_cur = min(limit.rlim_max, 16_384)
         setrlimit(__rlimit_resource_t(7), &limit)
         // The store, its locks and connections to servers need descriptors, too.

@@ -127,7 +127,8 @@ package struct RefreshTransaction: Sendable {
         func keep(_ credential: Credential) async throws {
             FaultPoint.refreshAnswered.reach()
             try await unstored.commit(
-                [try await items.put(credential), .endRefresh, .noteOnline(clock.now)], replacing: stored.sealed, of: id,
+                [try await items.put(credential), .endRefresh, .noteOnline(clock.now)], replacing: stored.sealed,
+                of: id,
                 in: store, lock: lock)
             FaultPoint.refreshCommitted.reach()
             isKept = true
@@ -147,7 +148,9 @@ package struct RefreshTransaction: Sendable {
             .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt),
         ]
         if let idToken = tokens.idToken {
-            changes += [try await items.put(claimsJSON: idToken.claimsJSON), try await items.put(idToken: idToken.encoded)]
+            changes += [
+                try await items.put(claimsJSON: idToken.claimsJSON), try await items.put(idToken: idToken.encoded),
+            ]
         }
         // Only a copy for the next start: the credential is safe, and the access token good without it.
         if isWanted() { try? await store.apply(changes, to: id) }

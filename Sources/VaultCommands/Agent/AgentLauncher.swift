@@ -41,7 +41,8 @@ enum AgentLauncher {
             posix_spawnattr_destroy(&attributes)
         }
         // It must not end with the terminal that it was started from, nor keep a folder busy.
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | 0x80 /* SETSID */))
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | setSession))
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -62,6 +63,8 @@ enum AgentLauncher {
     }
 
     private static let readyDescriptor: Int32 = 3
+    /// POSIX_SPAWN_SETSID, which Swift does not see.
+    private static let setSession: Int32 = 0x80
 
     private static func line(from descriptor: Int32) -> String {
         var bytes: [UInt8] = []

@@ -65,7 +65,8 @@ struct AgentProcess {
         guard let path = AgentClient(folder: try await Settings(global).agentFolder).path else {
             throw VaultError(
                 .configurationInvalid,
-                "The agent needs XDG_RUNTIME_DIR: a folder that only you can use, with a path of at most 60 characters.")
+                "The agent needs XDG_RUNTIME_DIR: a folder that only you can use, with a path of at most 60 characters."
+            )
         }
         return try AgentListener(path: path)
     }

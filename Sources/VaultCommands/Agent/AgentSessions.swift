@@ -33,7 +33,9 @@ struct AgentSessions {
     /// Locks a session, or all of them.
     ///
     /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
-    func lock(_ id: AccountID?) async throws { _ = try await client.ask(.lock(id.map(AgentAccount.init), isFinal: false)) }
+    func lock(_ id: AccountID?) async throws {
+        _ = try await client.ask(.lock(id.map(AgentAccount.init), isFinal: false))
+    }
 
     /// Locks a session for good. Without an agent there is none.
     func forget(_ id: AccountID) async {

@@ -17,7 +17,8 @@ struct AgentUnits {
             throw VaultError(.configurationInvalid, "The agent needs XDG_RUNTIME_DIR. Log in to the machine first.")
         }
         let quoted = [program, global.caFile, settings.agentFolder].compactMap(\.self)
-        guard quoted.allSatisfy({ !$0.contains(where: { $0 == "\"" || $0 == "\\" || $0 == "%" || $0.isNewline }) }) else {
+        guard quoted.allSatisfy({ !$0.contains(where: { $0 == "\"" || $0 == "\\" || $0 == "%" || $0.isNewline }) })
+        else {
             throw VaultError(
                 .configurationInvalid, "The path \(program), or a setting, has a character that systemd does not take.")
         }
@@ -28,32 +29,32 @@ struct AgentUnits {
             + "/systemd/user"
         contents = [
             Self.name + ".socket": """
-                [Unit]
-                Description=Credential Vault agent
+            [Unit]
+            Description=Credential Vault agent
 
-                [Socket]
-                ListenStream=%t\(path.dropFirst(runtime.count))
-                DirectoryMode=0700
-                SocketMode=0600
+            [Socket]
+            ListenStream=%t\(path.dropFirst(runtime.count))
+            DirectoryMode=0700
+            SocketMode=0600
 
-                [Install]
-                WantedBy=sockets.target
+            [Install]
+            WantedBy=sockets.target
 
-                """,
+            """,
             Self.name + ".service": """
-                [Unit]
-                Description=Credential Vault agent
-                Requires=\(Self.name).socket
+            [Unit]
+            Description=Credential Vault agent
+            Requires=\(Self.name).socket
 
-                [Service]
-                \(home)ExecStart="\(program)" agent start --foreground\(certificates)
-                LimitCORE=0
-                MemorySwapMax=0
-                NoNewPrivileges=yes
-                LockPersonality=yes
-                SystemCallArchitectures=native
+            [Service]
+            \(home)ExecStart="\(program)" agent start --foreground\(certificates)
+            LimitCORE=0
+            MemorySwapMax=0
+            NoNewPrivileges=yes
+            LockPersonality=yes
+            SystemCallArchitectures=native
 
-                """,
+            """,
         ]
     }
 

@@ -45,7 +45,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Refresh token", report.hasRefreshToken ? "stored, sealed" : "none: register again"),
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
-            ("Session", held.map(AgentCommand.Status.words) ?? "not open"), ("Interrupted", interrupted ?? "no"), ("Items", "\(report.items.count)"),
+            ("Session", held.map(AgentCommand.Status.words) ?? "not open"), ("Interrupted", interrupted ?? "no"),
+            ("Items", "\(report.items.count)"),
         ]
         for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) {
             lines.append((Printable.text(claim.key), claim.value))

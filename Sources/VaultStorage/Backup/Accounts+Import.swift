@@ -35,7 +35,8 @@ extension Accounts {
             keyService: keyService(account.keyServiceURL), parameters: argon2, now: clock.now)
         do {
             // Every account has claims from the start. Registering replaces them.
-            let claims = try await TokenItems(store: store, id: id, vaultKey: vaultKey).put(claimsJSON: Array("{}".utf8))
+            let claims = try await TokenItems(store: store, id: id, vaultKey: vaultKey).put(
+                claimsJSON: Array("{}".utf8))
             try await withLock(on: id) { _ in
                 try await requireMissing(id)
                 FaultPoint.backupRead.reach()

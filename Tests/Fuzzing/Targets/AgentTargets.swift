@@ -14,7 +14,9 @@ extension FuzzTarget {
 
     private static func read(_ message: ArraySlice<UInt8>) {
         // What is read is written as it was.
-        if let request = try? AgentRequest(message) { precondition(Array(request.bytes.dropFirst(4)) == Array(message)) }
+        if let request = try? AgentRequest(message) {
+            precondition(Array(request.bytes.dropFirst(4)) == Array(message))
+        }
         if let answer = try? AgentAnswer(message), message.first == MessageFrame.version {
             precondition(Array(answer.bytes.dropFirst(4)) == Array(message))
         }
