@@ -233,6 +233,30 @@ import VaultTesting
         }
     }
 
+    @Test func `a task that is cancelled neither reads nor stores a part`() async throws {
+        try await withBench { bench in
+            let session = try await bench.register()
+            try await session.items.set(Self.notes, to: content(300_000))
+            let reading = Task {
+                var size = 0
+                try await session.items.read(Self.notes) { piece in
+                    size += piece.count
+                    withUnsafeCurrentTask { $0?.cancel() }
+                }
+                return size
+            }
+            #expect(await failure { _ = try await reading.value }?.code == .cancelled)
+            // A stream that ends when its task is cancelled.
+            let pieces = AsyncStream<[UInt8]>(unfolding: {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return [UInt8](repeating: 0, count: 100)
+            })
+            let writing = Task { try await session.items.set(Self.notes, from: pieces) }
+            #expect(await failure { try await writing.value }?.code == .cancelled)
+            #expect(try await session.items.get(Self.notes) == content(300_000))
+        }
+    }
+
     /// Pieces, and then perhaps a failure.
     private struct Given: AsyncSequence, Sendable {
         let pieces: [[UInt8]]

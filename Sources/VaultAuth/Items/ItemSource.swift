@@ -2,9 +2,10 @@ package import VaultStorage
 
 /// Where the items of an open account are read and written: in this process, or by an agent.
 ///
-/// A conformer must not assume that nobody else changes the items meanwhile. It refuses names that no item of an app can
-/// have (`ItemName.requireOfApp()`), and content beyond ``SessionItems/maximumSize``. Everything that throws throws
-/// ``VaultError``; nothing was changed then.
+/// A conformer must not assume that nobody else changes the items meanwhile. Nor must it assume that content which ends in
+/// a cancelled task was whole: many a sequence just ends then, and nothing may be stored. It refuses names that no item of
+/// an app can have (`ItemName.requireOfApp()`), and content beyond ``SessionItems/maximumSize``. Everything that throws
+/// throws ``VaultError``; nothing was changed then.
 package protocol ItemSource: Sendable {
     /// The names of the app's own items, sorted.
     func names() async throws -> [ItemName]

@@ -110,10 +110,10 @@ extension Accounts {
                 isWanted = found.id == id
                 if isWanted { account = found }
             case .item(let name) where isWanted:
-                let pieces = AsyncThrowingStream<[UInt8], any Error>(unfolding: {
+                let pieces = ItemContent {
                     guard case .piece(let piece) = try await reader.next() else { return nil }
                     return piece
-                })
+                }
                 let change = try await contents.sealed(pieces, as: name, sharing: chunks)
                 if case .putChunks(_, _, let stored) = change { chunks = stored }
                 items.append((name, change))

@@ -52,6 +52,8 @@ package struct ItemContents: Sendable {
                 rest = rest.dropFirst(part.count)
             }
         }
+        // Many a sequence just ends when its task is cancelled: what came until then is not the whole.
+        try Task.checkCancellation()
         guard let (sealer, chunks) = stream else {
             return .putItem(name, try await vaultKey.seal(buffer, as: name, of: id))
         }
@@ -88,7 +90,7 @@ package struct ItemContents: Sendable {
         } else {
             pieces = ItemPieces(contents: self, name: name, piece: try await vaultKey.open(sealed, as: name, of: id))
         }
-        return StoredItem(revision: ItemRevision(of: sealed), content: .init(unfolding: { try await pieces.next() }))
+        return StoredItem(revision: ItemRevision(of: sealed), content: ItemContent { try await pieces.next() })
     }
 
     /// What tells the stored item from another state of it; nil when there is none.
