@@ -15,12 +15,19 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let names = try await vault.accounts.store.itemNames(of: account.id)
         let offlineUntil = try vault.accounts.endOfOpeningOffline(account)
         let grant = Grant(of: account)
+        let policy = try vault.accounts.policy
+        let servers: [(rule: String, isAllowed: Bool)] = [
+            ("allowed-issuers", policy.allows(issuer: account.id.issuer, method: account.method)),
+            ("allowed-key-services", policy.allows(keyService: account.keyServiceURL)),
+        ]
+        let rule = servers.first { !$0.isAllowed }?.rule
         let report = Report(
             account: AccountReport(account), hasRefreshToken: names.contains(.refreshToken),
             hasAccessToken: names.contains(.accessToken), scopes: grant.scopes,
             accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
             opensOfflineUntil: offlineUntil, isOffline: account.wasOpenedOffline,
-            refreshInterruptedAt: account.refreshStartedAt,
+            refreshInterruptedAt: account.refreshStartedAt, forbiddenBy: rule,
+            maximumIdleMinutes: policy.maximumIdleMinutes, maximumSessionHours: policy.maximumSessionHours,
             items: names.filter { !$0.isReserved }.map(\.rawValue))
         if global.json { return Output.json(report) }
         let date = Date.ISO8601FormatStyle.iso8601
@@ -40,6 +47,11 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Ways in", account.keyslots.map(\.kind.rawValue).joined(separator: ", ")),
             ("Last online", lastOnline + (account.wasOpenedOffline ? "; opened without the network since then" : "")),
             ("Offline", offline ?? "does not open without the network"),
+            (
+                "Policy",
+                rule.map { "forbids this account (\($0))" } ?? policy.sessionLimit.map { "a session ends \($0)" }
+                    ?? "allows this account"
+            ),
             ("Registered", account.createdAt.formatted(date)),
             ("Refresh token", report.hasRefreshToken ? "stored, sealed" : "none: register again"),
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
@@ -66,6 +78,10 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         /// Whether it was opened without the network, and not online since.
         let isOffline: Bool
         let refreshInterruptedAt: Date?
+        /// The rule of the policy that keeps the account from being opened.
+        let forbiddenBy: String?
+        let maximumIdleMinutes: Int?
+        let maximumSessionHours: Int?
         let items: [String]
     }
 }

@@ -13,6 +13,7 @@ extension UnlockOptions {
         of account: Account, in vault: Vault, isReusable: Bool = false, isQuiet: Bool
     ) async throws -> Session {
         let terminal = try await Asking.terminal()
+        try vault.accounts.requireAllowedServers(of: account)
         func session(_ method: UnlockMethod) async throws -> Session {
             try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
                 try await vault.auth.unlock(account.id, with: method)
