@@ -25,6 +25,20 @@ extension ServiceChecks {
                     name: name, outcome: .warn, finding: finding,
                     advice: "Nobody can register an account. To allow that, add password to allowed-ways-in.")
             }
+            if let issuer = settings[.issuer], !policy.allows(issuer: issuer) {
+                return Check(
+                    name: name, outcome: .warn, finding: finding,
+                    advice:
+                        "The policy does not allow the issuer of the settings. To set another: vault config set issuer URL"
+                )
+            }
+            if let url = settings[.keyService], !policy.allows(keyService: url) {
+                return Check(
+                    name: name, outcome: .warn, finding: finding,
+                    advice:
+                        "The policy does not allow the key service of the settings. To set another: vault config set key-service URL"
+                )
+            }
             return Check(name: name, outcome: .ok, finding: finding)
         } catch {
             return failure(name, error, advice: "No account opens until the file is corrected.")
@@ -40,5 +54,27 @@ extension ServiceChecks {
         let ways = policy.allowedWaysIn.map { $0.map(\.rawValue).sorted().joined(separator: ", ") } ?? "all"
         return
             "New PINs: at least \(policy.pinLength) characters. New passwords: at least \(policy.passwordLength). Longest time without the network: \(days). Ways in: \(ways.isEmpty ? "none" : ways)."
+            + policy.limits.map { " \($0)" }.joined()
+    }
+}
+
+extension VaultPolicy {
+    /// The limits that most machines do not have, a sentence for each.
+    fileprivate var limits: [String] {
+        var sentences: [String] = []
+        if let sessionLimit { sentences.append("An agent ends a session \(sessionLimit).") }
+        for (name, urls) in [("Issuers", allowedIssuers), ("Key services", allowedKeyServices)] {
+            guard let urls else { continue }
+            sentences.append("\(name): \(urls.isEmpty ? "none" : urls.sorted().joined(separator: ", ")).")
+        }
+        return sentences
+    }
+
+    /// When an agent ends a session at the latest; nil for no limit.
+    var sessionLimit: String? {
+        let idle = maximumIdleMinutes.map { "after \($0 == 1 ? "1 minute" : "\($0) minutes") without use" }
+        let whole = maximumSessionHours.map { "\($0 == 1 ? "1 hour" : "\($0) hours") after the login" }
+        let limits = [idle, whole].compactMap(\.self)
+        return limits.isEmpty ? nil : limits.joined(separator: ", and ")
     }
 }

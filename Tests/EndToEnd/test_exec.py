@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -64,6 +65,14 @@ def test_the_command_finds_what_it_would_find_without_vault(alice, tmp_path):
     assert token not in through_vault["arguments"]
     assert through_vault == plain
     assert plain["dumpable"] == 1 and "4096" in plain["limits"] and int(plain["blocked"], 16)
+
+
+def test_bytes_that_are_no_text_come_through(alice):
+    """Variables and arguments of a command need not be UTF-8."""
+    command = [VAULT, "exec", "--password-file", alice.password_file(), "--", "sh", "-c", 'printf "%s|%s" "$X" "$1"', "sh"]
+    environment = {name.encode(): value.encode() for name, value in alice.environment().items()} | {b"X": b"\xff\xfe"}
+    done = subprocess.run([*command, b"\xe4"], env=environment, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    assert (done.returncode, done.stdout) == (0, b"\xff\xfe|\xe4"), done
 
 
 def test_the_command_is_the_process_that_was_started(alice):

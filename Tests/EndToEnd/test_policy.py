@@ -110,6 +110,48 @@ def test_85_a_registration_that_the_policy_forbids_opens_no_browser(person, mach
     assert person.vault("users", "--json").json == []
 
 
+@pytest.mark.parametrize("rule, setting", [
+    ("allowed_issuers", "CREDENTIAL_VAULT_ISSUER"), ("allowed_key_services", "CREDENTIAL_VAULT_KEY_SERVICE")])
+def test_85_servers_that_the_policy_does_not_name_are_not_used(person, machine, rule, setting):
+    own, other = person.settings[setting], "https://login.example.com"
+    name = rule.replace("_", "-")
+    machine.set_policy(**{rule: [other]})
+    result = person.register()
+    assert result.status == 85 and f"The rule {name} (in {POLICY}, or of the app) allows: {other}." in result.err
+    assert own in result.err and "authorize" not in result.err
+    machine.set_policy(**{rule: [own, other]})
+    person.registered()
+    assert person.vault("login", password=PASSWORD).status == 0
+    assert person.vault("status", "--json").json.get("forbidden_by") is None
+    # The rule also counts for accounts that are there already.
+    machine.set_policy(**{rule: [other]})
+    before = person.stored()
+    new = person.password_file(OTHER_PASSWORD, "new")
+    for arguments in (["login"], ["token"], ["passwd", "--new-password-file", new], ["unlock", "add", "offline", "--yes"]):
+        result = person.vault(*arguments, password=PASSWORD)
+        assert (result.status, result.out) == (85, "") and f"The rule {name} " in result.err, result
+    # No password is asked for that opens nothing.
+    result = person.vault("login")
+    assert result.status == 85
+    assert person.stored() == before
+    assert person.vault("status", "--json").json["forbidden_by"] == name
+    assert f"Policy:         forbids this account ({name})\n" in person.vault("status").out
+    outcome, finding, advice = policy_check(person)
+    assert outcome == "warn" and finding.endswith(f": {other}.") and "The policy does not allow the" in advice
+    machine.remove_policy()
+    assert person.vault("login", password=PASSWORD).status == 0
+
+
+def test_the_limits_of_a_session_are_shown(alice, machine):
+    assert "Policy:         allows this account\n" in alice.vault("status").out
+    machine.set_policy(maximum_idle_minutes=15, maximum_session_hours=1)
+    words = "after 15 minutes without use, and 1 hour after the login"
+    assert policy_check(alice)[1].endswith(f"An agent ends a session {words}.")
+    assert f"Policy:         a session ends {words}\n" in alice.vault("status").out
+    status = alice.vault("status", "--json").json
+    assert (status["maximum_idle_minutes"], status["maximum_session_hours"]) == (15, 1)
+
+
 def test_the_policy_is_stricter_than_the_option_for_days_without_the_network(person, machine):
     person.registered("--allow-offline")
     person.sql("UPDATE account SET last_online_at = last_online_at - 2 * 86400")

@@ -95,6 +95,15 @@ struct AgentSessionTests {
         #expect(!app.isLoggedIn)
     }
 
+    @Test func thePolicyBoundsEveryLimit() {
+        let policy = VaultPolicy(maximumIdleMinutes: 5, maximumSessionHours: 2)
+        let unbounded = HoldingRules(idleSeconds: 0, lifetimeSeconds: 0, isExclusive: false).within(policy)
+        #expect(unbounded == HoldingRules(idleSeconds: 300, lifetimeSeconds: 7200, isExclusive: false))
+        let short = HoldingRules(idleSeconds: 60, lifetimeSeconds: 9000, isExclusive: true).within(policy)
+        #expect(short == HoldingRules(idleSeconds: 60, lifetimeSeconds: 7200, isExclusive: true))
+        #expect(short.within(.standard) == short)
+    }
+
     @Test func anExclusiveLoginLocksTheOthers() async throws {
         let bench = try AgentBench()
         let alice = try await bench.held("alice")

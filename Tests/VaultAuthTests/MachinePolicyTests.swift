@@ -41,11 +41,15 @@ import VaultAuth
             try write(
                 """
                 {"minimum-pin-length": 6, "minimum-password-length": 12, "maximum-offline-days": 0,
-                 "allowed-ways-in": ["password", "tpm2"]}
+                 "allowed-ways-in": ["password", "tpm2"], "maximum-idle-minutes": 15, "maximum-session-hours": 8,
+                 "allowed-issuers": ["https://login.example.com/realm/", "http://127.0.0.1:8080"],
+                 "allowed-key-services": ["https://keys.example.com"]}
                 """, file)
             let policy = VaultPolicy(
                 minimumPINLength: 6, minimumPasswordLength: 12, maximumOfflineDays: 0,
-                allowedWaysIn: [.password, .tpm2])
+                allowedWaysIn: [.password, .tpm2], maximumIdleMinutes: 15, maximumSessionHours: 8,
+                allowedIssuers: ["https://login.example.com/realm/", "http://127.0.0.1:8080"],
+                allowedKeyServices: ["https://keys.example.com"])
             #expect(try read(file) == policy)
             try write("{}", file)
             let silent = try #require(try read(file))
@@ -68,6 +72,13 @@ import VaultAuth
         (#"{"allowed-ways-in": []}"#, "allowed-ways-in has to be a list"),
         (#"{"allowed-ways-in": ["password", 1]}"#, "allowed-ways-in has to be a list"),
         (#"{"allowed-ways-in": [""]}"#, "allowed-ways-in has to be a list"),
+        (#"{"maximum-idle-minutes": 0}"#, "from 1 to 10080"), (#"{"maximum-session-hours": 8761}"#, "from 1 to 8760"),
+        (#"{"allowed-issuers": []}"#, "allowed-issuers has to be a list of https URLs"),
+        (#"{"allowed-issuers": "https://a.example"}"#, "allowed-issuers has to be"),
+        (#"{"allowed-issuers": ["a.example"]}"#, "allowed-issuers has to be"),
+        (#"{"allowed-issuers": ["http://a.example"]}"#, "allowed-issuers has to be"),
+        (#"{"allowed-key-services": ["https://u:p@a.example"]}"#, "allowed-key-services has to be"),
+        (#"{"allowed-key-services": ["https://a.example", 1]}"#, "allowed-key-services has to be"),
     ])
     func `what makes no sense is an error that says so`(text: String, says: String) throws {
         try withFolder { folder in

@@ -31,6 +31,44 @@ import VaultStorage
         #expect(apart.allowedWaysIn == [] && !apart.allows(.pin))
     }
 
+    @Test func `of two limits the lower one counts, and of two lists what both have`() {
+        let app = VaultPolicy(
+            maximumIdleMinutes: 30, maximumSessionHours: 8, allowedIssuers: ["https://a.example", "https://b.example"])
+        let machine = VaultPolicy(
+            maximumIdleMinutes: 15, maximumSessionHours: 12, allowedIssuers: ["https://b.example"],
+            allowedKeyServices: ["https://keys.example"])
+        let both = VaultPolicy(
+            maximumIdleMinutes: 15, maximumSessionHours: 8, allowedIssuers: ["https://b.example"],
+            allowedKeyServices: ["https://keys.example"])
+        #expect(VaultPolicy.stricter(of: app, machine) == both)
+        #expect(VaultPolicy.stricter(of: machine, app) == both)
+        #expect(VaultPolicy.stricter(of: .standard, both) == both)
+    }
+
+    @Test(arguments: [
+        ("https://login.example/realm", SignInMethod.openIDConnect, true),
+        ("https://login.example/realm/", .openIDConnect, false), ("https://LOGIN.example/realm", .openIDConnect, false),
+        ("https://login.example", .openIDConnect, false), ("https://login.example/realm/x", .openIDConnect, false),
+        ("https://login.example/realm/", .serverToken, true), ("https://LOGIN.example:443/realm", .serverToken, true),
+        ("https://login.example/other", .serverToken, false), ("", .openIDConnect, false),
+        ("https://login.example.evil.example/realm", .serverToken, false),
+    ])
+    func `an issuer is compared as it is everywhere`(issuer: String, method: SignInMethod, isAllowed: Bool) {
+        let policy = VaultPolicy(allowedIssuers: ["https://login.example/realm"])
+        #expect(policy.allows(issuer: issuer, method: method) == isAllowed)
+        #expect(VaultPolicy.standard.allows(issuer: issuer, method: method))
+        #expect(!VaultPolicy(allowedIssuers: []).allows(issuer: issuer, method: method))
+    }
+
+    @Test func `a key service is compared character by character`() {
+        let policy = VaultPolicy(allowedKeyServices: ["https://keys.example/base"])
+        #expect(policy.allows(keyService: "https://keys.example/base"))
+        for url in ["https://keys.example/base/", "https://keys.example", "https://other.example/base", ""] {
+            #expect(!policy.allows(keyService: url))
+            #expect(VaultPolicy.standard.allows(keyService: url))
+        }
+    }
+
     @Test func `a secret is measured in characters`() throws {
         let policy = VaultPolicy(minimumPINLength: 5, minimumPasswordLength: 5)
         for (text, isLongEnough) in [

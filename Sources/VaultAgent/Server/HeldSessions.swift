@@ -119,5 +119,16 @@ package final class HeldSessions: Sendable {
 
 extension HoldingRules {
     /// The stricter of these rules and the policy's.
-    func within(_ policy: VaultPolicy) -> HoldingRules { self }
+    func within(_ policy: VaultPolicy) -> HoldingRules {
+        var rules = self
+        rules.idleSeconds = Self.stricter(idleSeconds, policy.maximumIdleMinutes.map { $0 * 60 })
+        rules.lifetimeSeconds = Self.stricter(lifetimeSeconds, policy.maximumSessionHours.map { $0 * 3600 })
+        return rules
+    }
+
+    /// - Parameter seconds: 0 for no limit.
+    private static func stricter(_ seconds: UInt32, _ maximum: Int?) -> UInt32 {
+        guard let maximum = maximum.map({ UInt32(clamping: $0) }) else { return seconds }
+        return seconds == 0 ? maximum : min(seconds, maximum)
+    }
 }

@@ -33,6 +33,7 @@ extension Auth {
         defer { current.end(opening) }
         return try await converting {
             let source = issuers.source(of: account)
+            try accounts.requireAllowedServers(of: account)
             let attached = try await agent.attach(account.id)
             let phase: SessionState.Phase = attached.refusal.map { .refused($0) } ?? .loggedIn
             let session = Session(
@@ -57,6 +58,7 @@ extension Auth {
         defer { current.end(opening) }
         return try await converting {
             let account = try await accounts.account(id)
+            try accounts.requireAllowedServers(of: account)
             try await accounts.requireCurrent(vaultKey, of: account, as: account)
             let source = issuers.source(of: account)
             let session = Session(

@@ -35,6 +35,7 @@ final class SignIns: Sendable {
                 .configurationInvalid,
                 "The issuer is needed to sign in: the URL of the identity provider, backend or server.")
         }
+        try accounts.requireAllowed(issuer: issuer)
         // The secret is for the configured issuer: no other one may see it.
         if issuer != settings.issuer { settings.clientSecret = nil }
         settings.issuer = issuer

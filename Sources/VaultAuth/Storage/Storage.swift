@@ -23,7 +23,8 @@ public struct Storage: StorageProtocol {
     /// Finds out whether a registration could be stored: the store can be written, and the key service answers. Call it
     /// before the person is sent to the browser.
     ///
-    /// - Throws: ``VaultError``: `storeUnreadable`, `busy`, `keyServiceUnavailable`, `configurationInvalid`.
+    /// - Throws: ``VaultError``: `storeUnreadable`, `busy`, `keyServiceUnavailable`, `configurationInvalid`,
+    ///   `forbiddenByPolicy` (the key service).
     public func checkReady() async throws {
         try await converting {
             try await accounts.store.checkWritable()

@@ -61,6 +61,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         let accounts = try vault.accounts
         // Before anybody is sent to the browser. An account that is here may open in another way.
         if try await vault.storage.all().isEmpty { try accounts.requireAllowed(.password) }
+        if let issuer = configuration.issuer { try accounts.requireAllowed(issuer: issuer) }
+        if let keyService = configuration.keyServiceURL { try accounts.requireAllowed(keyService: keyService) }
         if allowOffline { try accounts.requireAllowed(.offline) }
         if recoveryCode { try accounts.requireAllowed(.recovery) }
         guard password.isGiven || terminal.isInteractive else {

@@ -16,12 +16,19 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let offlineUntil = try vault.accounts.endOfOpeningOffline(account)
         let grant = Grant(of: account)
         let held = try await AgentSessions(Settings(global)).holding(account.id)
+        let policy = try vault.accounts.policy
+        let servers: [(rule: String, isAllowed: Bool)] = [
+            ("allowed-issuers", policy.allows(issuer: account.id.issuer, method: account.method)),
+            ("allowed-key-services", policy.allows(keyService: account.keyServiceURL)),
+        ]
+        let rule = servers.first { !$0.isAllowed }?.rule
         let report = Report(
             account: AccountReport(account), hasRefreshToken: names.contains(.refreshToken),
             hasAccessToken: names.contains(.accessToken), scopes: grant.scopes,
             accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
             opensOfflineUntil: offlineUntil, isOffline: account.wasOpenedOffline,
-            refreshInterruptedAt: account.refreshStartedAt, isOpenInAgent: held != nil,
+            refreshInterruptedAt: account.refreshStartedAt, isOpenInAgent: held != nil, forbiddenBy: rule,
+            maximumIdleMinutes: policy.maximumIdleMinutes, maximumSessionHours: policy.maximumSessionHours,
             items: names.filter { !$0.isReserved }.map(\.rawValue))
         if global.json { return Output.json(report) }
         let date = Date.ISO8601FormatStyle.iso8601
@@ -41,6 +48,11 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Ways in", account.keyslots.map(\.kind.rawValue).joined(separator: ", ")),
             ("Last online", lastOnline + (account.wasOpenedOffline ? "; opened without the network since then" : "")),
             ("Offline", offline ?? "does not open without the network"),
+            (
+                "Policy",
+                rule.map { "forbids this account (\($0))" } ?? policy.sessionLimit.map { "a session ends \($0)" }
+                    ?? "allows this account"
+            ),
             ("Registered", account.createdAt.formatted(date)),
             ("Refresh token", report.hasRefreshToken ? "stored, sealed" : "none: register again"),
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
@@ -70,6 +82,10 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let refreshInterruptedAt: Date?
         /// Whether the agent holds a session of it open.
         let isOpenInAgent: Bool
+        /// The rule of the policy that keeps the account from being opened.
+        let forbiddenBy: String?
+        let maximumIdleMinutes: Int?
+        let maximumSessionHours: Int?
         let items: [String]
     }
 }

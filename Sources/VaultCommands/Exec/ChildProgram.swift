@@ -65,8 +65,8 @@ final class ChildProgram: Sendable {
         if hasOwnGroup { flags |= POSIX_SPAWN_SETPGROUP }
         posix_spawnattr_setflags(&attributes, Int16(flags))
         let words = ([path] + arguments).map { strdup($0) } + [nil]
-        let variables = inherited.environment.map { strdup($0) } + [nil]
-        defer { for text in words + variables { free(text) } }
+        defer { for word in words { free(word) } }
+        let variables = inherited.environment() + [nil]
         var number = pid_t()
         return posix_spawn(&number, path, &actions, &attributes, words, variables) == 0 ? number : nil
     }

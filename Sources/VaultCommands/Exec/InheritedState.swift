@@ -39,9 +39,15 @@ struct InheritedState: Sendable {
         self.variables = variables
     }
 
-    /// The environment, as `NAME=value`.
-    var environment: [String] {
-        variables.compactMap { UnsafePointer<CChar>(bitPattern: $0) }.map { String(cString: $0) }
+    /// The environment, as execve(2) takes it, byte for byte.
+    ///
+    /// - Parameter names: the variables to leave out.
+    func environment(without names: Set<String> = []) -> [UnsafeMutablePointer<CChar>?] {
+        variables.compactMap { UnsafeMutablePointer<CChar>(bitPattern: $0) }.filter { variable in
+            !names.contains { name in
+                strncmp(variable, name, name.utf8.count) == 0 && variable[name.utf8.count] == CChar(UInt8(ascii: "="))
+            }
+        }
     }
 
     /// The signals that a program gets with their usual effect.
@@ -61,7 +67,7 @@ struct InheritedState: Sendable {
     }
 
     private static var openFiles: [Int32] {
-        guard let folder = opendir("/proc/self/fd") else { return [] }
+        guard let folder = opendir("/proc/thread-self/fd") else { return [] }
         defer { closedir(folder) }
         var files: [Int32] = []
         while let entry = readdir(folder) {

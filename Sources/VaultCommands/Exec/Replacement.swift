@@ -13,19 +13,21 @@ struct Replacement {
     }
 
     private let path: String
-    private let arguments: [String]
+    private let name: String
+    /// How many words the command has.
+    private let count: Int
 
-    /// - Parameter command: the program and its arguments.
+    /// - Parameter command: the program and its arguments: the last words of this program's own command line.
     /// - Throws: ``Failure`` when there is no such program, or it cannot be run.
     init(_ command: [String]) throws {
-        let name = command.first ?? ""
+        name = command.first ?? ""
+        count = command.count
         switch ProgramPath(name) {
         case .found(let path): self.path = path
         case .missing: throw Failure(status: 127, name: "commandNotFound", description: "\(name): command not found")
         case .notExecutable:
             throw Failure(status: 126, name: "commandNotExecutable", description: "\(name): permission denied")
         }
-        arguments = command
     }
 
     /// Runs the command.
@@ -34,26 +36,22 @@ struct Replacement {
     /// - Throws: ``Failure`` with status 126. The command did not begin.
     func run(with variables: [String: String]) throws -> Never {
         let inherited = InheritedState.saved
-        let names = Set(variables.keys)
+        // As they came: a word or a variable need not be UTF-8.
+        let words =
+            UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc)).suffix(count) + [nil]
         let environment =
-            inherited.environment.filter { !names.contains(String($0.prefix { $0 != "=" })) }
-            + variables.map { "\($0.key)=\($0.value)" }
+            inherited.environment(without: Set(variables.keys))
+            + variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
         inherited.restore()
-        var failure = Self.execute(path, arguments, environment)
+        execve(path, Array(words), environment)
+        var failure = errno
         // A script without a first line that names its program is the shell's.
         if failure == ENOEXEC {
-            failure = Self.execute("/bin/sh", ["sh", path] + arguments.dropFirst(), environment)
+            execve("/bin/sh", [strdup("sh"), strdup(path)] + words.dropFirst(), environment)
+            failure = errno
         }
         throw Failure(
             status: 126, name: "commandNotExecutable",
-            description: "\(arguments[0]) cannot be run: \(Errno(rawValue: failure).description)")
-    }
-
-    /// - Returns: the error's number, and only then.
-    private static func execute(_ path: String, _ arguments: [String], _ environment: [String]) -> Int32 {
-        let words = arguments.map { strdup($0) } + [nil]
-        let variables = environment.map { strdup($0) } + [nil]
-        execve(path, words, variables)
-        return errno
+            description: "\(name) cannot be run: \(Errno(rawValue: failure).description)")
     }
 }

@@ -17,6 +17,7 @@ extension UnlockOptions {
     ) async throws -> Session {
         if isReusable && mayAttach, let session = try await attached(to: account, in: vault) { return session }
         let terminal = try await Asking.terminal()
+        try vault.accounts.requireAllowedServers(of: account)
         func session(_ method: UnlockMethod) async throws -> Session {
             try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
                 try await vault.auth.unlock(account.id, with: method)

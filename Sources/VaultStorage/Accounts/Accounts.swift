@@ -71,6 +71,7 @@ package struct Accounts: Sendable {
 
     /// Finds out whether the key service of new accounts answers.
     package func checkKeyService() async throws {
+        try requireAllowed(keyService: keyServiceURL)
         try await keyService(keyServiceURL).checkReachable()
     }
 
@@ -83,6 +84,8 @@ package struct Accounts: Sendable {
     package func register(
         _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool
     ) async throws -> VaultKey {
+        try requireAllowed(issuer: token.account.issuer, method: token.method)
+        try requireAllowed(keyService: keyServiceURL)
         try requireNewPassword(newPassword)
         let alias = try await freeAlias(alias, for: token.account)
         let existing = try await store.account(token.account)

@@ -1,5 +1,6 @@
 internal import VaultBiometric
 package import VaultCrypto
+internal import VaultHTTP
 
 extension Accounts {
     /// Refuses ways in that the policy does not allow.
@@ -9,6 +10,33 @@ extension Accounts {
         for kind in kinds {
             guard policy.allows(kind) else { throw VaultError.forbidden(kind, by: policy) }
         }
+    }
+
+    /// Refuses an account of an identity provider or key service that the policy does not allow.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    package func requireAllowedServers(of account: Account) throws {
+        try requireAllowed(issuer: account.id.issuer, method: account.method)
+        try requireAllowed(keyService: account.keyServiceURL)
+    }
+
+    /// Refuses an identity provider, backend or server that the policy does not allow.
+    ///
+    /// - Parameter method: how an account signs in there; nil when that is not known yet.
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    package func requireAllowed(issuer: String, method: SignInMethod? = nil) throws {
+        guard !policy.allows(issuer: issuer, method: method) else { return }
+        throw VaultError.forbidden(
+            "accounts of \(BaseURL.withoutUser(issuer))", rule: "allowed-issuers", policy.allowedIssuers)
+    }
+
+    /// Refuses a key service that the policy does not allow.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    package func requireAllowed(keyService url: String) throws {
+        guard !policy.allows(keyService: url) else { return }
+        throw VaultError.forbidden(
+            "the key service \(BaseURL.withoutUser(url))", rule: "allowed-key-services", policy.allowedKeyServices)
     }
 
     /// Refuses a new password that is empty, or shorter than the policy says.
@@ -58,6 +86,14 @@ struct NewPINPrompt: BiometricPrompt {
 }
 
 extension VaultError {
+    fileprivate static func forbidden(_ what: String, rule: String, _ allowed: Set<String>?) -> VaultError {
+        let names = (allowed ?? []).sorted().joined(separator: ", ")
+        return VaultError(
+            .forbiddenByPolicy,
+            "The policy forbids \(what). The rule \(rule) (in \(VaultPolicy.machineFile), or of the app) allows: \(names.isEmpty ? "none" : names). To see the policy: vault doctor"
+        )
+    }
+
     static func forbidden(_ kind: Keyslot.Kind, by policy: VaultPolicy) -> VaultError {
         let allowed = (policy.allowedWaysIn ?? []).map(\.rawValue).sorted().joined(separator: ", ")
         return VaultError(

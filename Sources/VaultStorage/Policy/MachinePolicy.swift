@@ -9,8 +9,9 @@ extension VaultPolicy {
     /// Reads the machine's policy.
     ///
     /// The file is a JSON object. What it does not name, it does not limit: `minimum-pin-length` and
-    /// `minimum-password-length` (characters), `maximum-offline-days`, and `allowed-ways-in`, a list of the kinds of
-    /// keyslots. Its folder and itself belong to root, and nobody else may write them.
+    /// `minimum-password-length` (characters), `maximum-offline-days`, `maximum-idle-minutes`, `maximum-session-hours`,
+    /// `allowed-ways-in`, a list of the kinds of keyslots, and `allowed-issuers` and `allowed-key-services`, lists of
+    /// URLs. Its folder and itself belong to root, and nobody else may write them.
     ///
     /// - Returns: nil when there is no file.
     /// - Throws: ``VaultError`` with code `configurationInvalid`, which says what is wrong with the file.
@@ -35,6 +36,10 @@ extension VaultPolicy {
             case "minimum-pin-length": minimumPINLength = try Self.number(value, 1...64, name, path)
             case "minimum-password-length": minimumPasswordLength = try Self.number(value, 1...1024, name, path)
             case "maximum-offline-days": maximumOfflineDays = try Self.number(value, 0...3650, name, path)
+            case "maximum-idle-minutes": maximumIdleMinutes = try Self.number(value, 1...10_080, name, path)
+            case "maximum-session-hours": maximumSessionHours = try Self.number(value, 1...8760, name, path)
+            case "allowed-issuers": allowedIssuers = try Self.urls(value, name, path)
+            case "allowed-key-services": allowedKeyServices = try Self.urls(value, name, path)
             case "allowed-ways-in": allowedWaysIn = try Self.kinds(value, name, path)
             default: throw Self.unusable(path, "This program does not know the name \(name.debugDescription).")
             }
@@ -55,6 +60,15 @@ extension VaultPolicy {
             throw unusable(path, "\(name) has to be a list of ways in, such as [\"password\", \"pin\"].")
         }
         return Set(names.map(Keyslot.Kind.init))
+    }
+
+    private static func urls(_ value: JSONValue, _ name: String, _ path: String) throws -> Set<String> {
+        guard let urls = value.strings, !urls.isEmpty,
+            urls.allSatisfy({ $0.contains("://") && (try? ServerEndpoint($0)) != nil })
+        else {
+            throw unusable(path, "\(name) has to be a list of https URLs, such as [\"https://login.example.com\"].")
+        }
+        return Set(urls)
     }
 
     fileprivate static func unusable(_ path: String, _ reason: String) -> VaultError {

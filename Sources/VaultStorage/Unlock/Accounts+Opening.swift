@@ -28,7 +28,10 @@ extension Accounts {
         let about = account.id.logMetadata.merging(["way": .string(method.kind.rawValue)]) { $1 }
         logger.debug("opening the account", metadata: about)
         do {
-            let method = try await method.askingForPIN(of: current(account))
+            let stored = try await current(account)
+            // Nobody should type a PIN that opens nothing.
+            try requireAllowedServers(of: stored)
+            let method = try await method.askingForPIN(of: stored)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
             // Only for the person to look at: it must not keep anybody out.
             try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: current.id)

@@ -1,0 +1,67 @@
+import CredentialVault
+import Testing
+import VaultAuth
+import VaultDevelopment
+import VaultTesting
+
+/// What a policy says of identity providers and key services.
+@Suite(.timeLimit(.minutes(1))) struct ServerPolicyTests {
+    private static let other = "https://other.example.com"
+
+    @Test(arguments: [
+        (VaultPolicy(allowedIssuers: [other]), "allowed-issuers"),
+        (VaultPolicy(allowedKeyServices: [other]), "allowed-key-services"),
+    ])
+    func `an account of another server is neither stored nor opened`(policy: VaultPolicy, rule: String) async throws {
+        try await withBench { first in
+            let token = try await first.signIn("bob")
+            try await first.register()
+            try await first.addOffline()
+            let bench = try await first.under(policy)
+            let (calls, requests) = (bench.keyService.calls, await bench.provider.requests.count)
+            let password = SharedSecret(try SecretBytes(utf8: Bench.password))
+            let refusals = [
+                await failure { _ = try await bench.store(token) },
+                await failure { _ = try await bench.login() },
+                await failure { _ = try await bench.login(with: .offline(Bench.password)) },
+                await failure {
+                    _ = try await bench.vault.storage.storedRefreshToken(
+                        of: first.id(), with: .password(password.bytes.copy()))
+                },
+            ]
+            for error in refusals {
+                #expect(error?.code == .forbiddenByPolicy)
+                let text = error?.description ?? ""
+                #expect(text.contains("The rule \(rule) (in \(VaultPolicy.machineFile), or of the app)"), "\(text)")
+                #expect(text.contains("allows: \(Self.other)."), "\(text)")
+            }
+            #expect(bench.keyService.calls == calls)
+            #expect(await bench.provider.requests.count == requests)
+            #expect(try await bench.vault.storage.all().count == 1)
+            // And it opens when the policy lets it.
+            #expect(try await first.login().isOpen)
+        }
+    }
+
+    @Test func `nobody goes to the browser for a server that is not allowed`() async throws {
+        try await withBench { first in
+            let requests = await first.provider.requests.count
+            let issuer = try await first.under(VaultPolicy(allowedIssuers: [Self.other]))
+            #expect(await failure { _ = try await issuer.signIn() }?.code == .forbiddenByPolicy)
+            #expect(await first.provider.requests.count == requests)
+            let keys = try await first.under(VaultPolicy(allowedKeyServices: [Self.other]))
+            #expect(await failure { try await keys.vault.storage.checkReady() }?.code == .forbiddenByPolicy)
+        }
+    }
+
+    @Test func `what both policies allow is allowed`() async throws {
+        try await withBench { first in
+            let issuer = first.provider.issuer
+            let bench = try await first.under(
+                VaultPolicy(allowedIssuers: [issuer, Self.other], allowedKeyServices: ["https://keys.example.com"]))
+            try await bench.vault.storage.checkReady()
+            try await bench.register()
+            #expect(try await bench.login().isOpen)
+        }
+    }
+}
