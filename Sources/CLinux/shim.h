@@ -1,5 +1,6 @@
 /* System calls that Swift does not see: variadic ones, and those behind _GNU_SOURCE. */
 #include <signal.h>
+#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -56,6 +57,11 @@ static inline int linux_peer(int descriptor, uid_t *user, pid_t *process) {
 static inline int linux_peer_user(int descriptor, uid_t *user) {
     pid_t process;
     return linux_peer(descriptor, user, &process);
+}
+
+/* Closes the file descriptors from one on in a program that is started (posix_spawn(3)). */
+static inline int linux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
 /* Accepts a connection that does not wait and does not pass to other programs (accept4(2)). */

@@ -102,7 +102,7 @@ public struct Vault: Sendable {
         let auth = Auth(
             settings: settings, accounts: accounts, transport: transport, listening: listening ?? NoRedirects(),
             issuers: issuers + [backends],
-            agent: AgentClient(folder: configuration.folder == Self.standardFolder ? nil : configuration.folder))
+            agent: AgentClient(folder: configuration.folder ?? Self.standardFolder))
         self.auth = auth
         storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
     }

@@ -57,6 +57,7 @@ package final class AgentConnection: @unchecked Sendable {
                 Glibc.send(descriptor, $0.baseAddress?.advanced(by: sent), $0.count - sent, Int32(MSG_NOSIGNAL))
             }
             if count < 0 && errno == EINTR { continue }
+            if count < 0 && errno == EAGAIN { throw .timedOut }
             guard count > 0 else { throw .unreachable }
             sent += count
         }
@@ -82,6 +83,7 @@ package final class AgentConnection: @unchecked Sendable {
         while true {
             let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
             if count < 0 && errno == EINTR { continue }
+            if count < 0 && errno == EAGAIN { throw .timedOut }
             guard count > 0 else { throw .unreachable }
             received.append(contentsOf: buffer[..<count])
             return

@@ -8,6 +8,8 @@ package enum AgentProtocolError: Error, Sendable {
     case otherVersion(UInt8)
     /// No agent listens, or it went away.
     case unreachable
+    /// The agent took too long.
+    case timedOut
     /// The socket is not this user's, or another user's process listens there.
     case notOurs
 }

@@ -61,8 +61,8 @@ package enum AgentRequest: Hashable, Sendable {
     case proofKey(AgentAccount)
     case seal(AgentAccount, item: String, [UInt8])
     case open(AgentAccount, item: String, [UInt8])
-    /// Seals the vault key under the key of a new keyslot.
-    case wrap(AgentAccount, slotKey: [UInt8], kind: String, slotID: String, keyID: String)
+    /// Gives the account a PIN, in UTF-8.
+    case setPIN(AgentAccount, [UInt8])
     /// Locks one session, or all.
     ///
     /// - Parameter isFinal: whether `vault agent unlock` does not open it again.
@@ -76,7 +76,7 @@ package enum AgentRequest: Hashable, Sendable {
 
     private enum Kind: UInt8 {
         case quickToken = 1
-        case accountTable, status, hold, attach, token, proofKey, seal, open, wrap, lock, watch, stop, streamKey
+        case accountTable, status, hold, attach, token, proofKey, seal, open, setPIN, lock, watch, stop, streamKey
     }
 
     /// The message, with its length.
@@ -105,12 +105,9 @@ package enum AgentRequest: Hashable, Sendable {
                 writer.put(account)
                 writer.put(item)
                 writer.put(content)
-            case .wrap(let account, let slotKey, let kind, let slotID, let keyID):
+            case .setPIN(let account, let pin):
                 writer.put(account)
-                writer.put(slotKey)
-                writer.put(kind)
-                writer.put(slotID)
-                writer.put(keyID)
+                writer.put(pin)
             case .lock(let account, let isFinal):
                 writer.put(account)
                 writer.put(isFinal)
@@ -133,7 +130,7 @@ package enum AgentRequest: Hashable, Sendable {
         case .proofKey: .proofKey
         case .seal: .seal
         case .open: .open
-        case .wrap: .wrap
+        case .setPIN: .setPIN
         case .lock: .lock
         case .watch: .watch
         case .stop: .stop
@@ -167,10 +164,7 @@ package enum AgentRequest: Hashable, Sendable {
             case .proofKey: .proofKey(try reader.account())
             case .seal: .seal(try reader.account(), item: try reader.text(), Array(try reader.data()))
             case .open: .open(try reader.account(), item: try reader.text(), Array(try reader.data()))
-            case .wrap:
-                .wrap(
-                    try reader.account(), slotKey: Array(try reader.data()), kind: try reader.text(),
-                    slotID: try reader.text(), keyID: try reader.text())
+            case .setPIN: .setPIN(try reader.account(), Array(try reader.data()))
             case .lock: .lock(try reader.optionalAccount(), isFinal: try reader.bool())
             case .watch: .watch(try reader.optionalAccount())
             case .stop: .stop

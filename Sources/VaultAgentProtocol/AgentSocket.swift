@@ -5,18 +5,30 @@ package enum AgentSocket {
     /// The longest path that a socket's address holds, in bytes.
     package static let longestPath = 107
 
-    /// `$XDG_RUNTIME_DIR/credential-vault/agent.sock`. Each folder of accounts that is not the usual one has an agent of
-    /// its own.
+    /// The socket of the agent for one folder of accounts: `$XDG_RUNTIME_DIR/credential-vault/agent-….sock`.
     ///
     /// - Parameters:
     ///   - runtimeFolder: `XDG_RUNTIME_DIR`.
-    ///   - accountsFolder: the folder of the accounts; nil for the usual one.
-    /// - Returns: nil without a runtime folder, or where the path would be too long.
-    package static func path(runtimeFolder: String?, accountsFolder: String?) -> String? {
-        guard let runtimeFolder, runtimeFolder.utf8.first == UInt8(ascii: "/") else { return nil }
-        let name = accountsFolder.map { "agent-" + hash($0) } ?? "agent"
-        let path = runtimeFolder + "/credential-vault/" + name + ".sock"
+    ///   - accountsFolder: the folder of the accounts.
+    /// - Returns: nil without a runtime folder, for a folder that is not absolute, or where the path would be too long.
+    package static func path(runtimeFolder: String?, accountsFolder: String) -> String? {
+        let slash = UInt8(ascii: "/")
+        guard let runtimeFolder, runtimeFolder.utf8.first == slash, accountsFolder.utf8.first == slash else {
+            return nil
+        }
+        let path = runtimeFolder + "/credential-vault/agent-" + hash(accountsFolder) + ".sock"
         return path.utf8.count <= longestPath ? path : nil
+    }
+
+    /// The folder of the accounts where no setting says another one: `$XDG_DATA_HOME/credential-vault`, by default
+    /// `~/.local/share/credential-vault`.
+    ///
+    /// - Returns: nil when neither variable has an absolute path.
+    package static func usualFolder(dataHome: String?, home: String?) -> String? {
+        let slash = UInt8(ascii: "/")
+        if let dataHome, dataHome.utf8.first == slash { return dataHome + "/credential-vault" }
+        guard let home, home.utf8.first == slash else { return nil }
+        return home + "/.local/share/credential-vault"
     }
 
     /// FNV-1a: it only has to give each folder a name, and nothing goes by its strength.

@@ -85,7 +85,7 @@ enum Interruption {
     }
 
     private static func endWhenIdle(_ number: Int32) {
-        guard let busy = guards.withLock({ $0.all.first(where: \.isActive) }) else {
+        guard let busy = guards.withLock({ $0.all.compactMap(\.value).first(where: \.isActive) }) else {
             // Another renewal may have begun right now.
             if close() { end(number) }
             return endWhenIdle(number)
@@ -94,15 +94,29 @@ enum Interruption {
     }
 
     /// The vaults that are open, and whether the command is about to end.
-    private static let guards = Lock((all: [StopGuard](), isClosed: false))
+    private static let guards = Lock((all: [WeakGuard](), isClosed: false))
+
+    /// A vault may be closed before the command ends, as in the agent.
+    private struct WeakGuard: Sendable {
+        weak let value: StopGuard?
+    }
 
     /// Makes the command wait for this vault before it ends: a renewed token has to be stored first.
     static func wait(for stopGuard: StopGuard) {
         let isClosed = guards.withLock { guards in
-            guards.all.append(stopGuard)
+            guards.all.removeAll { $0.value == nil }
+            guards.all.append(WeakGuard(value: stopGuard))
             return guards.isClosed
         }
         if isClosed { _ = stopGuard.close() }
+    }
+
+    /// Waits until no token is lost by ending now. No renewal begins any more.
+    static func drain() async {
+        while !close() {
+            guard let busy = guards.withLock({ $0.all.compactMap(\.value).first(where: \.isActive) }) else { continue }
+            await withCheckedContinuation { continuation in busy.whenIdle { continuation.resume() } }
+        }
     }
 
     /// Lets no renewal begin any more.
@@ -110,7 +124,7 @@ enum Interruption {
     /// - Returns: false when stopping right now could lose a token.
     private static func close() -> Bool {
         guards.withLock { guards in
-            guards.isClosed = guards.all.allSatisfy { $0.close() }
+            guards.isClosed = guards.all.allSatisfy { $0.value?.close() ?? true }
             return guards.isClosed
         }
     }

@@ -101,15 +101,20 @@ public final class VaultKey: Sendable {
     }
 
     /// Seals the key itself, for a keyslot.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds the key.
     package func wrapped(
         under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String
-    ) async throws -> [UInt8] {
+    ) throws -> [UInt8] {
         switch place {
         case .here(let key):
             return try SealedEnvelope.seal(
                 key.bytes, key: slotKey, context: .keyslot(kind, of: id, slotID: slotID, keyID: keyID))
-        case .elsewhere(let holder):
-            return try await holder.wrapped(under: slotKey, kind, of: id, slotID: slotID, keyID: keyID)
+        case .elsewhere:
+            // Who chooses the slot key would get the vault key.
+            throw VaultError(
+                .configurationInvalid,
+                "The agent keeps the vault key of this session. Log in without the agent to add this way in.")
         }
     }
 
@@ -131,8 +136,4 @@ package protocol VaultKeyHolder: Sendable {
     func open(_ sealed: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8]
     /// As ``VaultKey/streamKey(of:of:)``.
     func streamKey(of name: ItemName) async throws -> SharedSecret
-    /// As ``VaultKey/wrapped(under:_:of:slotID:keyID:)``.
-    func wrapped(
-        under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String
-    ) async throws -> [UInt8]
 }

@@ -24,10 +24,8 @@ enum QuickRequest {
 
     /// What to print; nil when the agent cannot say it at once.
     func answer() -> String? {
-        // A setting that is there and empty is for the full command to judge.
-        let home = Self.variable("CREDENTIAL_VAULT_HOME")
-        guard home != "", Self.variable("CREDENTIAL_VAULT_AGENT") == nil,
-            let path = AgentSocket.path(runtimeFolder: Self.variable("XDG_RUNTIME_DIR"), accountsFolder: home),
+        guard let folder = Self.folder, Self.variable("CREDENTIAL_VAULT_AGENT") == nil, !Self.hasSettings,
+            let path = AgentSocket.path(runtimeFolder: Self.variable("XDG_RUNTIME_DIR"), accountsFolder: folder),
             let connection = try? AgentConnection(path: path, patience: 1)
         else { return nil }
         // A token passes through this process.
@@ -42,6 +40,34 @@ enum QuickRequest {
             }
             return token.value + "\n"
         }
+    }
+
+    /// The folder of the accounts, as the full command finds it; nil where only that can tell.
+    private static var folder: String? {
+        if let home = variable("CREDENTIAL_VAULT_HOME") { return home }
+        return AgentSocket.usualFolder(dataHome: variable("XDG_DATA_HOME"), home: variable("HOME"))
+    }
+
+    /// Whether the configuration file may name another folder of accounts, or switch the agent off. The full command reads
+    /// it.
+    private static var hasSettings: Bool {
+        let base: String
+        if let config = variable("XDG_CONFIG_HOME"), config.hasPrefix("/") {
+            base = config
+        } else if let home = variable("HOME"), home.hasPrefix("/") {
+            base = home + "/.config"
+        } else {
+            return true
+        }
+        let descriptor = open(base + "/credential-vault/config.json", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return errno != ENOENT }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        let count = read(descriptor, &buffer, buffer.count)
+        guard count >= 0, count < buffer.count else { return true }
+        let text = String(decoding: buffer[..<count], as: UTF8.self)
+        // A name in a JSON text may also be written with escapes.
+        return text.contains("\"home\"") || text.contains("\"agent\"") || text.contains("\\")
     }
 
     private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

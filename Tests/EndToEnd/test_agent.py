@@ -260,3 +260,82 @@ def test_systemd_can_hand_over_the_socket(anna, runtime):
     finally:
         process.terminate()
         process.wait(10)
+
+
+@pytest.mark.parametrize("place", ["XDG_DATA_HOME", "HOME", "config", "relative"])
+def test_a_token_of_another_store_is_never_printed(anna, place, tmp_path):
+    """Wherever the settings point, the small program asks only the agent of that store."""
+    other = tmp_path / "other"
+    other.mkdir()
+    usual = tmp_path / "usual"
+    usual.mkdir()
+    (usual / "credential-vault").symlink_to(anna.home)
+    environment = {"XDG_DATA_HOME": str(usual), "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "c1")}
+
+    def run(*arguments, password=None, cwd=None, **more):
+        full = {**anna.environment(), **environment, **more}
+        del full["CREDENTIAL_VAULT_HOME"]
+        full.update({name: value for name, value in more.items() if name == "CREDENTIAL_VAULT_HOME"})
+        words = [VAULT, *arguments, *(["--password-file", "-"] if password else [])]
+        return subprocess.run(words, env=full, input=password, capture_output=True, text=True, cwd=cwd)
+
+    try:
+        assert run("login", password=PASSWORD).returncode == 0
+        assert run("token").returncode == 0
+        if place == "XDG_DATA_HOME":
+            result = run("token", XDG_DATA_HOME=str(other))
+        elif place == "HOME":
+            result = run("token", HOME=str(other), XDG_DATA_HOME="")
+        elif place == "config":
+            folder = tmp_path / "c2" / "credential-vault"
+            folder.mkdir(parents=True)
+            (folder / "config.json").write_text(json.dumps({"home": str(other)}))
+            result = run("token", XDG_CONFIG_HOME=str(tmp_path / "c2"))
+        else:
+            result = run("token", cwd=other, CREDENTIAL_VAULT_HOME="here")
+        assert (result.returncode, result.stdout) == (66, ""), result
+    finally:
+        run("agent", "stop")
+
+
+def test_a_client_that_locks_and_goes_away_has_locked(anna, runtime):
+    anna.vault("login", password=PASSWORD)
+    process = agent_process(anna)
+    os.kill(process, signal.SIGSTOP)
+    try:
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(str(socket_of(runtime)))
+        client.sendall(b"\0\0\0\4\1\x0b\0\0")  # all sessions
+        client.close()
+    finally:
+        os.kill(process, signal.SIGCONT)
+    wait_until(lambda: agent_status(anna)["sessions"] == [], "the lock")
+
+
+def test_an_agent_that_does_not_answer_is_told(anna):
+    anna.vault("login", password=PASSWORD)
+    process = agent_process(anna)
+    os.kill(process, signal.SIGSTOP)
+    try:
+        result = anna.vault("logout")
+        assert result.status == 75 and "does not answer" in result.err, result
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def test_stopping_waits_for_a_renewed_token(anna, runtime, services):
+    """The agent is stopped again and again while it renews: no token is ever lost."""
+    for _ in range(8):
+        assert anna.vault("login", password=PASSWORD).status == 0
+        renewal = anna.start("token", "--refresh")
+        stop = anna.start("agent", "stop")
+        renewal.wait()
+        assert stop.wait().status == 0
+    assert anna.vault("login", password=PASSWORD).status == 0
+
+
+def test_the_agent_keeps_no_file_of_the_shell_open(anna, tmp_path):
+    lock = tmp_path / "lock"
+    shell = f'exec 9>{lock}; flock 9; "$0" agent start; exec 9>&-; flock --nonblock {lock} true'
+    result = subprocess.run(["bash", "-c", shell, VAULT], env=anna.environment(), capture_output=True, text=True)
+    assert result.returncode == 0, result

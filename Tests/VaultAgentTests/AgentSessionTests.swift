@@ -115,4 +115,22 @@ struct AgentSessionTests {
         _ = try await bench.token(bob)
         #expect(await code { _ = try await bench.token(alice) } == .notLoggedIn)
     }
+
+    /// A session that is being left to the agent while somebody locks must not be open afterwards.
+    @Test func aLockDuringALoginWins() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.test.addAccount("alice", password: AgentBench.password)
+        let session = try await bench.test.auth.login(id, with: .password(SecretBytes(utf8: AgentBench.password)))
+        let key = try await session.openVaultKey().bytes?.bytes.withUnsafeBytes { Array($0) } ?? []
+        for _ in 0..<200 {
+            let request = AgentRequest.hold(AgentAccount(id), vaultKey: key, AgentBench.rules, isOffline: false)
+            async let holding = code { _ = try await bench.client.ask(request) }
+            _ = try await bench.client.ask(.lock(nil, isFinal: false))
+            let wasRefused = await holding == .notLoggedIn
+            guard case .status(let status) = try await bench.client.ask(.status) else { return }
+            // Either the lock came first, and the login was later, or nothing is open.
+            if wasRefused { #expect(status.sessions.isEmpty) }
+            _ = try await bench.client.ask(.lock(nil, isFinal: false))
+        }
+    }
 }

@@ -92,4 +92,43 @@ struct AttachedSessionTests {
         #expect(last != nil)
         #expect(!app.isLoggedIn)
     }
+
+    @Test func lockingFromACancelledTaskLocksTheAgent() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let session = try await bench.app().attach(id)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await session.lock()
+        }
+        await task.value
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+    }
+
+    @Test func noOtherWayInGetsTheVaultKeyOutOfTheAgent() async throws {
+        let bench = try AgentBench()
+        let session = try await bench.app().attach(try await bench.held())
+        #expect(
+            await code { try await session.addRecoveryCode { _ in Issue.record("A code was shown.") } }
+                == .configurationInvalid)
+        #expect(
+            await code { try await session.setPassword(SecretBytes(utf8: "eight otters juggle")) }
+                == .configurationInvalid)
+    }
+
+    @Test func itemsOfEverySizeAreTheSameThroughTheAgent() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let session = try await bench.app().attach(id)
+        let large = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
+        try await session.items.set("small", to: [1, 2, 3])
+        try await session.items.set("large", to: large)
+        try await session.items.update("count", default: 0) { $0 += 1 }
+        #expect(try await session.items.names().map(\.rawValue) == ["count", "large", "small"])
+        let local = try await bench.test.auth.login(id, with: .password(SecretBytes(utf8: AgentBench.password)))
+        #expect(try await local.items.get("small") == [1, 2, 3])
+        #expect(try await local.items.get("large") == large)
+        #expect(try await session.items.get("large") == large)
+        #expect(try await local.items.get("count", as: Int.self) == 1)
+    }
 }

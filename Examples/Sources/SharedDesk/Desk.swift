@@ -46,14 +46,11 @@ struct Desk: Sendable {
 
     /// The notes of the person who is logged in. They need no network.
     func notes() async throws -> [String] {
-        let bytes = try await session().item(Self.notesItem) ?? Array("[]".utf8)
-        return try JSONDecoder().decode([String].self, from: Data(bytes))
+        try await session().items.get(Self.notesItem, as: [String].self) ?? []
     }
 
     func add(note: String) async throws {
-        var all = try await notes()
-        all.append(note)
-        try await session().setItem(Self.notesItem, to: Array(JSONEncoder().encode(all)))
+        try await session().items.update(Self.notesItem, default: [String]()) { $0.append(note) }
     }
 
     private func session() throws -> Session {

@@ -8,8 +8,8 @@ package struct AgentClient: SessionAgent {
     /// The agent's socket; nil where there can be no agent.
     package let path: String?
 
-    /// - Parameter folder: the folder of the accounts; nil for the usual one.
-    package init(folder: String?) {
+    /// - Parameter folder: the folder of the accounts.
+    package init(folder: String) {
         path = AgentSocket.path(
             runtimeFolder: ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"], accountsFolder: folder)
     }
@@ -29,10 +29,11 @@ package struct AgentClient: SessionAgent {
 
     /// Sends a request, on a connection of its own.
     ///
-    /// - Parameter patience: how many seconds the agent may take; nil for no limit.
+    /// - Parameter patience: how many seconds the agent may take; nil for no limit. It may have to ask a person, or the
+    ///   provider.
     /// - Returns: any answer but `failed`.
     /// - Throws: ``VaultError``: what the agent answered; `notLoggedIn` when no agent runs.
-    package func ask(_ request: AgentRequest, patience: Int? = nil) async throws -> AgentAnswer {
+    package func ask(_ request: AgentRequest, patience: Int? = 120) async throws -> AgentAnswer {
         try await ask(request, on: connection(patience: patience))
     }
 
@@ -78,6 +79,8 @@ extension VaultError {
         switch error {
         case .unreachable:
             self.init(.notLoggedIn, "No agent runs, or it ended. Log in: vault login")
+        case .timedOut:
+            self.init(.busy, "The agent does not answer. Try again, or end it: pkill -f 'vault agent start'")
         case .notOurs:
             self.init(.configurationInvalid, "Another user's process listens at the agent's socket. Remove the socket.")
         case .otherVersion(let version):

@@ -44,7 +44,10 @@ package struct AgentSessionLink: AgentLink, VaultKeyHolder {
 
     package func leave(locking isLocking: Bool) async {
         watch.end()
-        if isLocking { _ = try? await client.ask(.lock(account, isFinal: false)) }
+        guard isLocking else { return }
+        // Also when the task that locks was cancelled.
+        let (client, account) = (client, account)
+        await Task.detached { _ = try? await client.ask(.lock(account, isFinal: false), patience: 10) }.value
     }
 
     // MARK: - The vault key
@@ -67,13 +70,8 @@ package struct AgentSessionLink: AgentLink, VaultKeyHolder {
         return SharedSecret(try SecretBytes(copying: key))
     }
 
-    package func wrapped(
-        under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String
-    ) async throws -> [UInt8] {
-        try await data(
-            .wrap(
-                AgentAccount(id), slotKey: slotKey.withUnsafeBytes { Array($0) }, kind: kind.rawValue, slotID: slotID,
-                keyID: keyID))
+    package func setPIN(_ pin: borrowing SecretBytes) async throws {
+        _ = try await client.ask(.setPIN(account, pin.withUnsafeBytes { Array($0) }))
     }
 
     private func data(_ request: AgentRequest) async throws -> [UInt8] {

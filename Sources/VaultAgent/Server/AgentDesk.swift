@@ -97,14 +97,11 @@ package final class AgentDesk: Sendable {
             }
             let key = try await vaultKey(account, process)
             return .data(try await key.open(sealed, as: name, of: AccountID(account)))
-        case .wrap(let account, var slotKey, let kind, let slotID, let keyID):
-            defer { AgentConnection.wipe(&slotKey) }
-            let key = try await vaultKey(account, process)
-            return .data(
-                try await key.wrapped(
-                    under: SecretBytes(copying: slotKey), Keyslot.Kind(rawValue: kind), of: AccountID(account),
-                    slotID: slotID,
-                    keyID: keyID))
+        case .setPIN(let account, var pin):
+            defer { AgentConnection.wipe(&pin) }
+            let held = try await used(account, process)
+            try await held.session.setPIN(SecretBytes(copying: pin))
+            return .done
         case .lock(let account, let isFinal):
             let ids = account.map { [AccountID($0)] } ?? sessions.all.map(\.id)
             await sessions.lock(ids, .requested, isFinal: isFinal)

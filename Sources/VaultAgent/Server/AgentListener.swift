@@ -9,6 +9,7 @@ package final class AgentListener: Sendable {
     /// Nil for a socket that systemd made.
     private let path: String?
     private let lock: Int32
+    private let identity: Identity?
 
     /// Makes the socket.
     ///
@@ -65,19 +66,27 @@ package final class AgentListener: Sendable {
         // Only epoll waits.
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         (self.descriptor, self.path, self.lock) = (descriptor, path, lock)
+        identity = path.flatMap(Identity.init)
     }
 
-    /// Whether clients still find the socket. One that systemd made is its business.
-    package var isReachable: Bool {
-        guard let path else { return true }
-        var (here, there) = (stat(), stat())
-        return stat(path, &there) == 0 && fstat(lock, &here) == 0 && stat(path + ".lock", &there) == 0
-            && here.st_ino == there.st_ino
-    }
+    /// Whether clients still find this socket, and not the one of another agent. One that systemd made is its business.
+    package var isReachable: Bool { path.map { Identity(ofFile: $0) == identity } ?? true }
 
-    /// Takes the socket away.
+    /// Takes the socket away, unless another agent's is in its place.
     package func remove() {
-        if let path { unlink(path) }
+        if let path, isReachable { unlink(path) }
+    }
+
+    /// What tells a file from another one of the same name.
+    private struct Identity: Equatable {
+        let device: dev_t
+        let number: ino_t
+
+        init?(ofFile path: String) {
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return nil }
+            (device, number) = (status.st_dev, status.st_ino)
+        }
     }
 
     deinit {

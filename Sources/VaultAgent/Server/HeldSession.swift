@@ -14,7 +14,8 @@ final class HeldSession: Sendable {
     private let clock: SteadyClock
     /// The programs that the person has allowed to use it.
     private let allowed = Lock<Set<String>>([])
-    private let tasks = Lock<[Task<Void, Never>]>([])
+    /// Nil when the session is held no longer.
+    private let tasks = Lock<[Task<Void, Never>]?>([])
 
     init(account: Account, auth: Auth, session: Session, rules: HoldingRules, clock: SteadyClock) {
         id = account.id
@@ -50,16 +51,18 @@ final class HeldSession: Sendable {
 
     /// Runs something for as long as the session is held.
     func run(_ body: @escaping @Sendable () async -> Void) {
-        let task = Task { await body() }
-        tasks.withLock { $0.append(task) }
+        tasks.withLock { tasks in
+            if tasks != nil { tasks?.append(Task { await body() }) }
+        }
     }
 
-    /// Ends what ``run(_:)`` began.
+    /// Ends what ``run(_:)`` began, for good.
     func cancelTasks() {
-        for task in tasks.withLock({ tasks in
-            defer { tasks = [] }
-            return tasks
-        }) { task.cancel() }
+        let ended = tasks.withLock { tasks in
+            defer { tasks = nil }
+            return tasks ?? []
+        }
+        for task in ended { task.cancel() }
     }
 
     func allows(_ program: String) -> Bool { allowed.withLock { $0.contains(program) } }

@@ -10,6 +10,8 @@ package final class HeldSessions: Sendable {
         var sessions: [AccountID: HeldSession] = [:]
         /// What `vault agent unlock` opens again.
         var locked: [AccountID] = []
+        /// How often something was locked: a session that is being opened meanwhile stays closed.
+        var lockCount = 0
     }
 
     private let state = Lock(State())
@@ -34,7 +36,7 @@ package final class HeldSessions: Sendable {
     func used(_ id: AccountID) -> HeldSession? {
         guard let held = state.withLock({ $0.sessions[id] }), held.session.isOpen else { return nil }
         guard let reason = held.use() else { return held }
-        Task { await lock([id], reason) }
+        Task { await lock(held, reason) }
         return nil
     }
 
@@ -46,13 +48,15 @@ package final class HeldSessions: Sendable {
 
     /// Holds a session, in place of one of the same account.
     func hold(_ id: AccountID, vaultKey: VaultKey, rules: HoldingRules, isOffline: Bool) async throws {
+        let lockCount = state.withLock { $0.lockCount }
         let auth = try await makeAuth()
         let session = try await auth.adopt(id, vaultKey: vaultKey, isOffline: isOffline)
         let held = HeldSession(
             account: try await auth.accounts.account(id), auth: auth, session: session,
             rules: rules.within(auth.accounts.policy), clock: clock)
         let updates = auth.sessionUpdates(replaying: false)
-        let replaced = state.withLock { state in
+        let replaced: (others: [HeldSession], same: HeldSession?)? = state.withLock { state in
+            guard state.lockCount == lockCount else { return nil }
             state.locked.removeAll { $0 == id }
             let others = rules.isExclusive ? state.sessions.values.filter { $0.id != id } : []
             let same = state.sessions[id]
@@ -60,10 +64,15 @@ package final class HeldSessions: Sendable {
             state.sessions[id] = held
             return (others, same)
         }
+        guard let replaced else {
+            await auth.lock(.requested)
+            throw VaultError(.notLoggedIn, "The agent was locked meanwhile. Log in again.")
+        }
         // A client that uses the account goes on with the new session.
-        replaced.1?.cancelTasks()
-        await replaced.1?.session.lock()
-        for other in replaced.0 { await end(other, .replaced) }
+        replaced.same?.cancelTasks()
+        await replaced.same?.session.lock()
+        for other in replaced.others { await end(other, .replaced) }
+        onUpdate.withLock { $0 }(SessionUpdate(.loggedIn, id))
         held.run { [weak self, weak held] in
             for await update in updates {
                 self?.onUpdate.withLock { $0 }(update)
@@ -71,8 +80,8 @@ package final class HeldSessions: Sendable {
             }
         }
         held.run { [weak self, weak held] in
-            guard let reason = await held?.waitForEnd() else { return }
-            await self?.lock([id], reason)
+            guard let held, let reason = await held.waitForEnd() else { return }
+            await self?.lock(held, reason)
         }
         held.run { [clock] in await RefreshAhead.run(clock, session) }
     }
@@ -87,7 +96,8 @@ package final class HeldSessions: Sendable {
     /// - Parameter isFinal: whether `vault agent unlock` does not open them again.
     func lock(_ ids: [AccountID], _ reason: SessionUpdate.Reason, isFinal: Bool = false) async {
         let ended = state.withLock { state in
-            ids.compactMap { id in
+            state.lockCount += 1
+            return ids.compactMap { id in
                 let held = state.sessions.removeValue(forKey: id)
                 if isFinal {
                     state.locked.removeAll { $0 == id }
@@ -98,6 +108,17 @@ package final class HeldSessions: Sendable {
             }
         }
         for held in ended { await end(held, reason) }
+    }
+
+    /// Locks one session, unless another one of the same account has taken its place.
+    private func lock(_ held: HeldSession, _ reason: SessionUpdate.Reason) async {
+        let isHeld = state.withLock { state in
+            guard state.sessions[held.id] === held else { return false }
+            state.sessions[held.id] = nil
+            if !state.locked.contains(held.id) { state.locked.append(held.id) }
+            return true
+        }
+        if isHeld { await end(held, reason) }
     }
 
     private func end(_ held: HeldSession, _ reason: SessionUpdate.Reason) async {

@@ -4,38 +4,38 @@ internal import VaultStorage
 
 /// Which account a name means, kept until the store changes.
 final class KnownNames: Sendable {
-    /// Changes whenever a program changes the store: every change is written to one of its two files.
+    /// Changes with every commit of any program: the head of SQLite's index of its write-ahead log, which is shared
+    /// memory of all programs that have the store open (https://www.sqlite.org/walformat.html, section 2.1).
     private struct Stamp: Equatable {
-        var values: [Int] = []
-        /// The later of the two files' times, in nanoseconds of Unix time.
-        var time = 0
+        private let device: dev_t
+        private let number: ino_t
+        private let head: [UInt8]
 
-        init(_ files: [String]) {
-            for file in files {
-                var status = stat()
-                guard stat(file, &status) == 0 else { continue }
-                let changed = status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
-                values += [Int(status.st_ino), Int(status.st_size), changed]
-                time = max(time, changed)
+        /// - Returns: nil when it cannot be read. Then nothing can be remembered.
+        init?(_ index: String) {
+            let descriptor = open(index, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+            guard descriptor >= 0 else { return nil }
+            defer { close(descriptor) }
+            var (status, head) = (stat(), [UInt8](repeating: 0, count: 96))
+            guard fstat(descriptor, &status) == 0, read(descriptor, &head, head.count) == head.count else {
+                return nil
             }
+            (device, number, self.head) = (status.st_dev, status.st_ino, head)
         }
-
-        /// Whether a later change would certainly give another stamp: files have no finer times than some milliseconds.
-        var isSettled: Bool { Int(Date().timeIntervalSince1970 * 1e9) - time > 50_000_000 }
     }
 
-    private let files: [String]
+    private let index: String
     private let accounts: Accounts
     private let known = Lock<(stamp: Stamp?, ids: [String: AccountID])>((nil, [:]))
 
     init(folder: String, accounts: Accounts) {
-        files = [folder + "/vault.sqlite", folder + "/vault.sqlite-wal"]
+        index = folder + "/vault.sqlite-shm"
         self.accounts = accounts
     }
 
     /// The account, if it was looked for since the last change of the store.
     func known(_ name: String) -> AccountID? {
-        let stamp = Stamp(files)
+        guard let stamp = Stamp(index) else { return nil }
         return known.withLock { $0.stamp == stamp ? $0.ids[name] : nil }
     }
 
@@ -43,9 +43,10 @@ final class KnownNames: Sendable {
     ///
     /// - Throws: ``VaultError``: `accountNotFound`, `accountAmbiguous`.
     func find(_ name: String) async throws -> AccountID {
-        let stamp = Stamp(files)
+        // Before the look into the store: a change in between gives another stamp.
+        let stamp = Stamp(index)
         let id = try await found(name)
-        guard stamp.isSettled else { return id }
+        guard let stamp else { return id }
         known.withLock { known in
             if known.stamp != stamp || known.ids.count > 1000 { known = (stamp, [:]) }
             known.ids[name] = id

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultLocks
 internal import VaultStorage
 
 /// Asks the person before a program uses a session for the first time.
@@ -8,6 +9,7 @@ package struct ProgramConsent: Sendable {
     private let ask: @Sendable (_ program: String, _ account: String) async -> Bool
     /// The programs of this package: the program that started one of them counts instead.
     private let own: Set<String>
+    private let open = OpenQuestions()
 
     /// - Parameters:
     ///   - own: the paths of the programs of this package.
@@ -19,28 +21,64 @@ package struct ProgramConsent: Sendable {
         self.ask = ask
     }
 
-    func isGiven(to process: Int32, for held: HeldSession) -> Bool { held.allows(program(of: process)) }
+    func isGiven(to process: Int32, for held: HeldSession) -> Bool { program(of: process).map(held.allows) ?? false }
 
+    /// - Throws: ``VaultError`` with code `cancelled` when the person says no.
     func require(from process: Int32, for held: HeldSession) async throws {
         let program = program(of: process)
-        guard !held.allows(program) else { return }
-        guard await ask(program, held.name) else {
-            throw VaultError(.cancelled, "\(program) may not use the session of \(held.name): the person said no.")
+        if let program, held.allows(program) { return }
+        let question = Question(program: program, account: held.id)
+        // However many requests a program sends, the person is asked once, and sees one window at a time.
+        let answer = open.withLock { open in
+            if let answer = open.answers[question] { return answer }
+            let (before, ask) = (open.last, ask)
+            let answer = Task {
+                _ = await before?.value
+                return await ask(program ?? "a program that hides its name", held.name)
+            }
+            (open.answers[question], open.last) = (answer, answer)
+            return answer
         }
-        held.allow(program)
+        let isAllowed = await answer.value
+        open.withLock { $0.answers[question] = nil }
+        guard isAllowed else {
+            throw VaultError(
+                .cancelled, "\(program ?? "The program") may not use the session of \(held.name): the person said no.")
+        }
+        // One whose name cannot be read would stand for all of those.
+        if let program { held.allow(program) }
     }
 
-    /// The path of the program that asks.
-    private func program(of process: Int32) -> String {
-        var (process, path) = (process, Self.path(of: process))
-        while own.contains(path), let parent = Self.parent(of: process), parent > 1 {
-            (process, path) = (parent, Self.path(of: parent))
-        }
-        return path
+    private struct Question: Hashable {
+        let program: String?
+        let account: AccountID
     }
 
-    private static func path(of process: Int32) -> String {
-        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe")) ?? "an unknown program"
+    private final class OpenQuestions: Sendable {
+        struct State {
+            var answers: [Question: Task<Bool, Never>] = [:]
+            var last: Task<Bool, Never>?
+        }
+
+        private let state = Lock(State())
+
+        func withLock<R>(_ body: (inout State) -> R) -> R { state.withLock { body(&$0) } }
+    }
+
+    /// The path of the program that asks; nil when it cannot be found out.
+    private func program(of process: Int32) -> String? {
+        var process = process
+        // A program that forbids to look into it, as those of this package do, hides its path, too. What started it counts.
+        while true {
+            let path = Self.path(of: process)
+            if let path, !own.contains(path) { return path }
+            guard let parent = Self.parent(of: process), parent > 1 else { return nil }
+            process = parent
+        }
+    }
+
+    private static func path(of process: Int32) -> String? {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe")
     }
 
     private static func parent(of process: Int32) -> Int32? {

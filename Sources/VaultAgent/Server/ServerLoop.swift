@@ -74,7 +74,10 @@ struct ServerLoop {
                 close(descriptor)
                 continue
             }
-            if clients.count >= greatestCount { _ = makeRoom() }
+            if clients.count >= greatestCount && !makeRoom() {
+                close(descriptor)
+                continue
+            }
             let client = ClientSocket(descriptor: descriptor, number: nextNumber, process: peer.process)
             nextNumber += 1
             note(client)
@@ -106,7 +109,6 @@ struct ServerLoop {
     private mutating func handle(_ client: ClientSocket, _ events: UInt32) {
         note(client)
         if events & EPOLLOUT.rawValue != 0, client.flush() == .over { return drop(client) }
-        if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return drop(client) }
         if events & EPOLLIN.rawValue != 0 {
             switch client.phase {
             case .listening:
@@ -116,7 +118,8 @@ struct ServerLoop {
             case .watching: drop(client)
             case .working: update(client)
             }
-        } else if events & EPOLLRDHUP.rawValue != 0 {
+        } else if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue | EPOLLRDHUP.rawValue) != 0 {
+            // Not before what it had sent was read: a client that locks and goes away wants the lock.
             return drop(client)
         } else {
             update(client)

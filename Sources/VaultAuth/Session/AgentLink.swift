@@ -1,4 +1,5 @@
 package import OpenIDConnect
+package import VaultCrypto
 package import VaultStorage
 
 /// Reaches the agent, the process that holds accounts open for other programs.
@@ -35,6 +36,8 @@ package protocol AgentLink: Sendable {
     func accessToken(_ request: RefreshTransaction.Request) async throws -> (token: AccessToken, isNew: Bool)
     /// The key that the access token is bound to (RFC 9449); nil when it is not.
     func proofKey() async throws -> DPoPKey?
+    /// Gives the account a PIN, in UTF-8.
+    func setPIN(_ pin: borrowing SecretBytes) async throws
     /// What happens to the session. The stream ends with `locked` when the agent ends.
     func updates() -> AsyncStream<SessionUpdate>
     /// Lets go of the session.

@@ -25,6 +25,10 @@ extension Session {
     ///   `busy`, `storeUnreadable`, and the errors of the key service. Nothing was changed then.
     public func setPIN(_ pin: borrowing SecretBytes) async throws {
         try await converting {
+            if let agent {
+                try accounts.requireNewPIN(pin)
+                return try await agent.setPIN(pin)
+            }
             try await accounts.addPIN(pin, to: accounts.account(id), vaultKey: openVaultKey())
         }
     }

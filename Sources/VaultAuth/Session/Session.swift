@@ -18,7 +18,7 @@ public actor Session {
     nonisolated let source: IssuerSource
     private let updates: SessionUpdates
     /// The agent that holds the account open; nil for a session of this process.
-    private let agent: (any AgentLink)?
+    nonisolated let agent: (any AgentLink)?
 
     init(
         id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, source: IssuerSource,
@@ -322,6 +322,11 @@ public actor Session {
             updates.send(update)
         case .refreshFailed:
             if update.error?.isProviderOutage == true { goOffline() }
+            updates.send(update)
+        case .loggedIn:
+            // Somebody has logged in again: a session that was refused goes on.
+            proofKey = nil
+            live.withLock { $0.resume() }
             updates.send(update)
         default: break
         }

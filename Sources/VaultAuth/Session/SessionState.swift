@@ -86,6 +86,12 @@ struct SessionState: Sendable {
         return true
     }
 
+    /// Goes on after another login: what the provider refused counts no longer.
+    mutating func resume() {
+        token = nil
+        if case .refused = phase { phase = .loggedIn }
+    }
+
     /// - Parameter error: why, when the provider or another program had ended it.
     mutating func end(_ error: VaultError? = nil) { self = SessionState(.over(error ?? refusal), .none) }
 }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CredentialVault
 internal import Foundation
 internal import VaultLocks
@@ -53,6 +54,8 @@ enum AgentLauncher {
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, ends[1], readyDescriptor)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+        // Nothing of the shell stays open: a lock, or a pipe that somebody reads to its end.
+        linux_spawn_close_from(&actions, readyDescriptor + 1)
         let words = (["vault"] + arguments + ["--ready-fd", "\(readyDescriptor)"]).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var process: pid_t = 0

@@ -55,6 +55,7 @@ struct AgentProcess {
         }
         await sessions.lockAll(.requested)
         listener.remove()
+        await Interruption.drain()
     }
 
     private func listener() async throws -> AgentListener {

@@ -34,13 +34,17 @@ struct AgentSessions {
     ///
     /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
     func lock(_ id: AccountID?) async throws {
-        _ = try await client.ask(.lock(id.map(AgentAccount.init), isFinal: false))
+        _ = try await client.ask(.lock(id.map(AgentAccount.init), isFinal: false), patience: 10)
     }
 
     /// Locks a session for good. Without an agent there is none.
-    func forget(_ id: AccountID) async {
+    func forget(_ id: AccountID) async throws {
         guard client.path != nil else { return }
-        _ = try? await client.ask(.lock(AgentAccount(id), isFinal: true), patience: 10)
+        do {
+            _ = try await client.ask(.lock(AgentAccount(id), isFinal: true), patience: 10)
+        } catch let error as VaultError where error.code == .notLoggedIn {
+            // No agent runs.
+        }
     }
 
     /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
@@ -72,8 +76,11 @@ struct AgentSessions {
 }
 
 extension Settings {
-    /// The folder of the accounts, as the agent's socket is named by it; nil for the usual one.
-    var agentFolder: String? { self[.home] == Vault.standardFolder ? nil : self[.home] }
+    /// The folder of the accounts, as the agent's socket is named by it.
+    var agentFolder: String {
+        guard let home = self[.home] else { return Vault.standardFolder }
+        return home.hasPrefix("/") ? home : FileManager.default.currentDirectoryPath + "/" + home
+    }
 
     var usesAgent: Bool {
         get throws { try self[.agent].map(Name.agent.isOn) ?? true }

@@ -22,7 +22,7 @@ struct AgentUnits {
             throw VaultError(
                 .configurationInvalid, "The path \(program), or a setting, has a character that systemd does not take.")
         }
-        let home = settings.agentFolder.map { "Environment=\"CREDENTIAL_VAULT_HOME=\($0)\"\n" } ?? ""
+        let home = "Environment=\"CREDENTIAL_VAULT_HOME=\(settings.agentFolder)\"\n"
         let certificates = global.caFile.map { " --ca-file \"\($0)\"" } ?? ""
         folder =
             (Settings.path as NSString).deletingLastPathComponent.replacing("/credential-vault", with: "")

@@ -35,7 +35,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
     func validate() throws { try passphrase.check(against: unlock.password) }
 
     func run() async throws {
-        let terminal = ControllingTerminal()
+        let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global)
         let accounts = try vault.accounts
         try accounts.requireBackupsAllowed()

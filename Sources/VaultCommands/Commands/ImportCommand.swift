@@ -47,7 +47,7 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
     func validate() throws { try passphrase.check(against: unlock.password, and: newPasswordFile) }
 
     func run() async throws {
-        let terminal = ControllingTerminal()
+        let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global)
         let accounts = try vault.accounts
         let newPassword = try await (newPasswordFile.map(SecretSource.file) ?? .terminal).readAhead()

@@ -7,7 +7,7 @@ extension UnlockCommand {
             commandName: "add",
             abstract: "Add a way in: \(AddedWay.allValueStrings.listed("or")).",
             discussion: """
-                The account is opened first, with the password or another way in, unless the agent holds it open. A PIN, a recovery code and the offline \
+                The account is opened first, with the password or another way in, unless a PIN is added and the agent holds the account open. A PIN, a recovery code and the offline \
                 way take the place of the one that is there; of hardware there can be several. A recovery code that opens \
                 the account for this is replaced by a new one.
 
@@ -109,8 +109,10 @@ extension UnlockCommand {
         private func opened(
             _ account: Account, in vault: Vault, _ terminal: any Terminal
         ) async throws -> Way.OpenedForAdding {
-            if let session = try await unlock.attached(to: account, in: vault) {
-                return Way.OpenedForAdding(password: nil, vaultKey: try await session.openVaultKey())
+            // The agent adds a PIN itself. For the others the vault key is needed here, and the agent does not hand it out.
+            if kind.way.kind == .pin, let session = try await unlock.attached(to: account, in: vault) {
+                return Way.OpenedForAdding(
+                    password: nil, vaultKey: try await session.openVaultKey(), session: session)
             }
             let method = try await unlock.method(for: account, terminal)
             let name = Printable.text(account.displayName)

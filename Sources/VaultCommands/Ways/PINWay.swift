@@ -7,7 +7,11 @@ extension Way {
         addition: Addition(options: [.newPINFile], prepare: requireSource) { request, opened in
             let pin = try await newPIN(request)
             try await Spinner.during("Adding the PIN", isQuiet: request.options.global.json) {
-                _ = try await request.accounts.addPIN(pin.bytes, to: request.account, vaultKey: opened.vaultKey)
+                if let session = opened.session {
+                    try await session.setPIN(pin.bytes)
+                } else {
+                    _ = try await request.accounts.addPIN(pin.bytes, to: request.account, vaultKey: opened.vaultKey)
+                }
             }
             let password = request.account.passwordKeyslot == nil ? "" : " The password still does, too."
             return Added(text: "The PIN opens \(request.name) from now on.\(password)")

@@ -65,7 +65,7 @@ public enum HardwareKeyslot {
             try JSONEncoder().encode(
                 Protection(provider: Data(protected.bytes), label: protected.label, longSecret: longSecret)))
         let slotKey = try slotKey(secret, releasedKey: releasedKey, slotID: id, protection: protection)
-        let wrapped = try await vaultKey.wrapped(
+        let wrapped = try vaultKey.wrapped(
             under: slotKey, kind, of: account.id, slotID: id, keyID: keyID)
         return Keyslot(
             id: id, kind: kind, salt: [], argon2: Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0), keyID: keyID,

@@ -24,7 +24,7 @@ public enum OfflineKeyslot {
         let stretched = try await StretchedPassword(
             password: password, salt: salt, deviceSecret: SecretBytes(copying: account.deviceSecret),
             parameters: parameters)
-        let wrapped = try await vaultKey.wrapped(
+        let wrapped = try vaultKey.wrapped(
             under: stretched.offlineSlotKey(slotID: id), .offline, of: account.id, slotID: id, keyID: "")
         return Keyslot(
             id: id, kind: .offline, salt: salt, argon2: parameters, keyID: "", wrapped: wrapped, createdAt: now)

@@ -34,7 +34,7 @@ public enum SecretKeyslot {
             name: kind.secretName)
         let released = try await keyService.createKey(secret: stretched.authSecret())
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: id)
-        let wrapped = try await vaultKey.wrapped(
+        let wrapped = try vaultKey.wrapped(
             under: slotKey, kind, of: account.id, slotID: id, keyID: released.id)
         return Keyslot(
             id: id, kind: kind, salt: salt, argon2: parameters, keyID: released.id, wrapped: wrapped,
