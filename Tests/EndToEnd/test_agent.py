@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -269,7 +270,7 @@ def test_a_token_of_another_store_is_never_printed(anna, place, tmp_path):
     other.mkdir()
     usual = tmp_path / "usual"
     usual.mkdir()
-    (usual / "credential-vault").symlink_to(anna.home)
+    shutil.copytree(anna.home, usual / "credential-vault")
     environment = {"XDG_DATA_HOME": str(usual), "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "c1")}
 
     def run(*arguments, password=None, cwd=None, **more):
