@@ -267,7 +267,7 @@ def test_systemd_can_hand_over_the_socket(anna, runtime):
 def test_a_token_of_another_store_is_never_printed(anna, place, tmp_path):
     """Wherever the settings point, the small program asks only the agent of that store."""
     other = tmp_path / "other"
-    other.mkdir()
+    other.mkdir(mode=0o700)
     usual = tmp_path / "usual"
     usual.mkdir()
     shutil.copytree(anna.home, usual / "credential-vault")
