@@ -241,7 +241,8 @@ let package = Package(
 
         // What Tests/Benchmarks/run.sh measures from inside.
         .executableTarget(
-            name: "vault-benchmarks", dependencies: ["CredentialVault", "VaultDevelopment", "VaultTesting"],
+            name: "vault-benchmarks",
+            dependencies: ["CredentialVault", "VaultAgentProtocol", "VaultDevelopment", "VaultTesting"],
             path: "Tests/Benchmarks/vault-benchmarks"),
 
         // The tests. Tests/EndToEnd holds those that drive the programs from outside.

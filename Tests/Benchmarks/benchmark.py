@@ -22,9 +22,10 @@ from pathlib import Path
 import pkcs11
 import tpm2
 from measuring import in_turn, report, run, spread
+from oidc_agent import OIDCAgent
 
 PASSWORD = "seven otters juggle"
-PARTS = ["start", "login", "tokens", "service", "tpm2", "pkcs11"]
+PARTS = ["start", "login", "tokens", "agent", "service", "tpm2", "pkcs11"]
 
 
 def main():
@@ -43,13 +44,13 @@ def main():
     parts = [options.only] if options.only else PARTS
     print(f"{os.cpu_count()} cores; load before: {os.getloadavg()[0]:.2f}; rounds: {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
-        base = {"start", "login", "tokens", "service"} & set(parts)
+        base = {"start", "login", "tokens", "agent", "service"} & set(parts)
         if base:
             options.programs = installed(
-                options.programs, Path(folder, "programs"), "vault", "vault-key-service", "vault-dev", "vault-benchmarks")
+                options.programs, Path(folder, "programs"), "vault", "vault-command", "vault-key-service", "vault-dev", "vault-benchmarks")
         hardware = [f"vault-{part}-benchmark" for part in parts if part not in base]
         options.hardware_programs = installed(options.hardware_programs, Path(folder, "hardware"), *hardware)
-        if {"start", "login", "tokens"} & set(parts):
+        if {"start", "login", "tokens", "agent"} & set(parts):
             with development_servers(options.programs, Path(folder)) as environment:
                 if "start" in parts:
                     start_up(options, Path(folder), environment)
@@ -57,6 +58,8 @@ def main():
                     login(options, Path(folder), environment)
                 if "tokens" in parts:
                     access_tokens(options, Path(folder), environment)
+                if "agent" in parts:
+                    agent(options, Path(folder), environment)
         if "service" in parts:
             key_service(options, Path(folder))
         if "tpm2" in parts:
@@ -231,6 +234,64 @@ def access_tokens(options, folder, environment):
     report("a refresh that 1,000 callers wait for / that one waits for", median[many] / median[one], spread(times[many]),
            1.1, f"{median[many] * 1000:.2f} ms against {median[one] * 1000:.2f} ms ({spread(times[one])});"
            f" the last of them has it after {median[last] * 1000:.2f} ms")
+
+
+def agent(options, folder, environment):
+    """The agent beside oidc-agent, each with a session that is open."""
+    password = folder / "agent-password"
+    password.write_text(PASSWORD)
+    runtime = folder / "run"
+    runtime.mkdir(mode=0o700)
+    environment = dict(environment, CREDENTIAL_VAULT_HOME=str(folder / "agent-store"), XDG_RUNTIME_DIR=str(runtime))
+    vault = options.programs / "vault"
+    register(options.programs, environment, "alice", password)
+    status = json.loads(subprocess.check_output([vault, "agent", "status", "--json"], env=environment))
+    with OIDCAgent(folder / "oidc-agent") as other:
+        try:
+            login = [vault, "login", "--password-file", password]
+            tokens, others, lists, nothing = in_turn(
+                options.rounds * 20, lambda: run([vault, "token"], environment), other.token,
+                lambda: run([vault, "users"], environment), lambda: run(["/bin/true"], environment))
+            compare("vault token / oidc-token", tokens, others, 1.0)
+            compare("vault users, with the agent / true", lists, nothing, 8)
+            # What opens an account that is closed: the time for closing it is not counted.
+            logins, _, additions = in_turn(options.rounds, lambda: run(login, environment), other.remove, other.add)
+            compare("vault login / oidc-add", logins, additions, 0.5)
+            (socket,) = (runtime / "credential-vault").glob("*.sock")
+            rates = json.loads(subprocess.check_output(
+                [options.programs / "vault-benchmarks", "agent", socket, str(options.rounds)],
+                env=dict(environment, TMPDIR=str(folder))))
+            ratio = statistics.median(rates["echo"]) / statistics.median(rates["token"])
+            report("rate of tokens over one socket of the agent / a bare echo", ratio, spread(rates["token"]), 0.5,
+                   f"2,000 in {statistics.median(rates['token']) * 1000:.1f} ms against"
+                   f" {statistics.median(rates['echo']) * 1000:.1f} ms", at_least=True)
+            before = memory(status["process"], "VmRSS")
+            for _ in range(5):
+                subprocess.run(
+                    [options.programs / "vault-benchmarks", "agent", socket, "1"], check=True, stdout=subprocess.DEVNULL,
+                    env=dict(environment, TMPDIR=str(folder)))
+            after = memory(status["process"], "VmRSS")
+            report("memory of the agent after 10,000 tokens more / before", after / before, "-", 1.02,
+                   f"{after:.1f} MB against {before:.1f} MB")
+            theirs = sum(memory(process, "VmRSS") for process in other.processes())
+            own = memory(status["process"], "RssAnon")
+            report("memory of the agent / of oidc-agent's two processes", after / theirs, "-", 2,
+                   f"{after:.1f} MB, of which {own:.1f} MB are its own and not pages of files, against {theirs:.1f} MB")
+        finally:
+            subprocess.run([vault, "agent", "stop"], env=environment, stdout=subprocess.DEVNULL)
+
+
+def compare(name, times, others, bound):
+    report(name, statistics.median(times) / statistics.median(others), spread(times), bound,
+           f"{statistics.median(times) * 1000:.2f} ms against {statistics.median(others) * 1000:.2f} ms ({spread(others)})")
+
+
+def memory(process, field):
+    """A field of /proc/PID/status, in MB."""
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) / 1000
+    raise SystemExit(f"{field} is not told of process {process}")
 
 
 def key_service(options, folder):

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.."
 
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config hyperfine wrk python3
+    oidc-agent-cli glewlwyd sqlite3 openssl python3-requests
     libtss2-dev libp11-kit-dev swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc libtpm2-pkcs11-1)
 missing=()
 for package in "${packages[@]}"; do
@@ -23,7 +24,7 @@ mkdir -p .build/static
 ln -sf "$(clang -print-file-name=libstdc++.a)" .build/static/
 ln -sf "$(clang -print-file-name=libgcc_eh.a)" .build/static/libgcc_s.a
 release=(-c release --static-swift-stdlib -Xlinker --no-export-dynamic -Xlinker "-L$PWD/.build/static")
-for product in vault vault-key-service vault-dev vault-benchmarks; do
+for product in vault vault-command vault-key-service vault-dev vault-benchmarks; do
     swift build "${release[@]}" --product "$product"
 done
 # Apart, as the traits change every target: the programs above stay those without hardware, and no later run builds

@@ -6,8 +6,14 @@ internal import VaultTesting
 /// Measures what no program can be measured for from outside, and prints the times of each measurement, in seconds, as
 /// JSON. It takes the number of rounds, and from the environment the issuer of a running `vault-dev`. Everything that
 /// is compared is measured in turn in each round, so that what disturbs the machine disturbs it all.
+///
+/// `vault-benchmarks agent SOCKET ROUNDS` measures a running agent instead.
 @main struct VaultBenchmarks {
     static func main() async throws {
+        let arguments = CommandLine.arguments
+        if arguments.count == 4, arguments[1] == "agent", let rounds = Int(arguments[3]) {
+            return try AgentRate.run(path: arguments[2], rounds: rounds)
+        }
         guard let rounds = CommandLine.arguments.dropFirst().first.flatMap(Int.init),
             let issuer = ProcessInfo.processInfo.environment["CREDENTIAL_VAULT_ISSUER"]
         else {
