@@ -23,6 +23,7 @@ fi
 programs=${VAULT_BINARIES:-}
 if [ -z "$programs" ]; then
     say "Building (the first time takes some minutes)"
+    swift build --product vault-command
     swift build --product vault
     swift build --product vault-dev
     programs=$(swift build --show-bin-path)
@@ -34,6 +35,7 @@ provider=
 register=
 cleanup() {
     [ -z "$register" ] || kill "$register" 2>/dev/null || true
+    [ ! -d "$work/run" ] || vault agent stop >/dev/null 2>&1 || true
     if [ -n "$provider" ]; then
         kill "$provider" 2>/dev/null || true
         wait "$provider" 2>/dev/null || true
@@ -51,7 +53,8 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 . "$work/env"
-export CREDENTIAL_VAULT_HOME="$work/vault" XDG_CONFIG_HOME="$work/config"
+export CREDENTIAL_VAULT_HOME="$work/vault" XDG_CONFIG_HOME="$work/config" XDG_RUNTIME_DIR="$work/run"
+mkdir -m 700 "$work/run"
 printf '%s' 'seven otters juggle' >"$work/password"
 printf '%s' 'eight otters juggle' >"$work/wrong-password"
 
@@ -74,11 +77,11 @@ vault users
 say "vault login --user alice (no browser)"
 vault login --user alice --password-file "$work/password"
 
-say "vault token --user alice --json (the token itself is left out here)"
-vault token --user alice --password-file "$work/password" --json | sed 's/\("access_token" : "\).*"/\1…"/'
+say "vault token --user alice --json (the agent has the session: no password; the token itself is left out here)"
+vault token --user alice --json | sed 's/\("access_token" : "\).*"/\1…"/'
 
 say "What the provider says of the token's owner"
-vault token --user alice --password-file "$work/password" |
+vault token --user alice |
     { read -r token; printf 'header = "Authorization: Bearer %s"\n' "$token"; } |
     curl --silent --fail --config - "$CREDENTIAL_VAULT_ISSUER/userinfo"
 echo
@@ -87,6 +90,9 @@ say "vault login --user alice with a wrong password"
 status=0
 vault login --user alice --password-file "$work/wrong-password" || status=$?
 echo "exit status $status"
+
+say "vault agent status"
+vault agent status
 
 say "vault logout --user alice"
 vault logout --user alice

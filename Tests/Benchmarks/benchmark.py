@@ -102,6 +102,7 @@ def development_servers(programs, folder):
     try:
         wait_for(lambda: env_file.exists(), process)
         environment = dict(os.environ, XDG_CONFIG_HOME=str(folder / "config"))
+        environment.pop("XDG_RUNTIME_DIR", None)  # no agent, but where one is measured
         for name, value in re.findall(r"export (\w+)='([^']*)'", env_file.read_text()):
             environment[name] = value
         yield environment
