@@ -63,10 +63,10 @@ struct Settings {
                 "claims of the ID token for \"vault users\", with spaces between; stored unsealed; an empty value removes them at the next login"
             case .pkcs11: "which PKCS#11 token is meant unless another one is named: its URI, also with module-path"
             case .tpm2: "how the TPM is reached unless another one is named; device:/dev/tpmrm0"
-            case .agent: "on, or off to keep no session open between two commands"
+            case .agent: "on, or off so that no session stays open after a command"
             case .idleTimeout: "after how many minutes without use the agent locks a session, 0 for never; 15"
             case .sessionLifetime: "after how many hours the agent locks a session in any case, 0 for never; 12"
-            case .exclusive: "yes, if a login locks the sessions of all others in the agent; no"
+            case .exclusive: "yes, so that a login locks the sessions of all other accounts in the agent; no"
             case .pinentry:
                 "the program that asks for a password in a window, where there is a display and no terminal; pinentry"
             case .home: "the folder of the store"

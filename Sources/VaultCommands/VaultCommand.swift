@@ -11,12 +11,13 @@ struct VaultCommand: AsyncParsableCommand {
             Settings come from options, from CREDENTIAL_VAULT_* in the environment, or from the configuration file \
             (see "vault config").
 
-            Exit status: 0 done, 64 usage, 65 stored data or backup damaged, 66 no such user or item, 69 identity provider or key service \
-            unreachable, 75 busy or too many attempts (try again), 77 wrong password or PIN, or a new one that cannot be \
-            used, 78 configuration, 80 key locked or gone (use another way in, or register again), 81 refresh token expired \
-            or revoked (register again), 82 cancelled or denied, 83 logged out everywhere (register again), or offline for \
-            too long (log in with the network), 84 hardware missing, locked or failing (use another way in), 85 forbidden \
-            by the policy of this machine, 1 anything else. "vault exec" ends with the command's own exit status. With --json errors are JSON, too, on standard error.
+            Exit status: 0 done, 64 usage, 65 stored data or backup damaged, 66 no such user or item, 69 identity \
+            provider or key service unreachable, 75 busy or too many attempts (try again), 77 wrong password or PIN, \
+            or a new one that cannot be used, 78 configuration, 80 key locked or gone (use another way in, or \
+            register again), 81 refresh token expired or revoked (register again), 82 cancelled or denied, 83 logged \
+            out everywhere (register again), or offline for too long (log in with the network), 84 hardware missing, \
+            locked or failing (use another way in), 85 forbidden by the policy of this machine, 1 anything else. \
+            "vault exec" ends with the exit status of its command. With --json, errors are JSON on standard error.
             """,
         version: "0.1.0",
         subcommands: [

@@ -8,7 +8,7 @@ enum FullCommand {
     static func takeOver() -> Never {
         let path = folder + "/" + name
         execv(path, CommandLine.unsafeArgv)
-        let text = "vault: The program \(path) is missing or cannot be run (error \(errno)). Install it beside vault.\n"
+        let text = "vault: \(path) cannot be run (error \(errno)). Copy vault-command into the folder of vault.\n"
         _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
         exit(1)
     }

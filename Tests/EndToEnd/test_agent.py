@@ -156,7 +156,7 @@ def test_limits_are_shown(anna):
     [session] = agent_status(anna)["sessions"]
     assert 290 < session["idle_left"] <= 300
     assert 7190 < session["lifetime_left"] <= 7200
-    assert "locks after 5 min without use; locks in 2 h 0 min in any case" in anna.vault("agent", "status").out
+    assert "locks in 5 min if not used; locks in 2 h 0 min in any case" in anna.vault("agent", "status").out
 
 
 def test_a_way_in_is_added_without_the_password(anna):

@@ -75,18 +75,20 @@ extension VaultError {
     }
 
     package init(_ error: AgentProtocolError) {
-        let again = "Stop the agent and log in again: vault agent stop && vault login"
+        let again = "Type: vault agent stop || pkill -f 'vault.* agent start'; vault login"
         switch error {
         case .unreachable:
             self.init(.notLoggedIn, "No agent runs, or it ended. Log in: vault login")
         case .timedOut:
-            self.init(.busy, "The agent does not answer. Try again, or end it: pkill -f 'vault agent start'")
+            self.init(.busy, "The agent does not answer. Try again, or end it: pkill -f 'vault.* agent start'")
         case .notOurs:
-            self.init(.configurationInvalid, "Another user's process listens at the agent's socket. Remove the socket.")
+            self.init(
+                .configurationInvalid,
+                "Another user's program has the agent's socket. Remove it: rm -r \"$XDG_RUNTIME_DIR/credential-vault\"")
         case .otherVersion(let version):
             self.init(
                 .configurationInvalid,
-                "The agent speaks version \(version) of the protocol, and this program version \(MessageFrame.version). \(again)"
+                "The agent and this program have different versions (\(version), \(MessageFrame.version)). \(again)"
             )
         case .malformed, .tooLong:
             self.init(.configurationInvalid, "The agent and this program do not understand each other. \(again)")

@@ -66,7 +66,7 @@ package final class HeldSessions: Sendable {
         }
         guard let replaced else {
             await auth.lock(.requested)
-            throw VaultError(.notLoggedIn, "The agent was locked meanwhile. Log in again.")
+            throw VaultError(.notLoggedIn, "The agent locked all sessions during the login. Log in again: vault login")
         }
         // A client that uses the account goes on with the new session.
         replaced.same?.cancelTasks()

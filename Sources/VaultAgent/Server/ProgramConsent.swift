@@ -43,7 +43,7 @@ package struct ProgramConsent: Sendable {
         open.withLock { $0.answers[question] = nil }
         guard isAllowed else {
             throw VaultError(
-                .cancelled, "\(program ?? "The program") may not use the session of \(held.name): the person said no.")
+                .cancelled, "The answer was no: \(program ?? "the program") may not use the session of \(held.name).")
         }
         // One whose name cannot be read would stand for all of those.
         if let program { held.allow(program) }

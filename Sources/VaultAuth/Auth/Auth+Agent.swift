@@ -6,9 +6,9 @@ public import VaultStorage
 extension Auth {
     /// Opens an account through the agent, without a secret: somebody has logged in there before.
     ///
-    /// The vault key and the refresh token stay in the agent. The session's calls are the same as after
-    /// ``login(_:with:)``, but for ``Session/refreshToken()``, ``setTokens(access:refresh:expiresIn:subject:)`` and
-    /// ``logoutEverywhere()``, which need a login in this process. Locking the session locks it for all programs.
+    /// The vault key and the refresh token stay in the agent. The session works as after ``login(_:with:)``. Only
+    /// ``Session/refreshToken()``, ``setTokens(access:refresh:expiresIn:subject:)`` and ``logoutEverywhere()`` need a
+    /// login in this process. If you lock the session, it is locked for all programs.
     ///
     /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs, or when it does not hold the account open: log in, or
     ///   have the person run `vault login`. `accountNotFound`, `storeUnreadable`, `cancelled` when the person did not

@@ -46,11 +46,11 @@ public struct SessionItems: Sendable {
 
     /// Calls `body` with the pieces of an item, of at most 64 KiB, one after the other. A large item is not held in memory.
     ///
-    /// Each piece is as it was sealed. That none is missing is known when this returns: until then, do nothing with the
-    /// pieces that could not be taken back.
+    /// Nobody can change a piece unnoticed. If a piece is missing at the end, the call throws. Until the call returns,
+    /// do only what you can undo.
     ///
     /// - Returns: false when there is no such item.
-    /// - Throws: `busy` besides when another program changes the item meanwhile: start again. What `body` throws.
+    /// - Throws: Also `busy` when another program changes the item during the call: call again. And what `body` throws.
     @discardableResult
     public func read(_ name: ItemName, _ body: ([UInt8]) async throws -> Void) async throws -> Bool {
         guard let item = try await source.read(name) else { return false }
@@ -58,11 +58,11 @@ public struct SessionItems: Sendable {
         return true
     }
 
-    /// Seals what a sequence gives as an item, in place of what it was. A large item is not held in memory. Others see the
-    /// item as it was until the sequence has ended and all of it is stored.
+    /// Stores the content of a sequence as an item, and replaces the old content. A large item is not held in memory.
+    /// Until all of the sequence is stored, other programs see the old content.
     ///
     /// - Parameter content: pieces of any size.
-    /// - Throws: `itemTooLarge` besides for more than ``maximumSize`` in all; what `content` throws.
+    /// - Throws: Also `itemTooLarge` for more than ``maximumSize`` in all. Also what `content` throws.
     public func set<Content: AsyncSequence & Sendable>(
         _ name: ItemName, from content: Content
     ) async throws where Content.Element == [UInt8] {
@@ -85,8 +85,7 @@ public struct SessionItems: Sendable {
         try await set(name, to: encoded(value))
     }
 
-    /// Changes a value that is stored as JSON. No other program changes it in between: none of many changes at once is
-    /// lost.
+    /// Changes a value that is stored as JSON. If several programs change it at the same time, no change is lost.
     ///
     /// - Parameters:
     ///   - name: the item.

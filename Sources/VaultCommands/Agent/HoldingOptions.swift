@@ -4,7 +4,7 @@ internal import VaultAgentProtocol
 
 /// `--no-agent`.
 struct AgentOption: ParsableArguments {
-    @Flag(name: .customLong("no-agent"), help: "Do without the agent, which keeps sessions open between commands.")
+    @Flag(name: .customLong("no-agent"), help: "Do not use the agent. The session ends with this command.")
     var noAgent = false
 }
 
@@ -13,7 +13,7 @@ struct HoldingOptions: ParsableArguments {
     @Option(
         name: .customLong("idle-timeout"),
         help: ArgumentHelp(
-            "After how many minutes without use the agent locks the session, 0 for never. Otherwise that of the settings, or 15.",
+            "Lock the session after this time without use; 0: never. (default: the setting idle-timeout, or 15)",
             valueName: "minutes"),
         transform: Settings.Name.idleTimeout.limit)
     var idleTimeout: UInt32?
@@ -21,12 +21,12 @@ struct HoldingOptions: ParsableArguments {
     @Option(
         name: .customLong("session-lifetime"),
         help: ArgumentHelp(
-            "After how many hours the agent locks the session in any case, 0 for never. Otherwise that of the settings, or 12.",
+            "Lock the session after this time in any case; 0: never. (default: the setting session-lifetime, or 12)",
             valueName: "hours"),
         transform: Settings.Name.sessionLifetime.limit)
     var sessionLifetime: UInt32?
 
-    @Flag(help: "Lock the sessions of all other people in the agent.")
+    @Flag(help: "Lock the sessions of all other accounts in the agent.")
     var exclusive = false
 
     /// Leaves the session to the agent, unless options or settings say no. Nobody is kept out by an agent that fails: the
@@ -42,7 +42,7 @@ struct HoldingOptions: ParsableArguments {
             return true
         } catch let error as VaultError {
             Spinner.stopAll()
-            Output.note("vault: The agent does not hold the session. \(error.description)")
+            Output.note("vault: You are logged in, but the session does not stay open. \(error.description)")
             return false
         }
     }

@@ -39,8 +39,7 @@ struct AgentCommand: AsyncParsableCommand {
                 if confirm, try await !AgentSessions(Settings(global)).status().isConfirming {
                     throw VaultError(
                         .busy,
-                        "An agent runs already that does not ask. Stop it first: vault agent stop && vault agent start --confirm"
-                    )
+                        "An agent runs without --confirm. Type: vault agent stop && vault agent start --confirm")
                 }
                 return Report(running: true).show("The agent runs.", global)
             }
@@ -97,7 +96,7 @@ struct AgentCommand: AsyncParsableCommand {
     struct Unlock: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "unlock",
-            abstract: "Open the sessions again that were locked.",
+            abstract: "Open the locked sessions again.",
             discussion: "Asks for the password, PIN or hardware of each account, as \"vault login\" does.")
 
         @OptionGroup var unlock: UnlockOptions

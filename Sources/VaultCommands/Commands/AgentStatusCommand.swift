@@ -37,7 +37,7 @@ extension AgentCommand {
         /// How a session is, for a person.
         static func words(_ session: AgentHolding) -> String {
             var parts = [session.isOffline ? "open without the network" : "open"]
-            if let left = session.idleLeft { parts.append("locks after \(time(left)) without use") }
+            if let left = session.idleLeft { parts.append("locks in \(time(left)) if not used") }
             if let left = session.lifetimeLeft { parts.append("locks in \(time(left)) in any case") }
             if let refusal = session.refusal { parts = ["refused by the identity provider: \(refusal.message)"] }
             return parts.joined(separator: "; ")

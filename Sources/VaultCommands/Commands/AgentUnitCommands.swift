@@ -13,7 +13,7 @@ extension AgentCommand {
             let paths = try AgentUnits(try await Settings(global), global).install()
             if global.json { return Output.json(["written": paths]) }
             for path in paths { Output.line("Wrote \(Printable.text(path)).") }
-            Output.note("vault: Stop an agent that runs, and begin to use the units:")
+            Output.note("vault: To use the units from now on, type:")
             Output.note(
                 "vault agent stop && systemctl --user daemon-reload && systemctl --user enable --now \(AgentUnits.name).socket"
             )
@@ -31,7 +31,9 @@ extension AgentCommand {
             if global.json { return Output.json(["removed": paths]) }
             guard !paths.isEmpty else { return Output.line("There were no units.") }
             for path in paths { Output.line("Removed \(Printable.text(path)).") }
-            Output.note("vault: systemd forgets the units after: systemctl --user daemon-reload")
+            let units = "\(AgentUnits.name).socket \(AgentUnits.name).service"
+            Output.note("vault: To end the agent, and to make systemd forget the units, type:")
+            Output.note("systemctl --user stop \(units); systemctl --user daemon-reload")
         }
     }
 }

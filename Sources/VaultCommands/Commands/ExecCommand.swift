@@ -12,14 +12,14 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
             The token is valid for a minute at least, and is not renewed while the command runs. Other programs of the \
             same user can read the environment of a command. \
 
-            A token that is bound to a key (DPoP) is of no use to a command that makes no proofs. See "vault token --help".
+            If a token is bound to a key (DPoP), the command has to make proofs. See "vault token --help".
 
             The command takes the place of vault: signals, job control and the exit status are the command's own. Exit \
-            status 126: the command cannot be run. 127: the command is not found. Before the command runs, the exit \
-            status of vault says why it does not.
+            status 126: the command cannot be run. 127: the command is not found. If vault fails before it starts the \
+            command, the exit status is that of vault. See "vault --help".
             """)
 
-    @Option(help: ArgumentHelp("The variable that has the access token.", valueName: "name"))
+    @Option(help: ArgumentHelp("Put the access token into this variable.", valueName: "name"))
     var env = "ACCESS_TOKEN"
 
     @Option(
@@ -81,7 +81,7 @@ struct ItemVariable {
         variable = String(text[text.index(after: sign)...])
         try Self.check(variable: variable)
         guard !ItemName(rawValue: name).isReserved else {
-            throw ValidationError("\(name) is the vault's own item. --item takes an item of an app.")
+            throw ValidationError("vault keeps the item \(name) for itself. Choose another one: vault item list")
         }
     }
 
@@ -100,7 +100,8 @@ struct ItemVariable {
     func text(in session: Session, of account: Account) async throws -> String {
         guard let content = try await content(in: session) else {
             throw VaultError(
-                .configurationInvalid, "\(Printable.text(account.displayName)) has no item called \(name).")
+                .configurationInvalid,
+                "\(Printable.text(account.displayName)) has no item called \(name). See: vault item list")
         }
         guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
             throw VaultError(.configurationInvalid, "The item \(name) is no text. A variable cannot hold it.")
@@ -133,7 +134,7 @@ extension AccessToken {
         get throws {
             guard !value.isEmpty, value.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
                 throw VaultError(
-                    .tokenInvalid, "The access token has characters that no other program takes. Ask the provider.")
+                    .tokenInvalid, "The access token has characters that are not allowed. Tell the identity provider.")
             }
             return value
         }

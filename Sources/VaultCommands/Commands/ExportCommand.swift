@@ -6,11 +6,11 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         commandName: "export",
         abstract: "Write accounts and their items into a file, sealed under a passphrase.",
         discussion: """
-            For a new machine, or after a loss: vault import reads the file. It holds no tokens and no ways in, so after \
-            an import each account needs a new password and one sign-in.
+            To use the file on a new machine: vault import FILE. The file holds no tokens and no ways in. After an \
+            import, each account needs a new password and one sign-in.
 
-            The file opens without the key service. Whoever has the file can try passphrases for as long as they like, so \
-            choose a long one.
+            The file opens without the key service. A thief who has the file can try passphrases without limit: choose \
+            a long one.
             """)
 
     @Option(

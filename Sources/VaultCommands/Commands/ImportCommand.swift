@@ -6,11 +6,12 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         commandName: "import",
         abstract: "Read a file that vault export made.",
         discussion: """
-            An account that is not here yet is made, with its items, under a new password. Its tokens and ways in stay on \
-            the old machine, so sign in once afterwards: the command shows how. Of an account that is here, only the \
-            items are imported, and what opens the account is asked for.
+            If an account is not on this machine yet, vault makes it with its items, and asks for a new password. \
+            Tokens and ways in stay on the old machine. Sign in once afterwards: vault prints the command.
 
-            The whole file is checked first. A damaged file changes nothing.
+            If an account is on this machine already, vault opens it as "vault login" does, and imports only its items.
+
+            vault checks the whole file first. A damaged file changes nothing.
             """)
 
     @Argument(help: "The file.", completion: .file())
@@ -25,13 +26,13 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Whether items that an account here has already are replaced, or stay as they are. (default: ask)"))
+            "Replace, or keep, the items that an account on this machine already has. (default: ask)"))
     var present: PresentItems?
 
     @Option(
         name: .customLong("new-password-file"),
         help: ArgumentHelp(
-            "Read the new password of accounts that are not here yet from a file (- for standard input).",
+            "Read the password for new accounts from a file (- for standard input).",
             valueName: "path"),
         completion: .file())
     var newPasswordFile: String?
@@ -164,10 +165,10 @@ struct ImportReport: Encodable {
         let name = Printable.text(name)
         Output.line("\(name): imported \(ItemCount.words(items.count)).")
         if !keptItems.isEmpty {
-            Output.line("\(name): kept \(keptItems.map(Printable.text).joined(separator: ", ")), as they were here.")
+            Output.line("\(name): not changed: \(keptItems.map(Printable.text).joined(separator: ", "))")
         }
         guard let next else { return }
-        if aliasWasTaken { Output.note("The alias \(name) is a name of another account here, so it was left out.") }
+        if aliasWasTaken { Output.note("Another account here has the name \(name). The new account has no alias.") }
         let others = waysLeftBehind.filter { $0 != Keyslot.Kind.password.rawValue }
         if !others.isEmpty {
             Output.note(

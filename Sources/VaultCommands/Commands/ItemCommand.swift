@@ -6,8 +6,8 @@ struct ItemCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "item", abstract: "Keep secrets of your own in an account.",
         discussion: """
-            An item has a name and up to 16 MiB of any bytes, sealed like the tokens. Items work without the network if \
-            the account does, and also when the refresh token has expired. Example: \
+            An item has a name and up to 16 MiB of any bytes. vault encrypts it, as it does the tokens. If the account \
+            opens without the network, so do its items. They also open when the refresh token has expired. Example: \
 
             vault item set backup-key < key.pem
             vault item get backup-key > key.pem
@@ -19,8 +19,8 @@ struct SetItem: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Store standard input as an item.",
         discussion: """
-            Everything up to the end of standard input is stored as it is, and replaces what the item was. At a terminal, \
-            one line is asked for and not shown.
+            vault stores all of standard input, without a change. An old value is replaced. At a terminal, vault asks \
+            for one line and does not show it.
             """)
 
     @Argument(help: "The item's name.")

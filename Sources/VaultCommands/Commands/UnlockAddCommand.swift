@@ -7,9 +7,9 @@ extension UnlockCommand {
             commandName: "add",
             abstract: "Add a way in: \(AddedWay.allValueStrings.listed("or")).",
             discussion: """
-                The account is opened first, with the password or another way in, unless a PIN is added and the agent holds the account open. A PIN, a recovery code and the offline \
-                way take the place of the one that is there; of hardware there can be several. A recovery code that opens \
-                the account for this is replaced by a new one.
+                vault opens the account first, with the password or another way in. To add a PIN while the agent holds \
+                the account open, you need neither. A new PIN, recovery code or offline way replaces the old one. You \
+                can add several pieces of hardware. If a recovery code opens the account, vault prints a new code.
 
                 offline: the password alone then opens the account where there is no network. Whoever gets this \
                 machine's disk can then try passwords for as long as they like, which the key service prevents otherwise.

@@ -11,7 +11,8 @@ struct DockerHelper: AsyncParsableCommand, JSONCommand {
             docker runs this as docker-credential-vault-HOST. To set it up: \
             vault helper install docker --host registry.example.com --user alice
 
-            The token goes to the named registries alone. What docker wants stored or erased there is ignored.
+            vault gives the token only for the registries of --host. If docker wants to store or erase a password for \
+            these, vault does nothing.
             """)
 
     enum Operation: String, ExpressibleByArgument { case get, list, store, erase }

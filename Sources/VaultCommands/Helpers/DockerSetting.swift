@@ -24,7 +24,7 @@ enum DockerSetting {
             let old = FileManager.default.contents(atPath: script(host)).map { String(decoding: $0, as: UTF8.self) }
             guard old != text || helpers[host.authority] == nil else { continue }
             guard old.map(isOurs) ?? true else {
-                throw HelperSetting.failure("\(script(host)) is there already, and is not vault's. Move it first.")
+                throw HelperSetting.failure("vault did not make the file \(script(host)). Move it, then try again.")
             }
             guard ReplacedFile.write(Array(text.utf8), to: script(host), suffix: "new", mode: 0o755) else {
                 throw HelperSetting.failure("\(script(host)) cannot be written.")

@@ -10,8 +10,8 @@ struct GitHelper: AsyncParsableCommand, JSONCommand {
         discussion: """
             git runs this. To set it up: vault helper install git --host git.example.com --user alice
 
-            The token goes to the named hosts alone, over https. Plain http works only on this machine. What git wants \
-            stored or erased is ignored.
+            vault gives the token only for the hosts of --host, over https. Plain http works only on this machine. If \
+            git wants to store or erase a password, vault does nothing.
             """)
 
     @OptionGroup var host: HostOption

@@ -58,8 +58,8 @@ struct HelperCommand: AsyncParsableCommand {
     struct Uninstall: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "uninstall",
-            abstract: "Take back what \"vault helper install\" wrote. Other settings stay.",
-            discussion: "Needs no password, and also works when the account was deleted.")
+            abstract: "Remove the settings that \"vault helper install\" wrote. Other settings stay.",
+            discussion: "Needs no password. If the account was deleted, kubectl also needs --user NAME.")
 
         @Argument(help: "git, docker or kubectl.") var tool: Tool
         @OptionGroup var host: HostOption

@@ -10,8 +10,8 @@ struct KubectlHelper: AsyncParsableCommand, JSONCommand {
         discussion: """
             kubectl runs this. To set it up: vault helper install kubectl --user alice
 
-            With --host, the token goes to the named API servers alone. kubectl then has to tell the server \
-            (provideClusterInfo: true).
+            With --host, vault gives the token only for these API servers. kubectl then has to tell vault the server: \
+            set provideClusterInfo: true. "vault helper install" does that.
             """)
 
     @OptionGroup var host: HostOption

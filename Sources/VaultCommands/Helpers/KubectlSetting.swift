@@ -18,7 +18,7 @@ enum KubectlSetting {
         let old = try exec(of: user, kubectl)
         guard old.map(isOurs) ?? true else {
             throw HelperSetting.failure(
-                "kubectl has a user \(user) already, who is not vault's. Rename that one first.")
+                "vault did not make the user \(user) of kubectl. Remove it: kubectl config delete-user \(user)")
         }
         let new = Exec(
             command: setting.program, args: arguments, apiVersion: version, interactiveMode: "IfAvailable",
@@ -30,7 +30,7 @@ enum KubectlSetting {
             ]
             words += arguments.map { "--exec-arg=\($0)" }
             try run(kubectl, words)
-            report.changes.append("kubectl has a user \(user) now, who gets the token from vault.")
+            report.changes.append("kubectl has the user \(user) now. This user gets its token from vault.")
         }
         report.advice.append(
             "To use it: kubectl config set-context --current --user=\(ShellQuoting.quoted(user))")
