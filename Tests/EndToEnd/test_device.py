@@ -46,7 +46,7 @@ def at_terminal(person, *arguments, env=None, shell=None):
 
 def test_a_code_that_is_entered_elsewhere_registers_the_account(person):
     program, address, code = start(person, "--device", "--alias", "me")
-    assert "The code is valid for 10 minutes." in program.err
+    wait_until(lambda: "The code is valid for 10 minutes." in program.err, "the code's lifetime")
     assert connect(address, code).status == 0
     result = program.wait()
     assert result.status == 0 and result.out.startswith("Registered me (")
