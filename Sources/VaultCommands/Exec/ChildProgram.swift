@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CredentialVault
 internal import Foundation
 internal import VaultLocks
