@@ -34,9 +34,6 @@ package final class AgentConnection: @unchecked Sendable {
 
     deinit { close(descriptor) }
 
-    /// The process of the agent.
-    package var agentProcess: Int32? { PeerCredentials(of: descriptor)?.process }
-
     /// Ends a call that waits, from another thread.
     package func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 

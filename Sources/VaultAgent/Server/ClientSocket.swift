@@ -46,9 +46,6 @@ final class ClientSocket {
 
     var wantsToWrite: Bool { sent < output.count }
 
-    /// Whether the rest of a request is awaited.
-    var isInsideRequest: Bool { !input.isEmpty }
-
     /// Reads what is there.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
         // Once: a client that sends without an end must not keep the others waiting.

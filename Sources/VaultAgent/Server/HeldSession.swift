@@ -65,6 +65,9 @@ final class HeldSession: Sendable {
         for task in ended { task.cancel() }
     }
 
+    /// Whether a token is being renewed, or a renewed token is not stored yet.
+    var isUnfinished: Bool { auth.accounts.unstored.holds(id) || auth.stopGuard.isActive }
+
     func allows(_ program: String) -> Bool { allowed.withLock { $0.contains(program) } }
 
     func allow(_ program: String) { allowed.withLock { _ = $0.insert(program) } }

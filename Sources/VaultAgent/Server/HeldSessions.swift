@@ -12,6 +12,8 @@ package final class HeldSessions: Sendable {
         var locked: [AccountID] = []
         /// How often something was locked: a session that is being opened meanwhile stays closed.
         var lockCount = 0
+        /// What has a renewed token that is not stored yet, as on a full disk: the next session goes on with it.
+        var unfinished: [AccountID: Auth] = [:]
     }
 
     private let state = Lock(State())
@@ -48,8 +50,9 @@ package final class HeldSessions: Sendable {
 
     /// Holds a session, in place of one of the same account.
     func hold(_ id: AccountID, vaultKey: VaultKey, rules: HoldingRules, isOffline: Bool) async throws {
-        let lockCount = state.withLock { $0.lockCount }
-        let auth = try await makeAuth()
+        let (lockCount, left, present) = state.withLock { ($0.lockCount, $0.unfinished[id], $0.sessions[id]) }
+        let unfinished = left ?? present.flatMap { $0.isUnfinished ? $0.auth : nil }
+        let auth = if let unfinished { unfinished } else { try await makeAuth() }
         let session = try await auth.adopt(id, vaultKey: vaultKey, isOffline: isOffline)
         let held = HeldSession(
             account: try await auth.accounts.account(id), auth: auth, session: session,
@@ -71,6 +74,7 @@ package final class HeldSessions: Sendable {
         // A client that uses the account goes on with the new session.
         replaced.same?.cancelTasks()
         await replaced.same?.session.lock()
+        if unfinished != nil, !auth.accounts.unstored.holds(id) { state.withLock { $0.unfinished[id] = nil } }
         for other in replaced.others { await end(other, .replaced) }
         onUpdate.withLock { $0 }(SessionUpdate(.loggedIn, id))
         held.run { [weak self, weak held] in
@@ -122,6 +126,8 @@ package final class HeldSessions: Sendable {
     }
 
     private func end(_ held: HeldSession, _ reason: SessionUpdate.Reason) async {
+        // Dropping it would lose the only copy of that token.
+        if held.isUnfinished { state.withLock { $0.unfinished[held.id] = held.auth } }
         // Locking tells the listener, which is one of the tasks.
         await held.auth.lock(reason)
         onUpdate.withLock { $0 }(SessionUpdate(.locked, held.id, reason: reason))

@@ -11,20 +11,21 @@ final class KnownNames: Sendable {
         private let number: ino_t
         private let head: [UInt8]
 
-        /// - Returns: nil when it cannot be read. Then nothing can be remembered.
-        init?(_ index: String) {
-            let descriptor = open(index, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-            guard descriptor >= 0 else { return nil }
-            defer { close(descriptor) }
-            var (status, head) = (stat(), [UInt8](repeating: 0, count: 96))
-            guard fstat(descriptor, &status) == 0, read(descriptor, &head, head.count) == head.count else {
-                return nil
-            }
-            (device, number, self.head) = (status.st_dev, status.st_ino, head)
+        /// - Returns: nil when it cannot be read, or is another file by now. Then nothing can be remembered.
+        init?(_ descriptor: Int32, _ index: String) {
+            var (opened, named, head) = (stat(), stat(), [UInt8](repeating: 0, count: 96))
+            guard descriptor >= 0, fstat(descriptor, &opened) == 0, stat(index, &named) == 0,
+                opened.st_ino == named.st_ino, opened.st_dev == named.st_dev,
+                pread(descriptor, &head, head.count, 0) == head.count
+            else { return nil }
+            (device, number, self.head) = (opened.st_dev, opened.st_ino, head)
         }
     }
 
     private let index: String
+    /// Opened once and never closed: closing it would take away the locks that SQLite has on this file in this process
+    /// (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+    private let descriptor = Lock<Int32>(-1)
     private let accounts: Accounts
     private let known = Lock<(stamp: Stamp?, ids: [String: AccountID])>((nil, [:]))
 
@@ -35,7 +36,7 @@ final class KnownNames: Sendable {
 
     /// The account, if it was looked for since the last change of the store.
     func known(_ name: String) -> AccountID? {
-        guard let stamp = Stamp(index) else { return nil }
+        guard let stamp = stamp() else { return nil }
         return known.withLock { $0.stamp == stamp ? $0.ids[name] : nil }
     }
 
@@ -44,7 +45,7 @@ final class KnownNames: Sendable {
     /// - Throws: ``VaultError``: `accountNotFound`, `accountAmbiguous`.
     func find(_ name: String) async throws -> AccountID {
         // Before the look into the store: a change in between gives another stamp.
-        let stamp = Stamp(index)
+        let stamp = stamp()
         let id = try await found(name)
         guard let stamp else { return id }
         known.withLock { known in
@@ -52,6 +53,14 @@ final class KnownNames: Sendable {
             known.ids[name] = id
         }
         return id
+    }
+
+    private func stamp() -> Stamp? {
+        let descriptor = descriptor.withLock { descriptor in
+            if descriptor < 0 { descriptor = open(index, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
+            return descriptor
+        }
+        return Stamp(descriptor, index)
     }
 
     private func found(_ name: String) async throws -> AccountID {

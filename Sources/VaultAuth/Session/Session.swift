@@ -34,8 +34,6 @@ public actor Session {
         self.agent = agent
     }
 
-    /// Whether the agent holds the account open.
-    package nonisolated var isOfAgent: Bool { agent != nil }
 
     private nonisolated var clock: any WallClock { accounts.clock }
 

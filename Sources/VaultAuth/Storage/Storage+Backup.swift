@@ -6,7 +6,7 @@ extension Storage {
     ///
     /// The file holds who the accounts belong to, how they sign in, and the app's own items. It holds no tokens: a refresh
     /// token that is used in two places ends the login in both. It holds no ways in: these are bound to their machine.
-    /// Without the key service, whoever has the file can try passphrases for as long as they like: ask for a long one.
+    /// A thief who has the file can try passphrases without limit: ask for a long one.
     ///
     /// - Parameters:
     ///   - accounts: each with what opens it.
