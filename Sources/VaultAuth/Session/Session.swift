@@ -34,7 +34,6 @@ public actor Session {
         self.agent = agent
     }
 
-
     private nonisolated var clock: any WallClock { accounts.clock }
 
     /// Whether the vault key is still in memory.
