@@ -1,8 +1,10 @@
 /* System calls that Swift does not see: variadic ones, and those behind _GNU_SOURCE. */
+#include <elf.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -79,4 +81,32 @@ static inline int linux_ignores_signal(int number) {
 static inline char **linux_environment(void) {
     extern char **environ;
     return environ;
+}
+
+/* A program or shared library in this process, as dl_iterate_phdr(3) shows it (struct dl_phdr_info). */
+struct linux_object {
+    Elf64_Addr base;
+    const char *name;
+    const Elf64_Phdr *segments;
+    Elf64_Half count;
+};
+
+static inline int linux_give_back_object(struct linux_object *object, size_t size, void *unused) {
+    unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+    for (Elf64_Half i = 0; i < object->count; i++) {
+        const Elf64_Phdr *segment = &object->segments[i];
+        /* A segment that can be written to holds what the linker and the program changed. It stays. */
+        if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
+        unsigned long start = (object->base + segment->p_vaddr) & ~(page - 1);
+        unsigned long end = (object->base + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
+        if (end > start) madvise((void *)start, end - start, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+/* Lets go of the pages of this program's code and constants. The system gives back those that are used again, from its
+   cache of the file. */
+static inline void linux_give_back_program_pages(void) {
+    extern int dl_iterate_phdr(int (*)(struct linux_object *, size_t, void *), void *);
+    dl_iterate_phdr(linux_give_back_object, 0);
 }

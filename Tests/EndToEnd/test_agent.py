@@ -207,20 +207,49 @@ def test_clients_that_hang_do_not_disturb(anna, runtime):
         client.close()
 
 
+def resident(process, kind):
+    """Resident memory in KiB: `RssAnon` is the process's own, `RssFile` are pages of programs and libraries."""
+    with open(f"/proc/{process}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(kind))
+
+
 def test_many_requests_leave_the_memory_where_it_was(anna):
     anna.vault("login", password=PASSWORD)
     process = agent_process(anna)
-
-    def resident():
-        with open(f"/proc/{process}/status") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("RssAnon"))
-
     for _ in range(100):
         anna.vault("token")
-    before = resident()
+    before = resident(process, "RssAnon")
     for _ in range(400):
         assert anna.vault("token").status == 0
-    assert resident() < before + 2048
+    assert resident(process, "RssAnon") < before + 2048
+
+
+def test_an_agent_with_nothing_to_do_gives_memory_back(anna):
+    anna.vault("login", password=PASSWORD)
+    process = agent_process(anna)
+    # A login uses most of the program, and all that Swift and Foundation load: dozens of megabytes.
+    wait_until(lambda: resident(process, "RssFile") < 10_000, "the agent to give its program's memory back")
+    token = anna.vault("token").out
+    assert anna.vault("token", "--refresh").out not in ("", token)
+    assert anna.vault("login", password=PASSWORD).status == 0
+    assert agent_process(anna) == process
+
+
+def test_looking_names_up_keeps_the_database_locked(anna):
+    anna.vault("login", password=PASSWORD)
+    process = agent_process(anna)
+    index = f":{(anna.home / 'vault.sqlite-shm').stat().st_ino} "
+
+    def locks():
+        with open("/proc/locks") as file:
+            return sum(f" {process} " in line and index in line for line in file)
+
+    before = locks()
+    assert before > 0
+    for _ in range(3):
+        assert anna.vault("token", "--user", "alice@example.com").status == 0
+    # Whoever closes the index gives up the locks of SQLite in the same process.
+    assert locks() == before
 
 
 def test_no_secret_reaches_the_agents_arguments_or_environment(anna):

@@ -25,6 +25,8 @@ final class ClientSocket {
     var phase = Phase.listening
     /// When it sent or took something last, in the order of such events.
     var lastTurn: UInt64 = 0
+    /// The events that epoll(7) tells of.
+    var awaited: UInt32 = 0
     private var input: [UInt8] = []
     private var output: [UInt8] = []
     private var sent = 0

@@ -7,18 +7,19 @@ final class KnownNames: Sendable {
     /// Changes with every commit of any program: the head of SQLite's index of its write-ahead log, which is shared
     /// memory of all programs that have the store open (https://www.sqlite.org/walformat.html, section 2.1).
     private struct Stamp: Equatable {
-        private let device: dev_t
-        private let number: ino_t
-        private let head: [UInt8]
+        private var head = InlineArray<12, UInt64>(repeating: 0)
 
-        /// - Returns: nil when it cannot be read, or is another file by now. Then nothing can be remembered.
-        init?(_ descriptor: Int32, _ index: String) {
-            var (opened, named, head) = (stat(), stat(), [UInt8](repeating: 0, count: 96))
-            guard descriptor >= 0, fstat(descriptor, &opened) == 0, stat(index, &named) == 0,
-                opened.st_ino == named.st_ino, opened.st_dev == named.st_dev,
-                pread(descriptor, &head, head.count, 0) == head.count
+        /// - Returns: nil when it cannot be read, or when the file was deleted. Then nothing can be remembered.
+        init?(_ descriptor: Int32) {
+            var file = stat()
+            let size = MemoryLayout.size(ofValue: head)
+            guard descriptor >= 0, fstat(descriptor, &file) == 0, file.st_nlink > 0,
+                pread(descriptor, &head, size, 0) == size
             else { return nil }
-            (device, number, self.head) = (opened.st_dev, opened.st_ino, head)
+        }
+
+        static func == (first: Stamp, second: Stamp) -> Bool {
+            first.head.indices.allSatisfy { first.head[$0] == second.head[$0] }
         }
     }
 
@@ -60,7 +61,7 @@ final class KnownNames: Sendable {
             if descriptor < 0 { descriptor = open(index, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
             return descriptor
         }
-        return Stamp(descriptor, index)
+        return Stamp(descriptor)
     }
 
     private func found(_ name: String) async throws -> AccountID {

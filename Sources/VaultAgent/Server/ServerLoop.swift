@@ -14,6 +14,11 @@ struct ServerLoop {
     private var nextNumber: UInt64 = 1
     private var turn: UInt64 = 0
     private let greatestCount: Int
+    /// Whether the program has done more than answer quick requests since it last gave memory back. A login or a renewal
+    /// loads dozens of megabytes of code that is not needed again soon.
+    private var usesMoreOfProgram = true
+    /// After how many milliseconds without an event the memory is given back.
+    private static let pause: Int32 = 1000
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
     init(server: AgentServer, listener: Int32, wakeUp: Int32) {
@@ -37,8 +42,12 @@ struct ServerLoop {
         watch(wakeUp, EPOLL_CTL_ADD, EPOLLIN.rawValue)
         var events = [epoll_event](repeating: epoll_event(), count: 64)
         while true {
-            let count = epoll_wait(poll, &events, Int32(events.count), -1)
+            let count = epoll_wait(poll, &events, Int32(events.count), usesMoreOfProgram ? Self.pause : -1)
             if count < 0 && errno != EINTR { return }
+            if count == 0 {
+                linux_give_back_program_pages()
+                usesMoreOfProgram = false
+            }
             for event in events.prefix(Int(max(0, count))) {
                 let descriptor = event.data.fd
                 if descriptor == listener {
@@ -83,7 +92,8 @@ struct ServerLoop {
             note(client)
             clients[descriptor] = client
             descriptors[client.number] = descriptor
-            watch(descriptor, EPOLL_CTL_ADD, EPOLLIN.rawValue | EPOLLRDHUP.rawValue)
+            client.awaited = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
+            watch(descriptor, EPOLL_CTL_ADD, client.awaited)
         }
     }
 
@@ -161,6 +171,8 @@ struct ServerLoop {
         // While a request is under way the next one stays in the socket.
         if case .working = client.phase {} else { events |= EPOLLIN.rawValue }
         if client.wantsToWrite { events |= EPOLLOUT.rawValue }
+        guard events != client.awaited else { return }
+        client.awaited = events
         watch(client.descriptor, EPOLL_CTL_MOD, events)
     }
 
@@ -168,6 +180,7 @@ struct ServerLoop {
 
     /// - Returns: whether to stop.
     private mutating func handleInbox() -> Bool {
+        usesMoreOfProgram = true
         let (messages, events, isStopping) = server.takeInbox()
         for (number, answer) in messages {
             guard let client = descriptors[number].flatMap({ clients[$0] }) else { continue }
