@@ -193,7 +193,7 @@ let package = Package(
         .target(
             name: "VaultCommands",
             dependencies: [
-                "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultLocks",
+                "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultLocks", "VaultSQLite",
                 argumentParser, configuration, logging, systemPackage,
                 .target(name: "VaultLogind", condition: .when(traits: ["Logind"])),
                 .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),

@@ -49,7 +49,7 @@ MAY_IMPORT = {
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
     "KeyServiceServer": "KeyServiceAPI VaultCrypto VaultJSON VaultLocks Crypto Hummingbird HummingbirdCore GRDB GRDBSQLite "
     "HTTPTypes Logging NIOCore NIOHTTP1 ServiceLifecycle",
-    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks CLinux CQRCode ArgumentParser "
+    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks CLinux CQRCode ArgumentParser "
     "Configuration Logging SystemPackage",
     "vault": "CLinux VaultAgentProtocol",
     "vault-command": "VaultCommands",

@@ -235,23 +235,6 @@ def test_an_agent_with_nothing_to_do_gives_memory_back(anna):
     assert agent_process(anna) == process
 
 
-def test_looking_names_up_keeps_the_database_locked(anna):
-    anna.vault("login", password=PASSWORD)
-    process = agent_process(anna)
-    index = f":{(anna.home / 'vault.sqlite-shm').stat().st_ino} "
-
-    def locks():
-        with open("/proc/locks") as file:
-            return sum(f" {process} " in line and index in line for line in file)
-
-    before = locks()
-    assert before > 0
-    for _ in range(3):
-        assert anna.vault("token", "--user", "alice@example.com").status == 0
-    # Whoever closes the index gives up the locks of SQLite in the same process.
-    assert locks() == before
-
-
 def test_no_secret_reaches_the_agents_arguments_or_environment(anna):
     anna.vault("login", password=PASSWORD)
     token = anna.vault("token").out.strip()

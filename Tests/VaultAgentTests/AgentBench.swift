@@ -35,8 +35,8 @@ final class AgentBench: Sendable {
                 }, listening: NoRedirects(), issuers: [provider])
         }
         let desk = AgentDesk(
-            sessions: sessions, accounts: accounts, folder: folder, consent: consent, accountTable: { "table\n" },
-            listening: { [] })
+            sessions: sessions, accounts: accounts, folder: folder, version: { nil }, consent: consent,
+            accountTable: { "table\n" }, listening: { [] })
         server = try AgentServer(desk: desk)
         client = AgentClient(path: path)
         let (listener, server) = (try AgentListener(path: path), server)

@@ -19,11 +19,13 @@ package final class AgentDesk: Sendable {
     ///   - sessions: what the agent holds.
     ///   - accounts: the accounts of the store.
     ///   - folder: where the store is.
+    ///   - version: a number that changes when the store changes; nil when it is not known.
     ///   - consent: asks the person before a program's first use of a session; nil for not asking.
     ///   - accountTable: the list of accounts for a person.
     ///   - listening: what locks the sessions besides their limits, a line each.
     package init(
-        sessions: HeldSessions, accounts: Accounts, folder: String, consent: ProgramConsent?,
+        sessions: HeldSessions, accounts: Accounts, folder: String, version: @escaping @Sendable () -> Int64?,
+        consent: ProgramConsent?,
         accountTable: @escaping @Sendable () async throws -> String,
         listening: @escaping @Sendable () async -> [String]
     ) {
@@ -33,7 +35,7 @@ package final class AgentDesk: Sendable {
         self.consent = consent
         self.accountTable = accountTable
         self.listening = listening
-        names = KnownNames(folder: folder, accounts: accounts)
+        names = KnownNames(accounts: accounts, version: version)
     }
 
     func isHeld(_ account: AgentAccount) -> Bool {

@@ -3,6 +3,7 @@ internal import Foundation
 internal import VaultAgent
 internal import VaultAgentProtocol
 internal import VaultLocks
+internal import VaultSQLite
 
 #if Logind
     internal import VaultLogind
@@ -25,9 +26,9 @@ struct AgentProcess {
         let vault = try await global.openVault { $0 = configuration }
         let accounts = try vault.accounts
         let sessions = HeldSessions(clock: SteadyClock(ContinuousClock()), makeAuth: authMaker(configuration, accounts))
-        let monitors = Self.monitors
+        let (monitors, version) = (Self.monitors, try StoreVersion(folder: folder))
         let desk = AgentDesk(
-            sessions: sessions, accounts: accounts, folder: folder, consent: consent,
+            sessions: sessions, accounts: accounts, folder: folder, version: { version.current }, consent: consent,
             accountTable: {
                 let accounts = try await vault.storage.all()
                 return accounts.isEmpty ? "" : UsersCommand.table(accounts).map { Printable.lines($0) + "\n" }.joined()
