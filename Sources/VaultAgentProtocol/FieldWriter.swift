@@ -2,7 +2,16 @@
 package struct FieldWriter {
     package private(set) var bytes: [UInt8] = []
 
-    package init() {}
+    package init() {
+        // Most messages fit. An array that grows leaves copies of what it held in memory.
+        bytes.reserveCapacity(4096)
+    }
+
+    /// Replaces the first four bytes with the count of all that follow.
+    mutating func putLength() {
+        let length = UInt32(truncatingIfNeeded: bytes.count - MessageFrame.lengthSize)
+        withUnsafeBytes(of: length.bigEndian) { bytes.replaceSubrange(..<MessageFrame.lengthSize, with: $0) }
+    }
 
     package mutating func put(_ value: Bool) { bytes.append(value ? 1 : 0) }
 

@@ -19,12 +19,8 @@ package enum MessageFrame {
         writer.put(version)
         writer.put(kind)
         write(&writer)
-        var bytes = writer.bytes
-        let length = UInt32(truncatingIfNeeded: bytes.count - lengthSize)
-        for (index, shift) in [24, 16, 8, 0].enumerated() {
-            bytes[index] = UInt8(truncatingIfNeeded: length >> UInt32(shift))
-        }
-        return bytes
+        writer.putLength()
+        return writer.bytes
     }
 
     /// Finds the first message in what was received so far.

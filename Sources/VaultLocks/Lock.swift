@@ -1,7 +1,7 @@
 #if THREAD_SANITIZER
     internal import Glibc
 #else
-    internal import Synchronization
+    package import Synchronization
 #endif
 
 /// A value with the lock that guards it.
@@ -42,9 +42,10 @@ package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
             return try body(&value.pointee)
         }
     #else
-        private let mutex: Mutex<Value>
+        @usableFromInline let mutex: Mutex<Value>
 
         /// Guards a value that nobody else uses.
+        @inlinable
         package init(_ value: consuming sending Value) {
             mutex = Mutex(value)
         }
@@ -52,6 +53,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         /// Calls `body` with the value while no other thread has it.
         ///
         /// - Warning: Do not take the same lock in `body`.
+        @inlinable
         package borrowing func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending Value) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {

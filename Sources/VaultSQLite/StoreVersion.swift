@@ -1,28 +1,47 @@
-internal import GRDB
+internal import CSQLite
+internal import VaultLocks
+internal import VaultStorage
 
 /// Tells whether any program has changed the store since somebody last looked at it.
 ///
 /// It has a connection of its own, because SQLite counts only the commits of other connections. The connection only reads,
-/// and never waits for a program that writes.
+/// and never waits for a program that writes. The agent asks for each token that it hands out, so no library stands in
+/// between: GRDB's queue would take as long as SQLite itself.
 package final class StoreVersion: Sendable {
-    private let database: DatabaseQueue
+    private struct Query {
+        let connection: OpaquePointer
+        let statement: OpaquePointer
+    }
+
+    private let query: Lock<Query>
 
     /// - Parameter folder: the folder of a store that is open already.
     /// - Throws: ``StoreError`` with code `unreadable` when the database cannot be opened.
     package init(folder path: String) throws {
         let folder = try StoreFolder(preparing: path)
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.label = "credential-vault.version"
-        database = try folder.translatingBlockingErrors {
-            try DatabaseQueue(path: folder.database, configuration: configuration)
+        var (connection, statement): (OpaquePointer?, OpaquePointer?) = (nil, nil)
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
+        guard sqlite3_open_v2(folder.database, &connection, flags, nil) == SQLITE_OK, let opened = connection,
+            sqlite3_prepare_v2(opened, "PRAGMA data_version", -1, &statement, nil) == SQLITE_OK, let statement
+        else {
+            sqlite3_close(connection)
+            throw StoreError(.unreadable, "\(folder.database) cannot be read.")
+        }
+        query = Lock(Query(connection: opened, statement: statement))
+    }
+
+    deinit {
+        query.withLock { query in
+            _ = sqlite3_finalize(query.statement)
+            _ = sqlite3_close(query.connection)
         }
     }
 
     /// A number that changes with each commit to the store; nil when the store cannot be read at this moment.
     package var current: Int64? {
-        try? database.unsafeRead { db in
-            try Int64.fetchOne(db.cachedStatement(sql: "PRAGMA data_version"))
+        query.withLock { query in
+            defer { sqlite3_reset(query.statement) }
+            return sqlite3_step(query.statement) == SQLITE_ROW ? sqlite3_column_int64(query.statement, 0) : nil
         }
     }
 }

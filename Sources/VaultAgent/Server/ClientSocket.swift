@@ -62,8 +62,9 @@ final class ClientSocket {
     /// Takes the next request out of what was read; nil when it is not complete.
     func nextRequest() throws(AgentProtocolError) -> AgentRequest? {
         guard let range = try MessageFrame.first(in: input[...], limit: MessageFrame.longestRequest) else { return nil }
-        var used = input
-        input = Array(used[range.endIndex...])
+        var used: [UInt8] = []
+        swap(&used, &input)
+        if range.endIndex < used.endIndex { input = Array(used[range.endIndex...]) }
         defer { AgentConnection.wipe(&used) }
         return try AgentRequest(used[range])
     }
@@ -76,7 +77,7 @@ final class ClientSocket {
             output.removeAll(keepingCapacity: false)
             sent = 0
         }
-        output.append(contentsOf: answer.bytes)
+        if output.isEmpty { output = answer.bytes } else { output.append(contentsOf: answer.bytes) }
         return flush()
     }
 

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import VaultAgentProtocol
 
-/// Requests for a token over one socket of the agent, beside a bare echo on the same kind of socket. Both have the same
-/// client, which sends the same bytes.
+/// Requests for a token over one socket of the agent, beside a bare echo on the same kind of socket. The echo is a process
+/// of its own, as the agent is. Both have the same client, which sends the same bytes.
 struct AgentRate {
     private static let requests = 2000
 
@@ -17,7 +17,12 @@ struct AgentRate {
             throw AgentProtocolError.unreachable
         }
         defer { unlink(echoPath) }
-        Thread.detachNewThread { @Sendable in echo(accept(listener, nil, nil)) }
+        let process = Process()
+        process.executableURL = URL(filePath: CommandLine.arguments[0])
+        process.arguments = ["echo"]
+        process.standardInput = FileHandle(fileDescriptor: listener)
+        try process.run()
+        defer { process.terminate() }
         let (agent, bare) = (try connected(path), try connected(echoPath))
         var times = Times()
         for _ in 0..<rounds {
@@ -34,7 +39,9 @@ struct AgentRate {
         return descriptor
     }
 
-    private static func echo(_ descriptor: Int32) {
+    /// Serves the first client of the socket that is the standard input.
+    static func echo() {
+        let descriptor = accept(0, nil, nil)
         var buffer = [UInt8](repeating: 0, count: 4096)
         while case let count = read(descriptor, &buffer, buffer.count), count > 0 {
             guard write(descriptor, buffer, count) == count else { return }

@@ -14,6 +14,7 @@ internal import VaultTesting
         if arguments.count == 4, arguments[1] == "agent", let rounds = Int(arguments[3]) {
             return try AgentRate.run(path: arguments[2], rounds: rounds)
         }
+        if arguments.dropFirst() == ["echo"] { return AgentRate.echo() }
         guard let rounds = CommandLine.arguments.dropFirst().first.flatMap(Int.init),
             let issuer = ProcessInfo.processInfo.environment["CREDENTIAL_VAULT_ISSUER"]
         else {
