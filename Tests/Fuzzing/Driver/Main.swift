@@ -5,18 +5,25 @@ import Foundation
 @main
 enum Main {
     nonisolated(unsafe) private static var target = FuzzTarget.json
+    private static let variable = "CREDENTIAL_VAULT_FUZZ_TARGET"
 
     static func main() {
-        guard CommandLine.argc > 1, let chosen = FuzzTarget(rawValue: CommandLine.arguments[1]) else {
+        var count = CommandLine.argc
+        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+        if let chosen = CommandLine.arguments.dropFirst().first.flatMap(FuzzTarget.init) {
+            target = chosen
+            // libFuzzer wants its own options only.
+            count -= 1
+            arguments?[1] = CommandLine.unsafeArgv[0]
+            arguments = arguments?.advanced(by: 1)
+            // To merge, libFuzzer starts this program again, with its own options only.
+            setenv(variable, chosen.rawValue, 1)
+        } else if let chosen = ProcessInfo.processInfo.environment[variable].flatMap(FuzzTarget.init) {
+            target = chosen
+        } else {
             for target in FuzzTarget.allCases { print(target.rawValue) }
             exit(64)
         }
-        target = chosen
-        // libFuzzer wants its own options only.
-        var count = CommandLine.argc - 1
-        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-        arguments?[1] = CommandLine.unsafeArgv[0]
-        arguments = arguments?.advanced(by: 1)
         exit(
             LLVMFuzzerRunDriver(&count, &arguments) { bytes, count in
                 let input = Array(UnsafeBufferPointer(start: bytes, count: count))
