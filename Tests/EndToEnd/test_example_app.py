@@ -1,4 +1,4 @@
-"""The example app, built against this package as an app of somebody else's would be."""
+"""The example apps and the samples of the documents, built against this package as an app of somebody else's would be."""
 
 import os
 import shutil
@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from support.programs import BINARIES, ROOT, clean_environment
+from support.samples import add_samples
 from support.terminal import Terminal
 from support.waiting import wait_until
 
@@ -32,6 +33,7 @@ def package():
     with_traits = f'.package(name: "credential-vault", path: "{ROOT}", traits: [{traits}])'
     assert dependency in manifest.read_text()
     manifest.write_text(manifest.read_text().replace(dependency, with_traits))
+    add_samples(folder)
     return ["--package-path", folder, "--scratch-path", BINARIES.parent]
 
 

@@ -1,0 +1,100 @@
+"""The documents' code blocks: what a reader would type, and what they would see.
+
+A comment above a block says what a test cannot know:
+
+    <!-- test: types "wrong", "tea at half past four" -->   what the person types at the next prompts
+    <!-- test: in another terminal -->                      a command that goes on running, as a server does
+    <!-- test: not run: REASON -->                          for what cannot run here
+    <!-- test: program NAME -->                             Swift: a whole program, and not lines of a function
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .programs import ROOT
+
+BLOCK = re.compile(r"(?:<!-- test: (?P<directive>.*?) -->\n+)?^```(?P<language>\w+)[^\n]*\n(?P<text>.*?)^```$", re.M | re.S)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+@dataclass
+class Block:
+    path: Path
+    line: int
+    language: str
+    text: str
+    directive: str
+
+    @property
+    def reason(self):
+        """Why it is not run; None when it is."""
+        return self.directive.removeprefix("not run: ") if self.directive.startswith("not run: ") else None
+
+    @property
+    def typed(self):
+        return re.findall(r'"([^"]*)"', self.directive) if self.directive.startswith("types ") else []
+
+    @property
+    def is_elsewhere(self):
+        return self.directive == "in another terminal"
+
+    @property
+    def program(self):
+        return self.directive.removeprefix("program ") if self.directive.startswith("program ") else None
+
+    @property
+    def steps(self):
+        """The commands of a console session, each with the lines that it shows."""
+        steps = []
+        for line in self.text.splitlines():
+            if line.startswith("$ "):
+                steps.append(([line[2:]], []))
+            elif steps and steps[-1][0][-1].endswith("\\") and not steps[-1][1]:
+                steps[-1][0].append(line)
+            else:
+                assert steps, f"{self.path.name}:{self.line}: a console session begins with a command"
+                steps[-1][1].append(line)
+        return [("\n".join(command), shown) for command, shown in steps]
+
+    def __str__(self):
+        return f"{self.path.name}:{self.line}"
+
+
+def documents():
+    """All documents that people read, the README first."""
+    found = [ROOT / "README.md", *sorted(ROOT.glob("Sources/*/*.docc/*.md")), *sorted(ROOT.glob(".github/*.md"))]
+    return [path for path in found if path.exists()]
+
+
+def blocks(path, *languages):
+    text = path.read_text()
+    return [
+        Block(path, text.count("\n", 0, match.start("text")) + 1, match["language"], match["text"], match["directive"] or "")
+        for match in BLOCK.finditer(text) if not languages or match["language"] in languages
+    ]
+
+
+# What is another one each time, and stands for itself in what a document shows.
+CHANGING = [
+    (re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r"), ""),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
+    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "ID"),
+    (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
+    (re.compile(r"process \d+"), "process N"),
+    (re.compile(r"/(tmp|home|root)/[\w./-]+"), "PATH"),
+    (re.compile(r"~/[\w./-]+"), "PATH"),
+    (re.compile(r"\b\d+(\.\d+)?(?= (s|ms|min|KB|MB|bytes)\b)"), "N"),
+]
+
+
+def comparable(text):
+    for pattern, replacement in CHANGING:
+        text = pattern.sub(replacement, text)
+    return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
+
+
+def fits(shown, expected):
+    """Whether a program showed what a document says. `…` in the document stands for anything."""
+    pattern = r"[\s\S]*?".join(re.escape(part) for part in comparable(expected).split("…"))
+    return re.fullmatch(pattern, comparable(shown)) is not None

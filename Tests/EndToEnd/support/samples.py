@@ -1,0 +1,54 @@
+"""The Swift samples of the documents, as targets of the package of the examples.
+
+A sample is compiled as the body of a function that has a vault, an open session and secrets. `<!-- test: program NAME -->`
+makes a program of it instead, and `<!-- test: tests NAME -->` tests that run.
+"""
+
+import re
+
+from .documents import blocks, documents
+
+PRODUCTS = ["CredentialVault", "VaultDevelopment", "VaultTesting", "VaultTPM2", "VaultPKCS11", "VaultFIDO2", "VaultLogind"]
+PARAMETERS = (
+    "vault: Vault, session: Session, account: Account, userID: String, token: RefreshToken, "
+    "password: consuming SecretBytes, newPassword: consuming SecretBytes, pin: consuming SecretBytes, "
+    "prompt: any BiometricPrompt")
+IMPORT = re.compile(r"^(?:@testable )?import \w+$", re.M)
+
+
+def add_samples(package):
+    """Writes the samples into a copy of the package of the examples.
+
+    Returns the names of the programs, and of the targets of tests.
+    """
+    samples = [block for path in documents() for block in blocks(path, "swift") if block.reason is None]
+    targets, programs, tests = [], [], []
+
+    def add(kind, name, folder, file, text):
+        place = package / folder / name
+        place.mkdir(parents=True, exist_ok=True)
+        (place / file).write_text(text)
+        products = ", ".join(f'.product(name: "{product}", package: "credential-vault")' for product in PRODUCTS)
+        target = f'.{kind}(name: "{name}", dependencies: [{products}]),'
+        if target not in targets:
+            targets.append(target)
+
+    for number, block in enumerate(samples):
+        located = f'#sourceLocation(file: "{block.path.name}", line: {block.line + 1})\n{block.text}'
+        kind, _, name = block.directive.partition(" ")
+        if kind == "program":
+            programs.append(name)
+            add("executableTarget", name, "Sources", "main.swift", located)
+        elif kind == "tests":
+            tests.append(name)
+            add("testTarget", name, "Tests", f"{name}.swift", located)
+        else:
+            imports = "\n".join(["import CredentialVault", "import Foundation", *IMPORT.findall(block.text)])
+            body = IMPORT.sub("", located)
+            add("target", "DocumentSamples", "Sources", f"Sample{number}.swift",
+                f"{imports}\nfunc sample{number}({PARAMETERS}) async throws {{\n{body}\n}}\n")
+    manifest = package / "Package.swift"
+    text = manifest.read_text()
+    assert "    targets: [\n" in text
+    manifest.write_text(text.replace("    targets: [\n", "    targets: [\n" + "".join(f"        {t}\n" for t in targets)))
+    return programs, tests

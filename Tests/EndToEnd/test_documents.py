@@ -1,0 +1,92 @@
+"""The README and the articles: what they tell to type does what they show."""
+
+import json
+import os
+import re
+import shutil
+
+import pytest
+from support.documents import LINK, blocks, comparable, documents, fits
+from support.programs import BINARIES, ROOT, VAULT_DEV, clean_environment
+from support.shell import Shell
+from test_hardware import SoftwareTPM
+
+SESSIONS = [path for path in documents() if any(block.reason is None for block in blocks(path, "console"))]
+
+
+@pytest.fixture
+def desk(tmp_path, tmp_path_factory, services, children):
+    """Opens terminals of one person, in whose browser alice signs in."""
+    home, runtime, programs = tmp_path / "home", tmp_path_factory.mktemp("r"), tmp_path / "programs"
+    home.mkdir()
+    runtime.chmod(0o700)
+    programs.mkdir()
+    for name in ("vault", "vault-command", "vault-dev", "vault-key-service"):
+        (programs / name).symlink_to(BINARIES / name)
+    browser = programs / "xdg-open"
+    browser.write_text(f'#!/bin/sh\n"{VAULT_DEV}" browse "$1" --user alice >/dev/null 2>&1 </dev/null &\n')
+    browser.chmod(0o755)
+    environment = clean_environment(**services.environment) | {
+        "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "DISPLAY": ":77", "BROWSER": "",
+        "PATH": f"{programs}:{os.environ['PATH']}",
+    }
+
+    def terminal(**more):
+        shell = Shell(environment | more, home)
+        children.append(shell)
+        return shell
+
+    yield terminal
+    terminal().run("vault agent stop")
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_each_session_shows_what_the_document_shows(path, desk, tmp_path, children):
+    settings = {}
+    if "<!-- test: with a TPM -->" in path.read_text():
+        tpm = SoftwareTPM(tmp_path / "tpm")
+        children.append(tpm)
+        settings = {"CREDENTIAL_VAULT_TPM2": tpm.address}
+    shell = desk(**settings)
+    for block in blocks(path, "console"):
+        if block.reason is not None:
+            continue
+        if block.is_elsewhere:
+            for command, shown in block.steps:
+                other = desk(**settings)
+                other.start(command, re.escape(shown[-1].strip("…")) if shown else r"\S")
+            continue
+        typed = block.typed
+        for index, (command, expected) in enumerate(block.steps):
+            # What the person types belongs to the last command of the block.
+            shown = shell.run(command, typed if index == len(block.steps) - 1 else ())
+            wanted = "\n".join(expected)
+            assert fits(shown, wanted), (
+                f"{block}: {command}\n--- the document:\n{comparable(wanted)}\n--- it showed:\n{comparable(shown)}")
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.stem)
+def test_what_is_not_run_has_a_reason_and_json_is_json(path):
+    for block in blocks(path):
+        assert block.reason is None or len(block.reason) > 10, block
+        if block.language == "json":
+            json.loads(block.text)
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.stem)
+def test_each_link_leads_somewhere(path):
+    text = path.read_text()
+    for link in LINK.findall(text):
+        if re.match(r"https?:|mailto:|doc:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name) if name else path
+        assert target.exists(), f"{path.name}: {link}"
+        if anchor and target.suffix == ".md":
+            headings = re.findall(r"^#+ (.*)$", target.read_text(), re.M)
+            anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in anchors, f"{path.name}: {link}"
+
+
+def test_the_readme_can_be_read_in_one_go():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 130
