@@ -1,11 +1,12 @@
 """The example apps and the samples of the documents, built against this package as an app of somebody else's would be."""
 
 import os
+import re
 import shutil
 import subprocess
 
 import pytest
-from support.programs import BINARIES, ROOT, clean_environment
+from support.programs import BINARIES, ROOT, VAULT_DEV, clean_environment
 from support.samples import add_samples
 from support.terminal import Terminal
 from support.waiting import wait_until
@@ -62,7 +63,7 @@ def test_it_registers_quits_and_logs_in_again(app, services, tmp_path):
 
 
 def test_the_shared_desk_passes_its_own_tests(package, app):
-    tested = swift("test", *package)
+    tested = swift("test", "--filter", "SharedDeskTests", *package)
     assert tested.returncode == 0, tested.stdout[-4000:] + tested.stderr[-4000:]
     assert "Test run with 4 tests" in tested.stdout, tested.stdout[-4000:]
 
@@ -87,3 +88,28 @@ def test_a_secret_is_read_at_the_desk_without_echo_and_ctrl_c_gives_the_echo_bac
     desk.type("quit")
     assert desk.end() == 0
     assert "juggle" not in desk.shown
+
+
+def test_the_app_of_the_readme_registers_and_logs_in_again(app, services, tmp_path):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    browser = programs / "xdg-open"
+    browser.write_text(f'#!/bin/sh\n"{VAULT_DEV}" browse "$1" --user alice >/dev/null 2>&1 </dev/null &\n')
+    browser.chmod(0o755)
+    environment = clean_environment(**services.environment) | {
+        "HOME": str(tmp_path), "DISPLAY": ":77", "BROWSER": "", "PATH": f"{programs}:{os.environ['PATH']}"}
+
+    def run(password=PASSWORD):
+        return subprocess.run(
+            [app.parent / "FirstApp"], input=password, env=environment, capture_output=True, text=True, timeout=60)
+
+    assert "Registered." in run().stdout
+    again = run()
+    assert "Hello alice. Your access token has " in again.stdout, again
+    assert "Wrong password. Guesses left: 2" in run("not this one\n").stdout
+
+
+def test_the_tests_of_the_documents_pass(package, app):
+    tested = swift("test", "--filter", "DocumentTests", *package)
+    assert tested.returncode == 0, tested.stdout[-4000:] + tested.stderr[-4000:]
+    assert re.search(r"Test run with [1-9]\d* test", tested.stdout), tested.stdout[-4000:]

@@ -13,6 +13,11 @@ PARAMETERS = (
     "vault: Vault, session: Session, account: Account, userID: String, token: RefreshToken, "
     "password: consuming SecretBytes, newPassword: consuming SecretBytes, pin: consuming SecretBytes, "
     "prompt: any BiometricPrompt")
+# A program of the documents runs against the services of the tests.
+ADDRESSES = {
+    '"https://login.example.com"': "CREDENTIAL_VAULT_ISSUER", '"my-app"': "CREDENTIAL_VAULT_CLIENT_ID",
+    '"https://keys.example.com"': "CREDENTIAL_VAULT_KEY_SERVICE",
+}
 IMPORT = re.compile(r"^(?:@testable )?import \w+$", re.M)
 
 
@@ -38,7 +43,9 @@ def add_samples(package):
         kind, _, name = block.directive.partition(" ")
         if kind == "program":
             programs.append(name)
-            add("executableTarget", name, "Sources", "main.swift", located)
+            for address, variable in ADDRESSES.items():
+                located = located.replace(address, f'(ProcessInfo.processInfo.environment["{variable}"] ?? "")')
+            add("executableTarget", name, "Sources", "main.swift", f"import Foundation\n{located}")
         elif kind == "tests":
             tests.append(name)
             add("testTarget", name, "Tests", f"{name}.swift", located)
