@@ -61,4 +61,32 @@ struct UnstoredTokenTests {
         _ = try await bench.token(id, Self.forced)
         #expect(bench.test.provider.hasLogin("alice"))
     }
+
+    @Test func theAgentDoesNotEndWithIt() async throws {
+        let (bench, id, _) = try await bench()
+        do {
+            _ = try await bench.client.ask(.stop(isForced: false))
+            Issue.record("The agent ended.")
+        } catch let error as VaultError {
+            #expect(error.code == .storeUnreadable)
+            #expect(error.description.contains("alice") && error.description.contains("vault agent stop --force"))
+        }
+        // It is there, and everything is locked.
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        bench.test.store.writeFailure = nil
+        #expect(try await bench.client.ask(.stop(isForced: false)) == .done)
+        // The token was stored.
+        _ = try await bench.test.auth.login(id, with: .password(SecretBytes(utf8: AgentBench.password)))
+            .accessToken(forceRefresh: true)
+    }
+
+    @Test func theAgentEndsWithItByForce() async throws {
+        let (bench, id, _) = try await bench()
+        guard case .text(let note) = try await bench.client.ask(.stop(isForced: true)) else {
+            Issue.record("Nobody was told.")
+            return
+        }
+        #expect(note.contains("alice") && note.contains("lost"))
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+    }
 }

@@ -106,9 +106,7 @@ package final class AgentDesk: Sendable {
             let ids = account.map { [AccountID($0)] } ?? sessions.all.map(\.id)
             await sessions.lock(ids, .requested, isFinal: isFinal)
             return .done
-        case .stop:
-            await sessions.lockAll(.requested)
-            return .done
+        case .stop(let isForced): return try await stop(isForced)
         case .streamKey(let account, let item):
             let name = ItemName(rawValue: item)
             try name.requireWritable()
@@ -138,6 +136,17 @@ package final class AgentDesk: Sendable {
             token = try await session.accessToken(forceRefresh: wish.isForced, minimumValidity: minimum)
         }
         return AgentToken(token, isNew: token.value != before)
+    }
+
+    private func stop(_ isForced: Bool) async throws -> AgentAnswer {
+        await sessions.lockAll(.requested)
+        let names = await sessions.storeUnfinished().joined(separator: ", ")
+        if names.isEmpty { return .done }
+        if isForced { return .text("The renewed token of \(names) could not be stored and is lost. Register again.") }
+        throw VaultError(
+            .storeUnreadable,
+            "All sessions are locked, but the agent goes on: it cannot store the renewed token of \(names). Make room on the disk, then type: vault agent stop. To end the agent and lose the token: vault agent stop --force"
+        )
     }
 
     private func vaultKey(_ account: AgentAccount, _ process: Int32) async throws -> VaultKey {

@@ -1,0 +1,114 @@
+"""The end of an agent that renews a token, or that has the only copy of one."""
+
+import re
+import signal
+
+import pytest
+from support.agent import agent_process, agent_status
+from support.person import PASSWORD
+from support.waiting import wait_until
+
+EVENTS = ("INSERT", "UPDATE")
+
+
+def refuse_tokens(person):
+    """From now on the store takes no refresh token, as if the disk were full. It takes everything else."""
+    for event in EVENTS:
+        person.sql(f"CREATE TRIGGER full_{event} BEFORE {event} ON item WHEN NEW.name = 'vault/refresh-token'"
+                   " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+
+
+def take_tokens(person):
+    for event in EVENTS:
+        person.sql(f"DROP TRIGGER full_{event}")
+
+
+def is_still_logged_in(person):
+    """Whether the stored token still counts: the provider ends a login when it sees an old token again."""
+    return person.vault("token", "--no-agent", "--refresh", password=PASSWORD).status == 0
+
+
+@pytest.fixture
+def agent(anna):
+    """An agent in the foreground, with its messages, that holds alice's session."""
+    program = anna.start("agent", "start", "--foreground")
+    wait_until(lambda: agent_status(anna)["running"], "the agent")
+    assert anna.vault("login", password=PASSWORD).status == 0
+    return program
+
+
+@pytest.fixture
+def unstored(anna, agent):
+    """The agent renewed the token, and could not store it."""
+    refuse_tokens(anna)
+    result = anna.vault("token", "--refresh")
+    assert result.status == 1 and "could not be stored" in result.err, result
+    return agent
+
+
+def test_an_agent_with_the_only_copy_of_a_token_does_not_end(anna, unstored):
+    result = anna.vault("agent", "stop")
+    assert (result.status, result.out) == (1, ""), result
+    assert "cannot store the renewed token of alice" in result.err and "vault agent stop --force" in result.err
+    assert anna.vault("agent", "stop", "--json").error["code"] == "storeUnreadable"
+    assert agent_process(anna) == unstored.pid and agent_status(anna)["sessions"] == []
+    take_tokens(anna)
+    assert anna.vault("agent", "stop").out == "The agent has ended.\n"
+    unstored.process.wait(10)
+    assert is_still_logged_in(anna)
+
+
+def test_force_ends_it_and_says_what_is_lost(anna, unstored):
+    result = anna.vault("agent", "stop", "--force")
+    assert (result.status, result.out) == (0, "The agent has ended.\n"), result
+    assert "token of alice could not be stored and is lost. Register again." in result.err
+    unstored.process.wait(10)
+    take_tokens(anna)
+    assert anna.vault("token", "--no-agent", "--refresh", password=PASSWORD).status == 81
+
+
+def test_a_signal_ends_it_and_says_what_is_lost(anna, unstored):
+    unstored.signal(signal.SIGTERM)
+    result = unstored.wait()
+    assert result.status == -signal.SIGTERM, result
+    assert "The renewed token of alice could not be stored and is lost. Register again." in result.err
+
+
+def test_a_signal_first_stores_what_can_be_stored(anna, unstored):
+    take_tokens(anna)
+    unstored.signal(signal.SIGTERM)
+    result = unstored.wait()
+    assert result.status == -signal.SIGTERM and "lost." not in result.err, result
+    assert is_still_logged_in(anna)
+
+
+@pytest.mark.parametrize("way", ["signal", "stop"])
+def test_a_renewal_under_way_is_finished_first(anna, runtime, own_services, key_service, way):
+    assert anna.vault("delete", "--yes").status == 0
+    anna.settings = own_services.environment | {
+        "CREDENTIAL_VAULT_KEY_SERVICE": key_service.url, "XDG_RUNTIME_DIR": str(runtime)}
+    anna.registered("--no-agent")
+    agent = anna.start("agent", "start", "--foreground")
+    wait_until(lambda: agent_status(anna)["running"], "the agent")
+    assert anna.vault("login", password=PASSWORD).status == 0
+    before = anna.sql("SELECT sealed FROM item WHERE name = 'vault/refresh-token'")
+    own_services.program.signal(signal.SIGSTOP)
+    try:
+        renewal = anna.start("token", "--refresh")
+        wait_until(lambda: anna.vault("status", "--json").json.get("refresh_interrupted_at"), "the refresh to begin")
+        if way == "signal":
+            agent.signal(signal.SIGTERM)
+            agent.wait_for(re.compile("storing the renewed token before stopping"), "err")
+        else:
+            stop = anna.start("agent", "stop")
+            wait_until(lambda: not agent_status(anna)["sessions"], "the lock")
+        assert agent.process.poll() is None
+    finally:
+        own_services.program.signal(signal.SIGCONT)
+    assert agent.wait().status == (-signal.SIGTERM if way == "signal" else 0)
+    if way == "stop":
+        assert stop.wait().out == "The agent has ended.\n"
+    renewal.wait()
+    assert anna.sql("SELECT sealed FROM item WHERE name = 'vault/refresh-token'") != before
+    assert not anna.vault("status", "--json").json.get("refresh_interrupted_at")
+    assert is_still_logged_in(anna)
