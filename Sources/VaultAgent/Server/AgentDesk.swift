@@ -132,8 +132,12 @@ package final class AgentDesk: Sendable {
             let refused = AccessToken(
                 value: rejected, tokenType: "", expiresAt: nil, scope: nil, obtainedAt: Date())
             token = try await session.accessToken(replacing: refused, minimumValidity: minimum)
+        } else if wish.isForced {
+            // Of two programs that ask at once, the later one gets the token of the first.
+            let moment = Date(timeIntervalSince1970: wish.at)
+            token = try await session.accessToken(forcedAt: moment, minimumValidity: minimum)
         } else {
-            token = try await session.accessToken(forceRefresh: wish.isForced, minimumValidity: minimum)
+            token = try await session.accessToken(minimumValidity: minimum)
         }
         return AgentToken(token, isNew: token.value != before)
     }

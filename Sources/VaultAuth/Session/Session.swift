@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 internal import OpenIDConnect
 internal import VaultHTTP
 internal import VaultLocks
@@ -101,6 +101,11 @@ public actor Session {
     ) async throws -> AccessToken {
         if !forceRefresh, let token = tokenAtHand(validFor: minimumValidity) { return token }
         return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: clock.now))
+    }
+
+    /// A token that the provider issued after a moment: the time when another program asked for a new one.
+    package func accessToken(forcedAt moment: Date, minimumValidity: Duration) async throws -> AccessToken {
+        try await accessToken(.init(force: true, minimumValidity: minimumValidity, at: moment))
     }
 
     /// The token in memory, when it is good enough: nobody has to wait for it.
