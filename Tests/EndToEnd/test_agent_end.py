@@ -9,6 +9,7 @@ from support.person import PASSWORD
 from support.waiting import wait_until
 
 EVENTS = ("INSERT", "UPDATE")
+STORING = re.compile("storing the renewed token before stopping")
 
 
 def refuse_tokens(person):
@@ -82,8 +83,20 @@ def test_a_signal_first_stores_what_can_be_stored(anna, unstored):
     assert is_still_logged_in(anna)
 
 
-@pytest.mark.parametrize("way", ["signal", "stop"])
-def test_a_renewal_under_way_is_finished_first(anna, runtime, own_services, key_service, way):
+def test_the_next_login_goes_on_with_it(anna, unstored):
+    assert anna.vault("lock").status == 0
+    assert anna.vault("agent", "unlock", password=PASSWORD).status == 0
+    take_tokens(anna)
+    assert anna.vault("token", "--refresh").status == 0
+
+
+def stored_token(person):
+    return person.sql("SELECT sealed FROM item WHERE name = 'vault/refresh-token'")
+
+
+@pytest.fixture
+def renewing(anna, runtime, own_services, key_service):
+    """An agent that renews a token, while the provider has the request and does not answer."""
     assert anna.vault("delete", "--yes").status == 0
     anna.settings = own_services.environment | {
         "CREDENTIAL_VAULT_KEY_SERVICE": key_service.url, "XDG_RUNTIME_DIR": str(runtime)}
@@ -91,24 +104,36 @@ def test_a_renewal_under_way_is_finished_first(anna, runtime, own_services, key_
     agent = anna.start("agent", "start", "--foreground")
     wait_until(lambda: agent_status(anna)["running"], "the agent")
     assert anna.vault("login", password=PASSWORD).status == 0
-    before = anna.sql("SELECT sealed FROM item WHERE name = 'vault/refresh-token'")
+    agent.before = stored_token(anna)
     own_services.program.signal(signal.SIGSTOP)
-    try:
-        renewal = anna.start("token", "--refresh")
-        wait_until(lambda: anna.vault("status", "--json").json.get("refresh_interrupted_at"), "the refresh to begin")
-        if way == "signal":
-            agent.signal(signal.SIGTERM)
-            agent.wait_for(re.compile("storing the renewed token before stopping"), "err")
-        else:
-            stop = anna.start("agent", "stop")
-            wait_until(lambda: not agent_status(anna)["sessions"], "the lock")
-        assert agent.process.poll() is None
-    finally:
-        own_services.program.signal(signal.SIGCONT)
-    assert agent.wait().status == (-signal.SIGTERM if way == "signal" else 0)
+    anna.start("token", "--refresh")
+    wait_until(lambda: anna.vault("status", "--json").json.get("refresh_interrupted_at"), "the refresh to begin")
+    yield agent
+    own_services.program.signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("way", ["signal", "stop"])
+def test_a_renewal_under_way_is_finished_first(anna, renewing, own_services, way):
+    if way == "signal":
+        renewing.signal(signal.SIGTERM)
+        renewing.wait_for(STORING, "err")
+    else:
+        stop = anna.start("agent", "stop")
+        wait_until(lambda: not agent_status(anna)["sessions"], "the lock")
+    assert renewing.process.poll() is None
+    own_services.program.signal(signal.SIGCONT)
+    assert renewing.wait().status == (-signal.SIGTERM if way == "signal" else 0)
     if way == "stop":
         assert stop.wait().out == "The agent has ended.\n"
-    renewal.wait()
-    assert anna.sql("SELECT sealed FROM item WHERE name = 'vault/refresh-token'") != before
+    assert stored_token(anna) != renewing.before
     assert not anna.vault("status", "--json").json.get("refresh_interrupted_at")
     assert is_still_logged_in(anna)
+
+
+def test_a_second_signal_ends_it_at_once(anna, renewing):
+    renewing.signal(signal.SIGTERM)
+    renewing.wait_for(STORING, "err")
+    renewing.signal(signal.SIGTERM)
+    # The provider still does not answer.
+    assert renewing.wait().status == -signal.SIGTERM
+    assert stored_token(anna) == renewing.before
