@@ -76,7 +76,7 @@ enum Interruption {
         stop(number)
     }
 
-    /// What a person is told who waits for the end.
+    /// Tells a person why the command does not end at once.
     static let waiting =
         "vault: storing the renewed token before stopping (once more Ctrl-C stops at once and may lose it)"
 

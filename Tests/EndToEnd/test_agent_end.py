@@ -1,12 +1,14 @@
 """The end of an agent that renews a token, or that has the only copy of one."""
 
 import re
+import shutil
 import signal
+import socket
 
 import pytest
-from support.agent import agent_process, agent_status
+from support.agent import agent_process, agent_status, socket_of
 from support.person import PASSWORD
-from support.waiting import wait_until
+from support.waiting import PATIENCE, wait_until
 
 EVENTS = ("INSERT", "UPDATE")
 STORING = re.compile("storing the renewed token before stopping")
@@ -62,7 +64,8 @@ def test_an_agent_with_the_only_copy_of_a_token_does_not_end(anna, unstored):
 def test_force_ends_it_and_says_what_is_lost(anna, unstored):
     result = anna.vault("agent", "stop", "--force")
     assert (result.status, result.out) == (0, "The agent has ended.\n"), result
-    assert "token of alice could not be stored and is lost. Register again." in result.err
+    assert "The renewed token of alice could not be stored and is lost." in result.err
+    assert "register again: vault register" in result.err
     unstored.process.wait(10)
     take_tokens(anna)
     assert anna.vault("token", "--no-agent", "--refresh", password=PASSWORD).status == 81
@@ -72,7 +75,7 @@ def test_a_signal_ends_it_and_says_what_is_lost(anna, unstored):
     unstored.signal(signal.SIGTERM)
     result = unstored.wait()
     assert result.status == -signal.SIGTERM, result
-    assert "The renewed token of alice could not be stored and is lost. Register again." in result.err
+    assert "The renewed token of alice could not be stored and is lost." in result.err
 
 
 def test_a_signal_first_stores_what_can_be_stored(anna, unstored):
@@ -88,6 +91,23 @@ def test_the_next_login_goes_on_with_it(anna, unstored):
     assert anna.vault("agent", "unlock", password=PASSWORD).status == 0
     take_tokens(anna)
     assert anna.vault("token", "--refresh").status == 0
+
+
+def test_out_of_reach_it_waits_until_the_token_is_stored(anna, unstored, runtime):
+    """The runtime folder goes when the person has logged out of the machine. Nobody could be told then."""
+    watch = socket.socket(socket.AF_UNIX)
+    watch.settimeout(PATIENCE)
+    watch.connect(str(socket_of(runtime)))
+    watch.sendall(b"\0\0\0\3\1\x0c\0")  # what happens to all sessions
+    assert b"locked" not in watch.recv(4096)
+    shutil.rmtree(runtime / "credential-vault")
+    told = b""
+    while b"locked" not in told:
+        told += watch.recv(4096)
+    assert unstored.process.poll() is None
+    take_tokens(anna)
+    assert unstored.wait().status == 0
+    assert is_still_logged_in(anna)
 
 
 def stored_token(person):

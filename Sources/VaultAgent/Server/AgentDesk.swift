@@ -146,11 +146,16 @@ package final class AgentDesk: Sendable {
         await sessions.lockAll(.requested)
         let names = await sessions.storeUnfinished().joined(separator: ", ")
         if names.isEmpty { return .done }
-        if isForced { return .text("The renewed token of \(names) could not be stored and is lost. Register again.") }
+        if isForced { return .text(Self.loss(names)) }
         throw VaultError(
             .storeUnreadable,
             "All sessions are locked, but the agent goes on: it cannot store the renewed token of \(names). Make room on the disk, then type: vault agent stop. To end the agent and lose the token: vault agent stop --force"
         )
+    }
+
+    /// What a person is told when the agent ends with the only copy of a token.
+    package static func loss(_ names: String) -> String {
+        "The renewed token of \(names) could not be stored and is lost. If you cannot log in any more, register again: vault register"
     }
 
     private func vaultKey(_ account: AgentAccount, _ process: Int32) async throws -> VaultKey {

@@ -129,7 +129,7 @@ package final class HeldSessions: Sendable {
         keepIfUnfinished(held)
         // Locking tells the listener, which is one of the tasks.
         await held.auth.lock(reason)
-        // A renewal may have begun until now.
+        // A renewal may have begun meanwhile.
         keepIfUnfinished(held)
         onUpdate.withLock { $0 }(SessionUpdate(.locked, held.id, reason: reason))
         held.cancelTasks()

@@ -103,7 +103,12 @@ public actor Session {
         return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: clock.now))
     }
 
-    /// A token that the provider issued after a moment: the time when another program asked for a new one.
+    /// A new token, as another program asked for it. One that the provider issued after that is new enough.
+    ///
+    /// - Parameters:
+    ///   - moment: when the other program asked.
+    ///   - minimumValidity: how long the token has to be valid at least.
+    /// - Throws: as ``accessToken(forceRefresh:minimumValidity:)``.
     package func accessToken(forcedAt moment: Date, minimumValidity: Duration) async throws -> AccessToken {
         try await accessToken(.init(force: true, minimumValidity: minimumValidity, at: moment))
     }

@@ -65,9 +65,7 @@ struct AgentProcess {
         await sessions.lockAll(.requested)
         listener.remove()
         if sessions.hasUnfinished { Output.note(Interruption.waiting) }
-        for name in await sessions.storeUnfinished() {
-            Output.note("vault: The renewed token of \(name) could not be stored and is lost. Register again.")
-        }
+        for name in await sessions.storeUnfinished() { Output.note("vault: " + AgentDesk.loss(name)) }
         sessions.giveUpUnfinished()
         await Interruption.drain()
     }
