@@ -290,8 +290,8 @@ let package = Package(
         .testTarget(
             name: "VaultAgentTests",
             dependencies: [
-                "VaultAgent", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultStorage",
-                "VaultTesting",
+                "OpenIDConnect", "VaultAgent", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultHTTP",
+                "VaultLocks", "VaultStorage", "VaultTesting",
                 httpTypes,
             ]),
         .testTarget(

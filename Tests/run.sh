@@ -16,10 +16,10 @@ fi
 filter=${1:-}
 
 # The C libraries, a message bus with a logind on it, a TPM and tokens made of software, and what the tests of the programs
-# drive: an identity provider, a browser, a disk that fills up.
+# drive: an identity provider, a browser, a disk that fills up. Of systemd only systemd-analyze is used.
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config
-    libsystemd-dev dbus-daemon python3-dbusmock
+    libsystemd-dev dbus-daemon python3-dbusmock systemd
     libtss2-dev libfido2-dev libp11-kit-dev
     swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc p11-kit libtpm2-pkcs11-1
     glewlwyd sqlite3 openssl curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver util-linux mount zsh fish python3 python3-venv

@@ -70,7 +70,10 @@ package enum AgentRequest: Hashable, Sendable {
     /// Tells from now on what happens to a session, or to all. The client sends nothing more.
     case watch(AgentAccount?)
     /// Locks everything and ends the agent.
-    case stop
+    ///
+    /// - Parameter isForced: whether it ends also when a renewed token cannot be stored, and is lost. It answers `text`
+    ///   then.
+    case stop(isForced: Bool)
     /// A key for a streamed item, from the vault key.
     case streamKey(AgentAccount, item: String)
 
@@ -86,7 +89,8 @@ package enum AgentRequest: Hashable, Sendable {
             case .quickToken(let user, let seconds):
                 writer.put(user)
                 writer.put(seconds)
-            case .accountTable, .status, .stop: break
+            case .accountTable, .status: break
+            case .stop(let isForced): writer.put(isForced)
             case .hold(let account, let key, let rules, let isOffline):
                 writer.put(account)
                 writer.put(key)
@@ -167,7 +171,7 @@ package enum AgentRequest: Hashable, Sendable {
             case .setPIN: .setPIN(try reader.account(), Array(try reader.data()))
             case .lock: .lock(try reader.optionalAccount(), isFinal: try reader.bool())
             case .watch: .watch(try reader.optionalAccount())
-            case .stop: .stop
+            case .stop: .stop(isForced: try reader.bool())
             case .streamKey: .streamKey(try reader.account(), item: try reader.text())
             }
         try reader.end()

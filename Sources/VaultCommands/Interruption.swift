@@ -76,11 +76,15 @@ enum Interruption {
         stop(number)
     }
 
+    /// Tells a person why the command does not end at once.
+    static let waiting =
+        "vault: storing the renewed token before stopping (once more Ctrl-C stops at once and may lose it)"
+
     /// Ends the command as soon as no token is lost by that.
     @Sendable private static func stop(_ number: Int32) {
         // From here on no renewal begins, either: what is put back before the end takes its time.
         if close() { end(number) }
-        Output.note("vault: storing the renewed token before stopping (once more Ctrl-C stops at once and may lose it)")
+        Output.note(waiting)
         endWhenIdle(number)
     }
 

@@ -80,3 +80,20 @@ def person(tmp_path, services, children):
 def alice(person):
     """Somebody with one account, alice."""
     return person.registered()
+
+
+@pytest.fixture
+def runtime(tmp_path_factory):
+    """A runtime folder of the person's own, short enough for a socket."""
+    folder = tmp_path_factory.mktemp("r")
+    folder.chmod(0o700)
+    return folder
+
+
+@pytest.fixture
+def anna(person, runtime):
+    """Somebody with one account, alice, and a runtime folder. No agent runs yet."""
+    person.registered("--no-agent")
+    person.settings["XDG_RUNTIME_DIR"] = str(runtime)
+    yield person
+    person.vault("agent", "stop", "--force")

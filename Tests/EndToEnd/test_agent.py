@@ -10,38 +10,10 @@ import subprocess
 import time
 
 import pytest
+from support.agent import agent_process, agent_status, socket_of
 from support.person import PASSWORD
 from support.programs import VAULT
 from support.waiting import wait_until
-
-
-@pytest.fixture
-def runtime(tmp_path_factory):
-    """A runtime folder of the person's own, short enough for a socket."""
-    folder = tmp_path_factory.mktemp("r")
-    folder.chmod(0o700)
-    return folder
-
-
-@pytest.fixture
-def anna(person, runtime):
-    """Somebody with one account, alice, and a runtime folder. No agent runs yet."""
-    person.registered("--no-agent")
-    person.settings["XDG_RUNTIME_DIR"] = str(runtime)
-    yield person
-    person.vault("agent", "stop")
-
-
-def socket_of(runtime):
-    return next((runtime / "credential-vault").glob("*.sock"))
-
-
-def agent_status(person):
-    return json.loads(person.vault("agent", "status", "--json").out)
-
-
-def agent_process(person):
-    return agent_status(person)["process"]
 
 
 def test_after_a_login_nothing_is_asked(anna):

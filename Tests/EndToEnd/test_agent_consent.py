@@ -1,9 +1,15 @@
 """`vault agent start --confirm`: the person is asked before another program uses a session."""
 
+import os
+import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
-from support.person import PASSWORD
+from support.agent import agent_process
+from support.own_user import USER, OwnUser
+from support.person import PASSWORD, Person
 from support.programs import VAULT
 from support.window import Window
 
@@ -24,10 +30,10 @@ def window(alice, tmp_path_factory):
     alice.vault("agent", "stop")
 
 
-def token_by_a_shell(alice):
+def token_by_a_shell(alice, shell="/bin/sh"):
     """What a shell of the person gets, which is another program than the one of the tests."""
     return subprocess.run(
-        ["/bin/sh", "-c", '"$0" token; exit $?', VAULT], env=alice.environment(), capture_output=True, text=True,
+        alice.command(shell, "-c", '"$0" token; exit $?', VAULT), env=alice.environment(), capture_output=True, text=True,
         stdin=subprocess.DEVNULL, start_new_session=True)
 
 
@@ -51,3 +57,51 @@ def test_a_no_gives_nothing(alice, window):
     assert refused.returncode == 82 and refused.stdout == "", refused
     # The next time the person is asked again.
     assert token_by_a_shell(alice).returncode == 0
+
+
+@pytest.fixture
+def someone(services, children):
+    """Somebody who is not root, in a folder of their own, with an agent that asks. Root could look into every process."""
+    folder = Path(tempfile.mkdtemp(prefix="someone-"))
+    user = OwnUser()
+    person = Person(folder, services.environment, children).registered("--no-agent")
+    runtime = folder / "r"
+    runtime.mkdir(mode=0o700)
+    person.disk, person.window = user, Window(person)
+    person.settings |= {
+        "DISPLAY": ":77", "WAYLAND_DISPLAY": "", "CREDENTIAL_VAULT_PINENTRY": person.window.program,
+        "TEST_PINENTRY": person.window.folder, "XDG_RUNTIME_DIR": runtime, "HOME": folder}
+    user.own(folder)
+    for command, password in ((["agent", "start", "--confirm"], None), (["login"], PASSWORD)):
+        result = person.vault(*command, password=password)
+        assert (result.status, "stay open" in result.err) == (0, False), result
+    yield person
+    person.vault("agent", "stop", "--force")
+    shutil.rmtree(folder)
+
+
+def test_the_person_is_asked_for_each_program_also_without_being_root(someone):
+    def answer(*answers):
+        someone.window.answer(*answers)
+        someone.disk.own(someone.window.folder)
+
+    if someone.disk.is_root:
+        assert os.stat(f"/proc/{agent_process(someone)}").st_uid in (0, USER)  # of one that hides itself: root
+    answer(NOT_CONFIRMED)
+    refused = token_by_a_shell(someone)
+    assert (refused.returncode, refused.stdout) == (82, ""), refused
+    shell = os.path.realpath("/bin/sh")
+    assert [told["SETDESC"] for told in someone.window.log] == [f"May {shell} use the session of alice?"]
+    answer(True)
+    first = token_by_a_shell(someone)
+    assert first.returncode == 0 and first.stdout.count("\n") == 1, first
+    # There is no second answer in the script: a second question would fail.
+    assert token_by_a_shell(someone).stdout == first.stdout
+    assert len(someone.window.log) == 1
+    # Another program is another question.
+    other = someone.folder / "other-shell"
+    shutil.copy(shell, other)
+    answer(NOT_CONFIRMED)
+    assert token_by_a_shell(someone, other).returncode == 82
+    assert [told["SETDESC"] for told in someone.window.log] == [f"May {other} use the session of alice?"]
+    assert token_by_a_shell(someone).stdout == first.stdout

@@ -13,6 +13,8 @@ import VaultTesting
 final class AgentBench: Sendable {
     let test = TestVault()
     let clock = ManualContinuousClock()
+    /// The provider of the test vault, as the agent sees it.
+    let provider: HookedProvider
     let sessions: HeldSessions
     let server: AgentServer
     let client: AgentClient
@@ -26,16 +28,19 @@ final class AgentBench: Sendable {
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let path = folder + "/agent.sock"
-        let (provider, accounts) = (test.provider, test.accounts)
+        let (test, timer, provider) = (test, ManualContinuousClock(), HookedProvider(test.provider))
+        self.provider = provider
         sessions = HeldSessions(clock: SteadyClock(clock)) {
-            Auth(
+            // As in the agent: each session lives in a vault of its own, over one store.
+            let accounts = Self.accounts(test, test.clock, timer)
+            return Auth(
                 settings: nil, accounts: accounts,
                 transport: FakeTransport { request, _ in
                     throw HTTPError(.notConnected, authority: request.authority ?? "")
                 }, listening: NoRedirects(), issuers: [provider])
         }
         let desk = AgentDesk(
-            sessions: sessions, accounts: accounts, folder: folder, version: { nil }, consent: consent,
+            sessions: sessions, accounts: test.accounts, folder: folder, version: { nil }, consent: consent,
             accountTable: { "table\n" }, listening: { [] })
         server = try AgentServer(desk: desk)
         client = AgentClient(path: path)
@@ -58,16 +63,34 @@ final class AgentBench: Sendable {
 
     /// Logs in again, and leaves the session to the agent.
     func hold(_ id: AccountID, _ rules: HoldingRules = rules) async throws {
-        let session = try await test.auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
-        let key = try await session.openVaultKey().bytes?.bytes.withUnsafeBytes { Array($0) } ?? []
-        _ = try await client.ask(.hold(AgentAccount(id), vaultKey: key, rules, isOffline: false))
+        try await hold(id, vaultKey: vaultKey(id), rules)
         await test.auth.lock(.requested)
     }
 
+    func hold(_ id: AccountID, vaultKey: [UInt8], _ rules: HoldingRules = rules) async throws {
+        _ = try await client.ask(.hold(AgentAccount(id), vaultKey: vaultKey, rules, isOffline: false))
+    }
+
+    /// Logs in without the agent.
+    func vaultKey(_ id: AccountID) async throws -> [UInt8] {
+        let session = try await test.auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
+        return try await session.openVaultKey().bytes?.bytes.withUnsafeBytes { Array($0) } ?? []
+    }
+
+    /// - Parameter timer: counts the pauses before something is tried again.
+    private static func accounts(_ test: TestVault, _ clock: ManualClock, _ timer: any Clock<Duration>) -> Accounts {
+        Accounts(
+            store: test.store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
+            policy: .standard, keyServiceURL: "https://keys.example", timer: timer,
+            keyService: { _ in test.keyService })
+    }
+
     /// An app that finds the agent.
-    func app() -> Auth {
+    ///
+    /// - Parameter clock: the app's clock; nil for the one of the vault.
+    func app(clock: ManualClock? = nil) -> Auth {
         Auth(
-            settings: nil, accounts: test.accounts,
+            settings: nil, accounts: Self.accounts(test, clock ?? test.clock, self.clock),
             transport: FakeTransport { request, _ in
                 throw HTTPError(.notConnected, authority: request.authority ?? "")
             }, listening: NoRedirects(), issuers: [test.provider], agent: client)

@@ -55,6 +55,24 @@ struct AttachedSessionTests {
         #expect(await code { _ = try await session.refreshToken() } == .configurationInvalid)
     }
 
+    @Test func twoProgramsThatForceARenewalAtOnceGetOne() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        // By their clocks, both ask at the same moment. One request takes longer to arrive.
+        let moment = ManualClock(bench.test.clock.now)
+        let (one, two) = (bench.app(clock: moment), bench.app(clock: moment))
+        let (first, second) = (try await one.attach(id), try await two.attach(id))
+        bench.test.clock.advance(by: 1)
+        let before = bench.test.provider.renewals
+        let value = try await first.accessToken(forceRefresh: true).value
+        #expect(try await second.accessToken(forceRefresh: true).value == value)
+        #expect(bench.test.provider.renewals == before + 1)
+        // Whoever asks after that gets another one.
+        moment.advance(by: 2)
+        #expect(try await second.accessToken(forceRefresh: true).value != value)
+        #expect(bench.test.provider.renewals == before + 2)
+    }
+
     @Test func lockingLocksForAll() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()

@@ -13,7 +13,8 @@ struct MessageTests {
         .token(account, AgentTokenWish(isForced: true, minimumSeconds: 5, rejected: "old", at: 1.5)),
         .proofKey(account), .seal(account, item: "notes", [1, 2]), .open(account, item: "notes", []),
         .setPIN(account, [7]), .lock(nil, isFinal: false),
-        .lock(account, isFinal: true), .watch(nil), .watch(account), .stop, .streamKey(account, item: "photos"),
+        .lock(account, isFinal: true), .watch(nil), .watch(account), .stop(isForced: true),
+        .streamKey(account, item: "photos"),
     ]
 
     static let answers: [AgentAnswer] = [

@@ -108,9 +108,7 @@ package final class AgentDesk: Sendable {
             let ids = account.map { [AccountID($0)] } ?? sessions.all.map(\.id)
             await sessions.lock(ids, .requested, isFinal: isFinal)
             return .done
-        case .stop:
-            await sessions.lockAll(.requested)
-            return .done
+        case .stop(let isForced): return try await stop(isForced)
         case .streamKey(let account, let item):
             let name = ItemName(rawValue: item)
             try name.requireWritable()
@@ -136,10 +134,30 @@ package final class AgentDesk: Sendable {
             let refused = AccessToken(
                 value: rejected, tokenType: "", expiresAt: nil, scope: nil, obtainedAt: Date())
             token = try await session.accessToken(replacing: refused, minimumValidity: minimum)
+        } else if wish.isForced {
+            // Of two programs that ask at once, the later one gets the token of the first.
+            let moment = Date(timeIntervalSince1970: wish.at)
+            token = try await session.accessToken(forcedAt: moment, minimumValidity: minimum)
         } else {
-            token = try await session.accessToken(forceRefresh: wish.isForced, minimumValidity: minimum)
+            token = try await session.accessToken(minimumValidity: minimum)
         }
         return AgentToken(token, isNew: token.value != before)
+    }
+
+    private func stop(_ isForced: Bool) async throws -> AgentAnswer {
+        await sessions.lockAll(.requested)
+        let names = await sessions.storeUnfinished().joined(separator: ", ")
+        if names.isEmpty { return .done }
+        if isForced { return .text(Self.loss(names)) }
+        throw VaultError(
+            .storeUnreadable,
+            "All sessions are locked, but the agent goes on: it cannot store the renewed token of \(names). Make room on the disk, then type: vault agent stop. To end the agent and lose the token: vault agent stop --force"
+        )
+    }
+
+    /// What a person is told when the agent ends with the only copy of a token.
+    package static func loss(_ names: String) -> String {
+        "The renewed token of \(names) could not be stored and is lost. If you cannot log in any more, register again: vault register"
     }
 
     private func vaultKey(_ account: AgentAccount, _ process: Int32) async throws -> VaultKey {

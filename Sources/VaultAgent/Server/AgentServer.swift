@@ -82,10 +82,14 @@ package final class AgentServer: Sendable {
         Task { [weak self] in
             let answer = await desk.answer(request, process: process)
             self?.post(Message(client: client, answer: answer))
-            if case .stop = request { self?.stop() }
+            if case .stop = request, !answer.isFailure { self?.stop() }
         }
         return nil
     }
 
     func isHeld(_ account: AgentAccount) -> Bool { desk.isHeld(account) }
+}
+
+extension AgentAnswer {
+    fileprivate var isFailure: Bool { if case .failed = self { true } else { false } }
 }

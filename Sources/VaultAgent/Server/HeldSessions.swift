@@ -13,7 +13,7 @@ package final class HeldSessions: Sendable {
         /// How often something was locked: a session that is being opened meanwhile stays closed.
         var lockCount = 0
         /// What has a renewed token that is not stored yet, as on a full disk: the next session goes on with it.
-        var unfinished: [AccountID: Auth] = [:]
+        var unfinished: [AccountID: HeldSession] = [:]
     }
 
     private let state = Lock(State())
@@ -51,7 +51,7 @@ package final class HeldSessions: Sendable {
     /// Holds a session, in place of one of the same account.
     func hold(_ id: AccountID, vaultKey: VaultKey, rules: HoldingRules, isOffline: Bool) async throws {
         let (lockCount, left, present) = state.withLock { ($0.lockCount, $0.unfinished[id], $0.sessions[id]) }
-        let unfinished = left ?? present.flatMap { $0.isUnfinished ? $0.auth : nil }
+        let unfinished = (left ?? present.flatMap { $0.isUnfinished ? $0 : nil })?.auth
         let auth = if let unfinished { unfinished } else { try await makeAuth() }
         let session = try await auth.adopt(id, vaultKey: vaultKey, isOffline: isOffline)
         let held = HeldSession(
@@ -126,12 +126,38 @@ package final class HeldSessions: Sendable {
     }
 
     private func end(_ held: HeldSession, _ reason: SessionUpdate.Reason) async {
-        // Dropping it would lose the only copy of that token.
-        if held.isUnfinished { state.withLock { $0.unfinished[held.id] = held.auth } }
+        keepIfUnfinished(held)
         // Locking tells the listener, which is one of the tasks.
         await held.auth.lock(reason)
+        // A renewal may have begun meanwhile.
+        keepIfUnfinished(held)
         onUpdate.withLock { $0 }(SessionUpdate(.locked, held.id, reason: reason))
         held.cancelTasks()
+    }
+
+    /// Dropping the session would lose the only copy of its renewed token.
+    private func keepIfUnfinished(_ held: HeldSession) {
+        if held.isUnfinished { state.withLock { $0.unfinished[held.id] = held } }
+    }
+
+    /// Whether a locked session may have a renewed token that is not stored yet.
+    package var hasUnfinished: Bool { state.withLock { $0.unfinished.values.contains(where: \.isUnfinished) } }
+
+    /// Stores the renewed tokens of locked sessions, after the renewals that are under way.
+    ///
+    /// - Returns: the names of the accounts whose token still cannot be stored.
+    package func storeUnfinished() async -> [String] {
+        var names: [String] = []
+        for held in state.withLock({ Array($0.unfinished.values) }) {
+            try? await held.auth.accounts.unstored.finish(held.id, in: held.auth.accounts.store)
+            if held.auth.accounts.unstored.holds(held.id) { names.append(held.name) }
+        }
+        return names.sorted()
+    }
+
+    /// Forgets the renewed tokens that cannot be stored, so that the agent can end.
+    package func giveUpUnfinished() {
+        for held in state.withLock({ Array($0.unfinished.values) }) { held.auth.accounts.unstored.giveUp(held.id) }
     }
 
     private func forget(_ held: HeldSession) {

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 internal import OpenIDConnect
 internal import VaultHTTP
 internal import VaultLocks
@@ -101,6 +101,16 @@ public actor Session {
     ) async throws -> AccessToken {
         if !forceRefresh, let token = tokenAtHand(validFor: minimumValidity) { return token }
         return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: clock.now))
+    }
+
+    /// A new token, as another program asked for it. One that the provider issued after that is new enough.
+    ///
+    /// - Parameters:
+    ///   - moment: when the other program asked.
+    ///   - minimumValidity: how long the token has to be valid at least.
+    /// - Throws: as ``accessToken(forceRefresh:minimumValidity:)``.
+    package func accessToken(forcedAt moment: Date, minimumValidity: Duration) async throws -> AccessToken {
+        try await accessToken(.init(force: true, minimumValidity: minimumValidity, at: moment))
     }
 
     /// The token in memory, when it is good enough: nobody has to wait for it.

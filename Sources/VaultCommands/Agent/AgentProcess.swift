@@ -18,7 +18,7 @@ struct AgentProcess {
     /// Serves until it is stopped.
     ///
     /// - Parameter whenReady: called when clients can connect.
-    func run(whenReady: () -> Void) async throws {
+    func run(whenReady: @Sendable () -> Void) async throws {
         var configuration = try await Settings(global).configuration()
         configuration.issuer = nil
         let folder = configuration.folder ?? Vault.standardFolder
@@ -46,16 +46,28 @@ struct AgentProcess {
                 }
             }
         }
-        Task { await stopWhenUnreachable(listener, server) }
+        Task { await stopWhenUnreachable(listener, server, sessions) }
         whenReady()
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { @Sendable in
-                server.run(listener)
-                continuation.resume()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread { @Sendable in
+                    server.run(listener)
+                    continuation.resume()
+                }
             }
+        } onCancel: {
+            server.stop()
         }
+        // In a task of its own: a store does nothing for one that was cancelled.
+        await Task { await end(sessions, listener) }.value
+    }
+
+    private func end(_ sessions: HeldSessions, _ listener: AgentListener) async {
         await sessions.lockAll(.requested)
         listener.remove()
+        if sessions.hasUnfinished { Output.note(Interruption.waiting) }
+        for name in await sessions.storeUnfinished() { Output.note("vault: " + AgentDesk.loss(name)) }
+        sessions.giveUpUnfinished()
         await Interruption.drain()
     }
 
@@ -98,10 +110,14 @@ struct AgentProcess {
     }
 
     /// Ends the agent when nobody can reach it any more, as after the person has logged out of the machine.
-    private func stopWhenUnreachable(_ listener: AgentListener, _ server: AgentServer) async {
-        while listener.isReachable {
-            guard (try? await Task.sleep(for: .seconds(20), clock: .continuous)) != nil else { return }
-        }
+    private func stopWhenUnreachable(
+        _ listener: AgentListener, _ server: AgentServer, _ sessions: HeldSessions
+    ) async {
+        func pause() async { try? await Task.sleep(for: .seconds(20), clock: .continuous) }
+        while listener.isReachable { await pause() }
+        await sessions.lockAll(.requested)
+        // Nobody can be told, so it waits until nothing is lost.
+        while await !sessions.storeUnfinished().isEmpty { await pause() }
         server.stop()
     }
 }

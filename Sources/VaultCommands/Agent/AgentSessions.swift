@@ -62,9 +62,14 @@ struct AgentSessions {
     }
 
     /// Locks everything and ends the agent. Returns when it has ended.
-    func stop() async throws {
+    ///
+    /// - Parameter isForced: whether it ends also when a renewed token cannot be stored, and is lost.
+    /// - Returns: what the person has to be told; nil when nothing was lost.
+    /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs, `storeUnreadable` when it goes on with such a token.
+    func stop(isForced: Bool) async throws -> String? {
         let connection = try client.connection(patience: 30)
-        _ = try await client.ask(.stop, patience: 30)
+        // It may have to wait for the provider, and then for the store.
+        let answer = try await client.ask(.stop(isForced: isForced), patience: 60)
         // It ends when the agent does.
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { @Sendable in
@@ -72,6 +77,7 @@ struct AgentSessions {
                 continuation.resume()
             }
         }
+        return if case .text(let note) = answer { note } else { nil }
     }
 }
 

@@ -45,19 +45,25 @@ struct AgentCommand: AsyncParsableCommand {
             }
             do {
                 let consent = confirm ? try await AgentConsent.make() : nil
-                try await AgentProcess(global: global, consent: consent).run { tell(AgentLauncher.ready) }
+                let process = AgentProcess(global: global, consent: consent)
+                // A signal ends the agent in order. That may take as long as the provider and the store do.
+                try await Interruption.cancelling(within: .seconds(60)) { [readyDescriptor] in
+                    try await process.run { Self.tell(AgentLauncher.ready, readyDescriptor) }
+                }
             } catch let error as VaultError {
                 // Two commands may start an agent at once. One agent is enough.
-                tell(error.code == .busy && readyDescriptor != nil ? AgentLauncher.ready : error.description)
+                Self.tell(
+                    error.code == .busy && readyDescriptor != nil ? AgentLauncher.ready : error.description,
+                    readyDescriptor)
                 throw error
             }
         }
 
-        private func tell(_ text: String) {
-            guard let readyDescriptor else { return }
+        private static func tell(_ text: String, _ descriptor: Int32?) {
+            guard let descriptor else { return }
             let line = Array((text.split(separator: "\n").joined(separator: " ") + "\n").utf8)
-            _ = write(readyDescriptor, line, line.count)
-            close(readyDescriptor)
+            _ = write(descriptor, line, line.count)
+            close(descriptor)
         }
     }
 
@@ -65,11 +71,15 @@ struct AgentCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "stop", abstract: "Lock all sessions and end the agent.")
 
+        @Flag(help: "End the agent also when it cannot store a renewed token. The token is lost then.")
+        var force = false
+
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
             do {
-                try await AgentSessions(Settings(global)).stop()
+                let note = try await AgentSessions(Settings(global)).stop(isForced: force)
+                if let note { Output.note("vault: \(note)") }
             } catch let error as VaultError where error.code == .notLoggedIn {
                 return Report(running: false).show("No agent runs.", global)
             }

@@ -72,6 +72,18 @@ package final class UnstoredTokens: Sendable {
         }
     }
 
+    /// Stores what is held for an account, after the renewal that is under way.
+    ///
+    /// - Throws: ``VaultError`` with code `storeUnreadable`, or `busy`.
+    package func finish(_ id: AccountID, in store: any SecureStore) async throws {
+        try await turns.take(id)
+        defer { turns.end(id) }
+        try await storeHeld(of: id, in: store)
+    }
+
+    /// Forgets what is held for an account. The token is lost, and does not keep the program from stopping any more.
+    package func giveUp(_ id: AccountID) { held.withLock { $0[id] = nil } }
+
     /// Tries until it is stored. An app may do nothing with the account for hours, and others wait for it.
     private func tryAgain(of id: AccountID, in store: any SecureStore, _ clock: any Clock<Duration>) {
         Task { [weak self] in
