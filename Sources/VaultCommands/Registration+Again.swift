@@ -29,6 +29,12 @@ extension Registration {
         if let method = try await askForHardware(existing) { return method }
         let losses = try await losses(of: existing)
         if !losses.isEmpty && !mayLoseItems {
+            if await isHeld(existing.id), policy.allows(.pin) {
+                let user = ShellQuoting.quoted(name)
+                terminal.tell(
+                    "\(name) is still open in the agent. To keep everything, answer no, then type: vault unlock add pin --user \(user) && vault passwd --pin --user \(user)"
+                )
+            }
             guard try await terminal.confirm("With a new password these are lost: \(losses). Go on?") else {
                 throw VaultError(.cancelled, "Nothing was changed.")
             }
@@ -48,8 +54,10 @@ extension Registration {
                 if way.kind == .password, let method = try await openWithoutKeyService(existing, secret, after: error) {
                     return method
                 }
-                terminal.tell(error.description)
-                if error.code != .wrongSecret { return nil }
+                // The person is registering again: the usual advice would be to do that.
+                let isLocked = error.code == .keyLocked || error.guessesRemaining == 0
+                terminal.tell(isLocked ? "The key service has locked this \(way.kind.displayName)." : error.description)
+                if isLocked || error.code != .wrongSecret { return nil }
             }
         }
     }

@@ -11,6 +11,8 @@ struct Registration {
     let terminal: any Terminal
     let mayLoseItems: Bool
     let isQuiet: Bool
+    /// Whether the agent holds an account open.
+    let isHeld: @Sendable (AccountID) async -> Bool
     /// What the new password is called, where another password was asked for before.
     var prompt = "New password"
 

@@ -11,7 +11,7 @@ import time
 
 import pytest
 from support.agent import agent_process, agent_status, socket_of
-from support.person import PASSWORD
+from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import VAULT
 from support.waiting import wait_until
 
@@ -71,6 +71,68 @@ def test_a_locked_session_is_opened_by_its_own_password_only(anna):
     result = anna.vault("agent", "unlock", password=PASSWORD)
     assert (result.status, result.out) == (0, "Opened alice.\n"), result
     assert anna.vault("token").status == 0
+
+
+def test_a_locked_session_is_shown_by_its_name(anna):
+    anna.vault("login", password=PASSWORD)
+    anna.vault("lock")
+    assert "Locked: alice. To open again: vault agent unlock\n" in anna.vault("agent", "status").out
+
+
+def test_an_account_that_does_not_open_keeps_no_other_closed(anna):
+    anna.registered("--no-agent", user="bob")
+    for name in ("alice", "bob"):
+        assert anna.vault("login", "--user", f"{name}@example.com", password=PASSWORD).status == 0
+    anna.vault("agent", "lock")
+    terminal = anna.terminal("agent", "unlock")
+    terminal.expect("Password of ")
+    terminal.type("not the password")
+    terminal.expect("Wrong password. 2 guesses are left.")
+    terminal.expect("Password of ")
+    terminal.type(PASSWORD)
+    terminal.expect("Opened ")
+    assert terminal.end() == 77
+    status = agent_status(anna)
+    assert (len(status["sessions"]), len(status["locked"])) == (1, 1)
+    # A password that was given is tried on one account only.
+    anna.vault("agent", "lock")
+    result = anna.vault("agent", "unlock", password="not the password")
+    assert result.status == 77 and result.err.count("Wrong password") == 1, result
+
+
+def test_without_a_runtime_folder_it_says_what_the_agent_needs(person):
+    person.registered()
+    result = person.vault("agent", "status", env={"XDG_RUNTIME_DIR": ""})
+    assert result.status == 0 and result.out.startswith("No agent can run here. It needs XDG_RUNTIME_DIR"), result
+
+
+def test_an_open_session_saves_what_registering_again_would_lose(anna, tmp_path):
+    anna.vault("login", password=PASSWORD)
+    anna.vault("item", "set", "note", input=b"Room 4", stdin=None)
+    for _ in range(3):
+        assert anna.vault("login", "--no-agent", password="not the password").status == 77
+    terminal = anna.terminal("register", "--no-browser")
+    terminal.browse()
+    terminal.expect("empty to choose a new password): ")
+    terminal.type(PASSWORD)
+    terminal.expect("The key service has locked this password.")
+    terminal.expect("answer no, then type: vault unlock add pin --user alice && vault passwd --pin --user alice")
+    terminal.expect("these are lost: note. Go on? [y/N] ")
+    terminal.type("n")
+    assert terminal.end() == 82
+    pin, new = anna.password_file("284617", "pin"), anna.password_file(OTHER_PASSWORD, "new")
+    assert anna.vault("unlock", "add", "pin", "--new-pin-file", pin).status == 0
+    assert anna.vault("passwd", "--pin", "--new-password-file", new, password="284617").status == 0
+    assert anna.vault("login", password=OTHER_PASSWORD).status == 0
+    assert anna.vault("item", "get", "note").out == "Room 4"
+
+
+def test_after_registering_nothing_is_asked(anna):
+    result = anna.register(user="bob")
+    assert result.status == 0 and "Next: vault token --user bob\n" in result.err, result
+    assert anna.vault("token", "--user", "bob").status == 0
+    result = anna.register("--no-agent", user="bob")
+    assert "Next: vault login --user bob\n" in result.err, result
 
 
 def test_an_agent_with_nothing_in_it_takes_no_password(anna):

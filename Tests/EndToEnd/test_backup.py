@@ -66,7 +66,7 @@ def test_on_a_new_machine(alice, other, backup):
     assert get(other, "large", password=NEW_PASSWORD) == b"0123456789" * 100_000
     assert other.vault("item", "get", "note", password=PASSWORD).status == 77
     login = other.vault("login", password=NEW_PASSWORD)
-    assert login.status == 83 and "Register again" in login.err
+    assert login.status == 83 and "alice has no refresh token on this machine. Register again" in login.err
     # One sign-in makes it a full account, and loses nothing.
     registered = other.register(password=NEW_PASSWORD)
     assert registered.status == 0, registered
@@ -85,6 +85,15 @@ def test_the_shown_command_signs_in(alice, other, backup):
     assert command[0] == "register"
     assert other.register(*command[1:], password=NEW_PASSWORD).status == 0
     assert get(other, "note", password=NEW_PASSWORD) == b"Room 4: bandage\n"
+
+
+def test_a_file_that_is_no_backup_is_refused_before_anything_is_asked(other, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("hello\n")
+    for file, status, message in ((tmp_path / "none", 78, "no such file"), (text, 65, "not a backup")):
+        terminal = other.terminal("import", file)
+        terminal.expect(message)
+        assert terminal.end() == status
 
 
 def test_at_a_terminal(alice, other, backup, tmp_path):

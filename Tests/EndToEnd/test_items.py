@@ -68,7 +68,7 @@ def test_list_and_remove(alice):
     assert alice.vault("item", "list").out == "größe/1\n"
     for command in ("rm", "get"):
         missing = alice.vault("item", command, "a", password=PASSWORD)
-        assert missing.status == 66 and "vault item list" in missing.err
+        assert missing.status == 66 and "See: vault item list --user alice" in missing.err
         assert alice.vault("item", command, "a", "--json", password=PASSWORD).error["code"] == "itemNotFound"
 
 

@@ -204,3 +204,10 @@ def test_doctor_shows_the_policy(alice, machine):
     machine.set_policy(allowed_ways_in=["pin"])
     assert policy_check(alice)[::2] == (
         "warn", "Nobody can register an account. To allow that, add password to allowed-ways-in.")
+
+
+def test_a_way_in_that_the_policy_forbids_is_not_called_ready(alice, machine):
+    assert add_pin(alice, PIN).status == 0
+    machine.set_policy(allowed_ways_in=["password"])
+    states = {way["kind"]: way["state"] for way in alice.vault("unlock", "list", "--json").json}
+    assert states == {"password": "ready", "pin": "forbidden by the policy"}

@@ -53,7 +53,7 @@ import VaultTesting
         try await withBench { bench in
             try await bench.register()
             try await bench.vault.auth.logout()
-            let texts = ["2 guesses are left", "1 guess is left", "registering again is the way back"]
+            let texts = ["2 guesses are left", "1 guess is left", "type \"vault register\""]
             for (left, text) in zip([2, 1, 0], texts) {
                 let error = await failure { try await bench.login(password: "not the password") }
                 #expect(error?.code == .wrongSecret)
@@ -62,7 +62,7 @@ import VaultTesting
             }
             let locked = await failure { try await bench.login() }
             #expect(locked?.code == .keyLocked)
-            #expect(locked?.description.contains("Registering again is the way back") == true)
+            #expect(locked?.description.contains("type \"vault register\"") == true)
             #expect(!bench.vault.auth.isLoggedIn)
             #expect(await bench.refreshes == [])
             // The way back.

@@ -54,13 +54,19 @@ package struct AgentClient: SessionAgent {
 
     /// A connection to the agent.
     package func connection(patience: Int?) throws -> AgentConnection {
-        guard let path else { throw VaultError(AgentProtocolError.unreachable) }
+        guard let path else { throw Self.noPlace }
         do {
             return try AgentConnection(path: path, patience: patience)
         } catch {
             throw VaultError(error)
         }
     }
+
+    /// Without a runtime folder, "vault login" starts no agent: the usual advice would lead in a circle.
+    static let noPlace = VaultError(
+        .notLoggedIn,
+        "No agent can run here. It needs XDG_RUNTIME_DIR: a folder that only you can use, with a path of at most 60 characters."
+    )
 
     static let unexpected = VaultError(AgentProtocolError.malformed)
 }

@@ -80,7 +80,7 @@ package struct RefreshTransaction: Sendable {
         guard let stored = try await stored(items) else {
             throw VaultError(
                 .notLoggedIn,
-                "\(account.displayName) was logged out everywhere, and no refresh token is left. Register again.")
+                "\(account.displayName) has no refresh token on this machine. Register again: vault register")
         }
         // Before the mark: a refresh that was never sent is not one that was cut off.
         if let refusing = issuer as? RefusingIssuer { throw refusing.error }

@@ -9,6 +9,9 @@ struct AgentSessions {
     /// Whether the settings allow an agent, and there can be one.
     let isUsed: Bool
 
+    /// Whether there can be an agent: it needs a runtime folder.
+    var hasPlace: Bool { client.path != nil }
+
     init(_ settings: Settings) throws {
         client = AgentClient(folder: settings.agentFolder)
         isUsed = try settings.usesAgent && client.path != nil

@@ -120,14 +120,28 @@ struct AgentCommand: AsyncParsableCommand {
             }
             let vault = try await unlock.openVault(global)
             var names: [String] = []
+            var failure: VaultError?
             for id in locked {
-                let account = try await vault.storage.account(AccountID(id))
-                let session = try await unlock.session(of: account, in: vault, isQuiet: global.json)
-                guard try await holding.leaveToAgent(session, unlock.agent, global) else { continue }
-                names.append(Printable.text(account.displayName))
-                if !global.json { Output.line("Opened \(names[names.count - 1]).") }
+                do {
+                    let account = try await vault.storage.account(AccountID(id))
+                    let name = Printable.text(account.displayName)
+                    let session = try await unlock.session(of: account, in: vault, isQuiet: global.json)
+                    guard try await holding.leaveToAgent(session, unlock.agent, global) else { continue }
+                    names.append(name)
+                    if !global.json { Output.line("Opened \(name).") }
+                } catch let error as VaultError where mayGoOn(after: error) && id != locked.last {
+                    Output.note("vault: \(error.description)")
+                    failure = failure ?? error
+                }
             }
             if global.json { Output.json(["opened": names]) }
+            if let failure { throw ExitCode(ExitStatus.of(failure.code)) }
+        }
+
+        /// At a terminal, one account that does not open keeps no other account closed. A given password is not tried
+        /// on the next account: each wrong password costs a guess.
+        private func mayGoOn(after error: VaultError) -> Bool {
+            error.code != .cancelled && !unlock.password.isGiven && !global.json
         }
     }
 

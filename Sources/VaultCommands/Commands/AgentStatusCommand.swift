@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
+internal import VaultAgent
 internal import VaultAgentProtocol
 
 extension AgentCommand {
@@ -12,11 +13,13 @@ extension AgentCommand {
 
         func run() async throws {
             let status: AgentStatus
+            let agent = try await AgentSessions(Settings(global))
             do {
-                status = try await AgentSessions(Settings(global)).status()
+                status = try await agent.status()
             } catch let error as VaultError where error.code == .notLoggedIn {
                 if global.json { return Output.json(Report(nil)) }
-                return Output.line("No agent runs. To log in, and start it: vault login")
+                return Output.line(
+                    agent.hasPlace ? "No agent runs. To log in, and start it: vault login" : error.description)
             }
             if global.json { return Output.json(Report(status)) }
             Output.line("The agent runs as process \(status.process), for \(Printable.text(status.folder)).")
@@ -25,9 +28,19 @@ extension AgentCommand {
             if status.sessions.isEmpty { Output.line("No session is open.") }
             for session in status.sessions { Output.line(Self.line(session)) }
             if !status.locked.isEmpty {
-                let names = status.locked.map { Printable.text($0.subject) }.joined(separator: ", ")
+                let names = await names(of: status.locked).map(Printable.text).joined(separator: ", ")
                 Output.line("Locked: \(names). To open again: vault agent unlock")
             }
+        }
+
+        /// What a person calls the accounts. The agent knows only the subjects of the locked ones.
+        private func names(of accounts: [AgentAccount]) async -> [String] {
+            let storage = try? await global.openVault().storage
+            var names: [String] = []
+            for account in accounts {
+                names.append((try? await storage?.account(AccountID(account)).displayName) ?? account.subject)
+            }
+            return names
         }
 
         private static func line(_ session: AgentHolding) -> String {

@@ -4,8 +4,8 @@ internal import CredentialVault
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Read and change the configuration file.",
-        discussion: "The settings: "
-            + Settings.Name.allCases.map { "\($0.rawValue) (\($0.help))" }.joined(separator: "; ") + ".",
+        discussion: "To see the settings in force: vault config get\n\n"
+            + Settings.Name.allCases.map { "\($0.rawValue): \($0.help)" }.joined(separator: "\n"),
         subcommands: [Get.self, Set.self, Path.self])
 
     struct Get: AsyncParsableCommand, JSONCommand {

@@ -99,9 +99,10 @@ struct ItemVariable {
     /// The content of the item, as an environment can hold it.
     func text(in session: Session, of account: Account) async throws -> String {
         guard let content = try await content(in: session) else {
+            let user = Printable.text(account.displayName)
             throw VaultError(
                 .configurationInvalid,
-                "\(Printable.text(account.displayName)) has no item called \(name). See: vault item list")
+                "\(user) has no item called \(name). See: vault item list --user \(ShellQuoting.quoted(user))")
         }
         guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
             throw VaultError(.configurationInvalid, "The item \(name) is no text. A variable cannot hold it.")

@@ -88,7 +88,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
             Output.line("\(Printable.text(account.displayName)): \(ItemCount.words(account.items.count))")
         }
         let path = ShellQuoting.quoted(to)
-        Output.note("vault: on the new machine: vault import \(path)")
+        Output.note("Next, on the new machine: vault import \(path)")
     }
 
     private struct Report: Encodable {

@@ -51,6 +51,7 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global)
         let accounts = try vault.accounts
+        try accounts.checkBackup(at: file)
         let newPassword = try await (newPasswordFile.map(SecretSource.file) ?? .terminal).readAhead()
         let secret = SharedSecret(try await passphrase.source.password("Passphrase of the backup: ", terminal))
         let backup = try await Spinner.during("Checking the backup", isQuiet: global.json) {

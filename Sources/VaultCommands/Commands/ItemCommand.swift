@@ -50,7 +50,7 @@ struct SetItem: AsyncParsableCommand, JSONCommand {
             try await session.items.set(name, from: StandardInput())
         }
         if global.json { return Output.json(Report(name: name.rawValue, stored: true)) }
-        Output.note("vault: stored \(Printable.text(name.rawValue)) for \(Printable.text(account.displayName))")
+        Output.note("Stored \(Printable.text(name.rawValue)) for \(Printable.text(account.displayName)).")
     }
 
     private struct Report: Encodable {
@@ -182,8 +182,10 @@ struct RemoveItem: AsyncParsableCommand, JSONCommand {
 
 extension VaultError {
     fileprivate static func noItem(_ name: ItemName, of account: Account) -> VaultError {
-        VaultError(
+        let user = Printable.text(account.displayName)
+        return VaultError(
             .itemNotFound,
-            "\(Printable.text(account.displayName)) has no item \(Printable.text(name.rawValue)). See: vault item list")
+            "\(user) has no item \(Printable.text(name.rawValue)). See: vault item list --user \(ShellQuoting.quoted(user))"
+        )
     }
 }

@@ -4,13 +4,13 @@ internal import CredentialVault
 struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Leave nothing open. What opens the account opens it again.",
+        abstract: "Log out. The stored account can be opened again: vault login",
         discussion: """
             Removes the stored access token. The sealed refresh token stays. A backend whose layout names a path for a \
             logout is told if a way in is named (--password, --pin, …) or the password is given, as the account has to be \
             opened for that. With --everywhere the identity provider \
             also revokes the refresh token, and with --browser the browser is sent to where the provider ends its own \
-            session; for both the account is opened, by the most convenient way that is there. After --everywhere, registering again is the way back.
+            session; for both the account is opened, by the most convenient way that is there. After --everywhere, register again.
 
             If the identity provider does not revoke the refresh token, the token stays stored. Exit status 69: the \
             provider cannot be reached. Exit status 78: the provider offers no revocation.
@@ -65,7 +65,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         } else if let failure {
             report("Logged out \(name) on this machine only.", revoked: false, reason: failure.description)
         } else {
-            report("Logged out \(name) everywhere. Registering again is the way back.", revoked: true, reason: nil)
+            report("Logged out \(name) everywhere. To register again: vault register", revoked: true, reason: nil)
         }
         // Whatever the provider cannot do: on this machine nothing is open any more.
         if let address { try await show(address.get()) }

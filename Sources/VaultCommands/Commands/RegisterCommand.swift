@@ -94,9 +94,10 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             vault: vault, way: way, options: signIn, configuration: configuration, terminal: terminal,
             isQuiet: global.json
         ).run()
+        let agent = try AgentSessions(settings)
         let registration = Registration(
             vault: vault, hardware: Hardware(settings), token: token, alias: alias, source: source, terminal: terminal,
-            mayLoseItems: yes, isQuiet: global.json,
+            mayLoseItems: yes, isQuiet: global.json, isHeld: { await agent.holding($0) != nil },
             prompt: way.takesPassword ? "New password for this vault" : "New password")
         let method = try await registration.runOrRevoke()
         try await addWaysIn(to: token.account, in: vault, method, terminal)
@@ -126,8 +127,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             code = await NewRecoveryCode.made(
                 for: account, vaultKey: vaultKey, in: try vault.accounts, isQuiet: global.json)
         }
-        _ = try await holding.leaveToAgent(session, agent, global)
-        try await report(account, try? code?.get(), in: vault)
+        let isOpen = try await holding.leaveToAgent(session, agent, global)
+        try await report(account, try? code?.get(), isOpen: isOpen, in: vault)
         _ = try code?.get()
         if let failure { throw failure }
     }
@@ -211,7 +212,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     }
 
     private func report(
-        _ account: Account, _ recoveryCode: NewRecoveryCode?, in vault: Vault
+        _ account: Account, _ recoveryCode: NewRecoveryCode?, isOpen: Bool, in vault: Vault
     ) async throws {
         if global.json {
             var report = AccountReport(account)
@@ -223,7 +224,9 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         } else {
             Output.line("Registered \(account.displayName) (\(account.id)).")
             try await recoveryCode?.showAndAdd()
-            Output.note("Next: vault login --user \(ShellQuoting.quoted(await Self.name(of: account, in: vault)))")
+            // What the agent holds open needs no login.
+            let next = isOpen ? "token" : "login"
+            Output.note("Next: vault \(next) --user \(ShellQuoting.quoted(await Self.name(of: account, in: vault)))")
         }
     }
 

@@ -61,7 +61,9 @@ struct UnlockCommand: AsyncParsableCommand {
                 await hardware.availability(of: slots, within: .seconds(10))
             }
             let locked = await accounts.lockedKeyslots(of: account)
+            let forbidden = account.keyslots.filter { !accounts.policy.allows($0) }.map(\.id)
             return found.mapValues(\.inWords).merging(locked.map { ($0, "locked at the key service") }) { $1 }
+                .merging(forbidden.map { ($0, "forbidden by the policy") }) { $1 }
         }
 
         private struct Row: Encodable {

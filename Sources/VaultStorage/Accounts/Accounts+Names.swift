@@ -14,7 +14,9 @@ extension Accounts {
         guard let first = matches.first else {
             let place = issuer.flatMap { $0.isEmpty ? nil : "of \($0) " } ?? ""
             throw VaultError(
-                .accountNotFound, "There is no account \"\(userID)\" \(place)here. Register it first.")
+                .accountNotFound,
+                "There is no account \"\(userID)\" \(place)here. To see the accounts: vault users. To register one: vault register"
+            )
         }
         guard matches.count == 1 else {
             let list = matches.map { "  \($0.id)" }.joined(separator: "\n")
@@ -31,7 +33,7 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `accountNotFound`; errors of the store.
     package func account(_ id: AccountID) async throws -> Account {
         guard let account = try await store.account(id) else {
-            throw VaultError(.accountNotFound, "This account is not registered here. Register it first.")
+            throw VaultError(.accountNotFound, "This account is not registered here. To register it: vault register")
         }
         return account
     }

@@ -202,7 +202,7 @@ package struct Accounts: Sendable {
         guard let account = stored, let credential = try await items.credential() else {
             let name = stored?.displayName ?? id.subject
             throw VaultError(
-                .notLoggedIn, "\(name) was logged out everywhere, and no refresh token is left. Register again.")
+                .notLoggedIn, "\(name) has no refresh token on this machine. Register again: vault register")
         }
         var token = RefreshToken(
             credential, account: id, method: account.method, clientID: account.clientID,

@@ -3,6 +3,14 @@ package import VaultCrypto
 internal import VaultHTTP
 
 extension Accounts {
+    /// Looks at the beginning of a backup, before a person has to type its passphrase.
+    ///
+    /// - Throws: ``VaultError``: `backupInvalid` for another kind of file, `configurationInvalid` when the file cannot be
+    ///   read.
+    package func checkBackup(at path: String) throws {
+        _ = try BackupFile(path: path)
+    }
+
     /// Opens a backup and reads it to its end. Nothing is changed.
     ///
     /// - Throws: ``VaultError``: `wrongSecret`, `backupInvalid`, `configurationInvalid` when the file cannot be read,

@@ -34,24 +34,21 @@ extension VaultError {
         let hasOther = !others.isEmpty
         let wayBack =
             hasOther
-            ? "another way in still opens the account (\(others.joined(separator: ", ")))."
-            : "registering again is the way back."
+            ? "Another way in still opens the account (\(others.joined(separator: ", ")))."
+            : "To register again, type \"vault register\"."
         let (code, text): (Code, String) =
             switch error.code {
             case .wrongSecret:
                 switch error.guessesRemaining {
                 case nil: (.wrongSecret, "Wrong \(name).")
-                case 0: (.wrongSecret, "Wrong \(name). The key is locked now: \(wayBack)")
+                case 0: (.wrongSecret, "Wrong \(name). The key is locked now. \(wayBack)")
                 case 1: (.wrongSecret, "Wrong \(name). 1 guess is left.")
                 case let left?: (.wrongSecret, "Wrong \(name). \(left) guesses are left.")
                 }
             case .keyLocked:
-                (
-                    .keyLocked,
-                    "The key is locked after too many wrong \(name)s. \(wayBack.prefix(1).uppercased() + wayBack.dropFirst())"
-                )
+                (.keyLocked, "The key is locked after too many wrong \(name)s. \(wayBack)")
             case .noSuchKey where hasOther:
-                (.keyMissing, "The key service does not have the \(name)'s key any more: \(wayBack)")
+                (.keyMissing, "The key service does not have the \(name)'s key any more. \(wayBack)")
             case .noSuchKey:
                 (.keyMissing, "The key service does not have this account's key. Check its URL, or register again.")
             case .unavailable where error.mayHaveCounted:
