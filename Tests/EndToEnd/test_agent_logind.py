@@ -19,8 +19,8 @@ def logind(anna, children, tmp_path_factory):
 
 
 def test_it_says_what_it_listens_to(anna, logind):
-    assert "It also locks on: logind: screen lock, sleep\n" in anna.vault("agent", "status").out
-    assert agent_status(anna)["listening"] == ["logind: screen lock, sleep"]
+    assert "The sessions also lock on: screen lock, sleep (logind).\n" in anna.vault("agent", "status").out
+    assert agent_status(anna)["listening"] == ["The sessions also lock on: screen lock, sleep (logind)."]
 
 
 def test_a_locked_screen_locks_the_sessions(anna, logind):
@@ -48,4 +48,4 @@ def test_the_machine_sleeps_when_the_sessions_are_locked_and_not_before(anna, lo
 def test_without_a_message_bus_it_says_so(anna, tmp_path):
     anna.settings["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={tmp_path}/no-bus"
     assert anna.vault("login", password=PASSWORD).status == 0
-    assert "It also locks on: logind: nothing (The message bus cannot be reached" in anna.vault("agent", "status").out
+    assert "The sessions do not lock with the screen or before sleep. The message bus cannot be reached" in anna.vault("agent", "status").out

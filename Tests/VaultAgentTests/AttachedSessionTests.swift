@@ -107,7 +107,7 @@ struct AttachedSessionTests {
         bench.server.stop()
         var last = await updates.next()
         while let update = last, update.event != .locked { last = await updates.next() }
-        #expect(last != nil)
+        #expect(last?.reason == .agentEnded)
         #expect(!app.isLoggedIn)
     }
 

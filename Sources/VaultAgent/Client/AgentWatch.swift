@@ -39,7 +39,7 @@ final class AgentWatch: Sendable {
         let (current, account) = (connection.withLock { $0.current }, account)
         Thread.detachNewThread { @Sendable in
             let hasEnded = current.map { Self.read($0, continuation) } ?? false
-            if !hasEnded { continuation.yield(SessionUpdate(.locked, AccountID(account), reason: .requested)) }
+            if !hasEnded { continuation.yield(SessionUpdate(.locked, AccountID(account), reason: .agentEnded)) }
             continuation.finish()
         }
         return stream

@@ -42,6 +42,8 @@ public struct SessionUpdate: Sendable {
         public static let lifetime = Reason(description: "lifetime")
         /// It was in the background for too long.
         public static let backgroundTimeout = Reason(description: "background timeout")
+        /// The agent that held the session has ended, or cannot be reached any more.
+        public static let agentEnded = Reason(description: "agent ended")
     }
 
     public let account: AccountID

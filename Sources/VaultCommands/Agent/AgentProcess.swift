@@ -35,7 +35,7 @@ struct AgentProcess {
             },
             listening: {
                 var lines: [String] = []
-                for monitor in monitors { lines.append(await monitor.status().description) }
+                for monitor in monitors { lines.append(Self.sentence(await monitor.status())) }
                 return lines
             })
         let server = try AgentServer(desk: desk)
@@ -98,6 +98,14 @@ struct AgentProcess {
             Interruption.wait(for: auth.stopGuard)
             return auth
         }
+    }
+
+    /// What a monitor does, for a person.
+    private static func sentence(_ status: MonitorStatus) -> String {
+        guard status.isListening else {
+            return "The sessions do not lock with the screen or before sleep. \(status.problem ?? "")"
+        }
+        return "The sessions also lock on: \(status.events.joined(separator: ", ")) (\(status.source))."
     }
 
     /// What tells that nobody is at the machine.

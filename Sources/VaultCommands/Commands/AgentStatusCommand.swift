@@ -24,7 +24,7 @@ extension AgentCommand {
             if global.json { return Output.json(Report(status)) }
             Output.line("The agent runs as process \(status.process), for \(Printable.text(status.folder)).")
             if status.isConfirming { Output.line("It asks before each first use by another program.") }
-            for line in status.listening { Output.line("It also locks on: \(Printable.text(line))") }
+            for line in status.listening { Output.line(Printable.text(line)) }
             if status.sessions.isEmpty { Output.line("No session is open.") }
             for session in status.sessions { Output.line(Self.line(session)) }
             if !status.locked.isEmpty {
