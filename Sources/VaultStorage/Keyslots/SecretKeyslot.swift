@@ -46,8 +46,9 @@ public enum SecretKeyslot {
     ///
     /// - Parameter cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
     /// - Throws: `VaultCryptoError` (`invalidPassword`, `invalidRecovery`: no guess was spent, ask again);
-    ///   `KeyServiceError` (`wrongSecret`, `keyLocked`, …); ``StoreError`` with code `corrupt` when the key
-    ///   service found the secret right but the slot still does not open: what is stored was changed.
+    ///   `KeyServiceError` (`wrongSecret`, `keyLocked`, `noSuchKey`, `unavailable`, `invalidAnswer`, `invalidURL`,
+    ///   `configurationInvalid`); ``StoreError`` with code `corrupt` when the key service found the secret right but
+    ///   the slot still does not open: what is stored was changed.
     public static func open(
         _ slot: Keyslot, of account: Account, secret: borrowing SecretBytes, keyService: any KeyService,
         cost: Argon2Parameters
@@ -78,6 +79,11 @@ public struct OpenedKeyslot: Sendable {
     /// again with a new key, and end the old one.
     public let wrongGuesses: WrongGuesses?
 
+    /// Makes the result of opening a keyslot.
+    ///
+    /// - Parameters:
+    ///   - vaultKey: the vault key that the keyslot held.
+    ///   - wrongGuesses: the wrong guesses since the last right one; nil for none.
     public init(vaultKey: VaultKey, wrongGuesses: WrongGuesses? = nil) {
         self.vaultKey = vaultKey
         self.wrongGuesses = wrongGuesses
