@@ -26,9 +26,10 @@ extension OpenIDProvider {
     ///
     /// - Parameter clock: what the waiting is counted on.
     /// - Returns: tokens with a verified ID token.
-    /// - Throws: ``OpenIDConnectError``: `denied` when the person said no, `deviceCodeExpired` when the time ran out, or
-    ///   any other code. With `deviceCodeExpired` and `mayHaveBeenProcessed` the answer that had the tokens got lost on its way:
-    ///   the person did sign in, but the code is used up. After any of them start over.
+    /// - Throws: ``OpenIDConnectError``: `denied` when the person said no, `deviceCodeExpired` when the time ran out,
+    ///   `refused`, `invalidAnswer`, `tokenInvalid`, `unsupported`, `configurationInvalid`, `unavailable`, `timedOut`,
+    ///   `interrupted`, `cancelled`. With `deviceCodeExpired` and `mayHaveBeenProcessed` the answer that had the tokens
+    ///   got lost on its way: the person did sign in, but the code is used up. After any of them start over.
     public func redeem(
         _ device: DeviceAuthorization, clock: any Clock<Duration> = ContinuousClock()
     ) async throws -> TokenSet {

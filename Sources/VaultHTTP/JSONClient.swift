@@ -14,8 +14,11 @@ public import HTTPTypes
 public struct JSONClient: Sendable {
     /// Header fields of each request, besides those for JSON. What is named here wins.
     public var headerFields: HTTPFields = [:]
+    /// The time limits and the size limit of each call.
     public var limits = HTTPLimits()
+    /// The decoder for answers. It reads dates in ISO 8601.
     public var decoder = JSONDecoder()
+    /// The encoder for bodies. It writes dates in ISO 8601.
     public var encoder = JSONEncoder()
     private let base: BaseURL
     private let transport: any HTTPTransport

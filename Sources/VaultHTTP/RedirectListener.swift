@@ -88,6 +88,9 @@ public struct RefusedConnection: Sendable, Hashable, CustomStringConvertible {
     /// The number of the user that it came from; nil when that cannot be told, as of a browser in a container.
     public let user: UInt32?
 
+    /// Makes a report of a refused connection.
+    ///
+    /// - Parameter user: the number of the user that it came from; nil when that cannot be told.
     public init(user: UInt32?) {
         self.user = user
     }

@@ -19,5 +19,6 @@ public protocol IssuerKind: Sendable {
 }
 
 extension IssuerKind {
+    /// Stores nothing with a new account: for kinds of servers without a layout.
     public func layout(of key: IssuerKey) throws -> StoredLayout? { nil }
 }

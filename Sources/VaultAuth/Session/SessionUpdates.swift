@@ -44,7 +44,9 @@ public struct SessionUpdate: Sendable {
         public static let backgroundTimeout = Reason(description: "background timeout")
     }
 
+    /// The account that the update is about.
     public let account: AccountID
+    /// The event. It tells which of the other properties are set.
     public let event: Event
     /// With `locked` and `loggedOut`.
     public let reason: Reason?
