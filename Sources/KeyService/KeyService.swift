@@ -118,7 +118,7 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
     public let guessesRemaining: Int?
     /// One sentence for a person.
     public let description: String
-    /// The error that caused this one, for a log: mostly ``HTTPError``. Nil when the service itself refused.
+    /// The error that caused this one, for a log: mostly `HTTPError`. Nil when the service itself refused.
     public let underlying: (any Error)?
 
     /// Makes an error for a ``KeyService`` of your own.

@@ -116,7 +116,7 @@
         /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: unplug
         ///   the key, or use another way in. `hardwareMissing`, `hardwareReplaced`: plug in the enrolled key.
         ///   `timedOut`: try again. `cancelled`: the person refused. `unavailable`, `failed`: the text says why. Errors
-        ///   of the prompt.
+        ///   of the prompt. `CancellationError` when the task is cancelled.
         public func unprotect(
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
         ) async throws -> SecretBytes {

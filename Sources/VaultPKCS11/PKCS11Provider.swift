@@ -115,7 +115,8 @@
         /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: unlock
         ///   the token with its own tools, or use another way in. `hardwareMissing`, `hardwareReplaced`: plug in the
         ///   enrolled token. `timedOut`: unplug the token and try again. `cancelled`: the person refused.
-        ///   `unavailable`, `failed`: the text says why. Errors of the prompt.
+        ///   `unavailable`, `failed`: the text says why. Errors of the prompt. `CancellationError` when the task is
+        ///   cancelled.
         public func unprotect(
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
         ) async throws -> SecretBytes {

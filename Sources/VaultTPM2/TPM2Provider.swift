@@ -97,6 +97,7 @@
         ///   ``BiometricError/endsAfter``, or use another way in. `hardwareMissing`: the TPM is not there.
         ///   `hardwareReplaced`: this is another TPM, or it was cleared; sign in another way and enrol again.
         ///   `timedOut`: try again. `unavailable`, `failed`: the text says why. Errors of the prompt.
+        ///   `CancellationError` when the task is cancelled.
         public func unprotect(
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
         ) async throws -> SecretBytes {

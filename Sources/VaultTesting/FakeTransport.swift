@@ -24,6 +24,8 @@ public final class FakeTransport: HTTPTransport {
     public var sent: [Sent] { requests.withLock { $0 } }
 
     /// Keeps the request, and gives it to the closure. The limits count for nothing.
+    ///
+    /// - Throws: errors of the closure.
     public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
         requests.withLock { $0.append(Sent(request: request, body: body)) }
         return try await answer(request, body)

@@ -145,7 +145,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
     /// Asks for the PIN and seals a secret.
     ///
     /// - Throws: ``BiometricError``: `wrongPIN`, `lockedOut`, `hardwareMissing`; `unavailable` while ``unusableReason``
-    ///   is set. Errors of the prompt. `CancellationError` when the task is cancelled while it hangs.
+    ///   is set; `cancelled` when the task is cancelled. Errors of the prompt.
     public func protect(
         _ secret: borrowing SecretBytes, prompt: any BiometricPrompt
     ) async throws -> ProtectedSecret {
@@ -158,8 +158,8 @@ public final class ScriptedHardwareKey: BiometricProvider {
     /// Asks for the PIN and opens a secret.
     ///
     /// - Throws: ``BiometricError``: `wrongPIN`, `lockedOut`, `hardwareMissing`, `hardwareReplaced`; `failed` for
-    ///   damaged bytes; `unavailable` while ``unusableReason`` is set. Errors of the prompt. `CancellationError` when
-    ///   the task is cancelled while it hangs.
+    ///   damaged bytes; `unavailable` while ``unusableReason`` is set; `cancelled` when the task is cancelled. Errors of
+    ///   the prompt.
     public func unprotect(_ protected: ProtectedSecret, prompt: any BiometricPrompt) async throws -> SecretBytes {
         state.withLock { $0.calls.unprotect += 1 }
         guard let serialNumber = Self.serialNumber(of: protected) else {

@@ -29,7 +29,7 @@ public struct Keyslot: Sendable, Hashable {
     public struct Kind: RawRepresentable, Hashable, Sendable {
         /// The kind as a word, as it is stored: `password`, `pin`, `tpm2`.
         public let rawValue: String
-        /// Makes a kind from its word: ``BiometricProvider/kind`` for hardware.
+        /// Makes a kind from its word: `BiometricProvider.kind` for hardware.
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 

@@ -28,7 +28,7 @@ public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible
         /// All verified claims, as the JSON that was signed; with a backend, what it answered of the person.
         public let claimsJSON: [UInt8]
 
-        /// Makes what is known of a person, for a ``SignIn`` of your own.
+        /// Makes what is known of a person, for a `SignIn` of your own.
         ///
         /// - Parameters:
         ///   - email: the e-mail address.
@@ -43,7 +43,7 @@ public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible
         }
     }
 
-    /// Makes the result of a sign-in, for a ``SignIn`` of your own.
+    /// Makes the result of a sign-in, for a `SignIn` of your own.
     ///
     /// - Parameters:
     ///   - credential: the credential that is exchanged for access tokens later.
