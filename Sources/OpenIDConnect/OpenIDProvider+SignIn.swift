@@ -38,7 +38,9 @@ extension OpenIDProvider {
 
     /// Ends a sign-in: checks the redirect, exchanges the code, verifies the ID token.
     ///
-    /// - Parameter callback: the redirect URL, or its path and query, as received.
+    /// - Parameters:
+    ///   - request: the request that the browser was sent with.
+    ///   - callback: the redirect URL, or its path and query, as received.
     /// - Returns: tokens with a verified ID token.
     /// - Throws: ``OpenIDConnectError``: `denied`, `interactionRequired`, `stateMismatch`, `callbackInvalid`,
     ///   `invalidGrant`, `refused`, `invalidAnswer`, `tokenInvalid`, `unsupported`, `configurationInvalid`,
@@ -60,7 +62,10 @@ extension OpenIDProvider {
     /// OAuth 2.1 leaves this grant out, as it hands the password to the program and knows no second factor: use it only
     /// when somebody asks for it by name.
     ///
-    /// - Parameter scopes: `openid` must be among them.
+    /// - Parameters:
+    ///   - username: the name of the person at the provider.
+    ///   - password: the password of the person at the provider.
+    ///   - scopes: `openid` must be among them.
     /// - Returns: tokens with a verified ID token.
     /// - Throws: ``OpenIDConnectError``: `wrongCredentials`, `refused` (mostly `unauthorized_client` or
     ///   `unsupported_grant_type`: the provider does not offer this), `invalidAnswer`, `tokenInvalid`, `unsupported`,

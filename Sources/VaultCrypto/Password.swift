@@ -8,7 +8,9 @@ public enum Password {
     ///
     /// Printable ASCII never leaves guarded memory; anything else passes through a `String`, which cannot be wiped.
     ///
-    /// - Parameter name: what the person calls it, for the text of the error.
+    /// - Parameters:
+    ///   - password: UTF-8, as typed.
+    ///   - name: what the person calls it, for the text of the error.
     /// - Throws: ``VaultCryptoError`` with code `invalidPassword`: ask for another one.
     public static func opaqueString(
         _ password: borrowing SecretBytes, name: String = "password"

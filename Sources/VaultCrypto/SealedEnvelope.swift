@@ -104,7 +104,7 @@ public enum SealedEnvelope {
         }
     }
 
-    /// Opens a blob that ``seal(_:key:context:)`` made with the same key and context.
+    /// Opens a blob that ``seal(_:key:context:)-(UnsafeRawBufferPointer,_,_)`` made with the same key and context.
     ///
     /// - Throws: ``VaultCryptoError`` with code `wrongKey` when key, context or bytes are not the right ones, and
     ///   `malformedEnvelope` when the blob is no envelope of a known format.

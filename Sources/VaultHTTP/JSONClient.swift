@@ -39,6 +39,7 @@ public struct JSONClient: Sendable {
     /// - Parameters:
     ///   - path: below the base URL, as it stands in a URL: `notes/7`.
     ///   - query: names and values, as a person reads them.
+    ///   - type: the type to decode the answer as.
     public func get<Value: Decodable>(
         _ path: String, query: KeyValuePairs<String, String> = [:], as type: Value.Type = Value.self
     ) async throws -> Value {

@@ -61,7 +61,9 @@ public struct ReceivedRedirect: Sendable, CustomStringConvertible, CustomDebugSt
     public let target: String
     private let answer: @Sendable (Page) async -> Void
 
-    /// - Parameter answer: sends the page and closes the connection. Only its first call may have an effect.
+    /// - Parameters:
+    ///   - target: path and query, as received.
+    ///   - answer: sends the page and closes the connection. Only its first call may have an effect.
     public init(target: String, answer: @escaping @Sendable (Page) async -> Void) {
         self.target = target
         self.answer = answer

@@ -40,8 +40,10 @@ public final class ManualContinuousClock: Clock {
 
     /// Moves the clock forward.
     ///
-    /// - Parameter wakesSleepers: false for time that passes while the program cannot run, as when it is stopped: whoever
-    ///   is due wakes up with the next move only.
+    /// - Parameters:
+    ///   - duration: how far to move it.
+    ///   - wakesSleepers: false for time that passes while the program cannot run, as when it is stopped: whoever is
+    ///     due wakes up with the next move only.
     public func advance(by duration: Duration, wakesSleepers: Bool = true) {
         let due = state.withLock { state -> [Sleeper] in
             state.now = state.now.advanced(by: duration)

@@ -32,7 +32,7 @@ public struct TestVault: Sendable {
 
     /// - Parameters:
     ///   - transport: carries the requests of `authorizedTransport`; nil to refuse all.
-    ///   - keyService: what is asked in place of ``keyService``: ``SlowKeyService`` around it, for example.
+    ///   - wrapped: what is asked in place of ``keyService``: ``SlowKeyService`` around it, for example.
     public init(
         transport: (any HTTPTransport)? = nil,
         keyService wrapped: @Sendable (InMemoryKeyService) -> any KeyService = { $0 }

@@ -15,7 +15,9 @@ public enum SecretKeyslot {
     /// - Parameters:
     ///   - kind: one of ``kinds``.
     ///   - account: whose vault key it is; its device secret goes into the secret's stretching.
+    ///   - vaultKey: the vault key that the keyslot will hold.
     ///   - secret: as typed, UTF-8; of the kind `recovery`, a `RecoveryCode`.
+    ///   - keyService: the key service that makes the key of the keyslot.
     ///   - parameters: the cost of Argon2id.
     ///   - now: when the slot is made.
     /// - Throws: `VaultCryptoError` (`invalidPassword`: ask for another; `invalidRecovery`), `KeyServiceError`.
@@ -44,7 +46,12 @@ public enum SecretKeyslot {
     /// Opens a keyslot. A wrong secret costs one guess at the key service. So may one that was cancelled, or that the
     /// service did not answer.
     ///
-    /// - Parameter cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
+    /// - Parameters:
+    ///   - slot: the keyslot to open.
+    ///   - account: the account that it belongs to.
+    ///   - secret: as typed, UTF-8.
+    ///   - keyService: the key service that has the key of the keyslot.
+    ///   - cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
     /// - Throws: `VaultCryptoError` (`invalidPassword`, `invalidRecovery`: no guess was spent, ask again);
     ///   `KeyServiceError` (`wrongSecret`, `keyLocked`, `noSuchKey`, `unavailable`, `invalidAnswer`, `invalidURL`,
     ///   `configurationInvalid`); ``StoreError`` with code `corrupt` when the key service found the secret right but
