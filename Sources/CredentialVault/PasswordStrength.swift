@@ -11,8 +11,11 @@ public struct PasswordStrength: Sendable, Hashable, CustomStringConvertible {
     /// One short sentence for the person.
     public let description: String
 
+    /// A password that a thief can guess quickly. Ask the person for a longer password.
     public static let weak = PasswordStrength(description: "This password can be guessed quickly.")
+    /// A password between ``weak`` and ``strong``. Accept it, and suggest a longer password.
     public static let fair = PasswordStrength(description: "This password is fair. A longer one is safer.")
+    /// A password that is hard to guess. Accept it.
     public static let strong = PasswordStrength(description: "This password is hard to guess.")
 }
 

@@ -11,6 +11,8 @@ public struct TimeLimits: Sendable, Hashable {
     /// For a whole answer of the key service: 1 to 600 seconds. 30 seconds. A guess that ended so may count.
     public var keyService = Duration.seconds(30)
 
+    /// Makes the usual limits: 10 seconds for a connection, 30 seconds for an answer. A limit out of its range is
+    /// ``VaultError`` with code `configurationInvalid` when the vault is made.
     public init() {}
 
     /// The most seconds for a connection, and for an answer. The least is one.

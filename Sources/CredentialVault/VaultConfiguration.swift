@@ -79,6 +79,16 @@ public struct VaultConfiguration: Sendable {
     /// What is asked for unless something else is said.
     public static let standardScopes = ["openid", "profile", "email", "offline_access"]
 
+    /// Makes a configuration. Nothing is checked, opened or sent here: the ``Vault`` does that.
+    ///
+    /// - Parameters:
+    ///   - issuer: the issuer URL of the provider, or the base URL of a backend or server. See ``issuer``.
+    ///   - clientID: the id of the app at the provider; nil to register a client (RFC 7591). See ``clientID``.
+    ///   - keyServiceURL: the base URL of the key service for new accounts. See ``keyServiceURL``.
+    ///   - scopes: the scopes to ask for.
+    ///   - redirectURI: the address that the provider sends the browser back to; nil for a free port on 127.0.0.1.
+    ///   - folder: the folder of the store; nil for `$XDG_DATA_HOME/credential-vault`.
+    ///   - argon2: the cost of a new password's Argon2id.
     public init(
         issuer: String? = nil, clientID: String? = nil, keyServiceURL: String? = nil,
         scopes: [String] = standardScopes, redirectURI: String? = nil, folder: String? = nil,

@@ -8,6 +8,13 @@ extension HTTPKeyService {
     /// The most guesses for one call of ``endKey(id:)``. A service that allows more needs several calls.
     static let maxEndingGuesses = 128
 
+    /// Ends a key. The protocol has no call for that, so this function sends random wrong secrets until the key is
+    /// locked or unknown: at most 128 in one call.
+    ///
+    /// - Parameter id: the id of the key at the service.
+    /// - Throws: ``KeyServiceError``: `unavailable`: call it again later. `invalidAnswer`: it is not certain that the
+    ///   key is ended; call it again later. `invalidURL`, `configurationInvalid`: correct the setting that the text
+    ///   names. `CancellationError` when the task is cancelled: call it again later.
     public func endKey(id: String) async throws {
         var remaining = Int.max
         for _ in 1...Self.maxEndingGuesses {

@@ -35,6 +35,12 @@ public struct HTTPKeyService: KeyService {
         self.limits = limits
     }
 
+    /// Makes a new key with `POST createkey`.
+    ///
+    /// - Parameter secret: UTF-8 text, at least one byte.
+    /// - Throws: ``KeyServiceError``: `unavailable`: try again; a key without a user may be left at the service.
+    ///   `invalidAnswer`: check the URL of the service. `invalidURL`, `configurationInvalid`: correct the setting that
+    ///   the text names. `CancellationError` when the task is cancelled.
     public func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey {
         let text = try Self.text(secret)
         let answer = try await post(KeyServicePath.createKey, CreateKeyRequest(secret: text))
@@ -45,6 +51,16 @@ public struct HTTPKeyService: KeyService {
         return try Self.key(in: answer)
     }
 
+    /// Asks for a key with `POST key`. It sends one request and never tries again.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key at the service.
+    ///   - secret: UTF-8 text, at least one byte.
+    ///   - kind: says which of the two secrets of the key it is.
+    /// - Throws: ``KeyServiceError``: `wrongSecret`: ask the person again. `keyLocked`, `noSuchKey`: register again.
+    ///   `unavailable`: try again; the guess may count. `invalidAnswer`: check the URL of the service. `invalidURL`,
+    ///   `configurationInvalid`: correct the setting that the text names. `CancellationError` when the task is
+    ///   cancelled; the guess may count.
     public func releaseKey(
         id: String, secret: borrowing SecretBytes, kind: KeySecretKind
     ) async throws -> ReleasedKey {

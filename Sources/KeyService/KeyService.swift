@@ -55,6 +55,14 @@ public struct ReleasedKey: ~Copyable, Sendable {
     /// The wrong guesses since the last right one; nil when there were none, and from a service that does not tell.
     public let wrongGuesses: WrongGuesses?
 
+    /// Makes a key for a ``KeyService`` of your own.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key at the service.
+    ///   - key: 32 bytes.
+    ///   - longSecret: the long secret for the same key, UTF-8 text.
+    ///   - wrongGuesses: the wrong guesses since the last right one; nil when there were none, or when the service does
+    ///     not tell.
     public init(
         id: String, key: consuming SecretBytes, longSecret: consuming SecretBytes, wrongGuesses: WrongGuesses? = nil
     ) {
@@ -72,6 +80,11 @@ public struct WrongGuesses: Sendable, Equatable {
     /// When the last one came, by the clock of the service; nil when the service does not tell.
     public let last: Date?
 
+    /// Makes a report of wrong guesses.
+    ///
+    /// - Parameters:
+    ///   - count: the number of wrong guesses, at least 1.
+    ///   - last: the time of the last wrong guess, by the clock of the service; nil when the service does not tell.
     public init(count: Int, last: Date?) {
         self.count = count
         self.last = last
@@ -99,13 +112,23 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
         public static let configurationInvalid = Code(name: "configurationInvalid")
     }
 
+    /// The code that tells what happened, and so what to do next.
     public let code: Code
     /// How many wrong guesses are left, when the service told.
     public let guessesRemaining: Int?
     /// One sentence for a person.
     public let description: String
+    /// The error that caused this one, for a log: mostly `HTTPError`. Nil when the service itself refused.
     public let underlying: (any Error)?
 
+    /// Makes an error for a ``KeyService`` of your own.
+    ///
+    /// - Parameters:
+    ///   - code: what happened.
+    ///   - description: one sentence for a person, without anything secret.
+    ///   - guessesRemaining: with `wrongSecret`, the number of wrong guesses that are left; nil when the service does
+    ///     not tell.
+    ///   - underlying: the error that caused this one.
     public init(_ code: Code, _ description: String, guessesRemaining: Int? = nil, underlying: (any Error)? = nil) {
         self.code = code
         self.description = description

@@ -21,6 +21,9 @@ public struct CreateKeyRequest: Codable, Sendable, CustomReflectable, CustomStri
     /// else is stretched by the service.
     public var secret: String
 
+    /// Makes the body of a request for a new key.
+    ///
+    /// - Parameter secret: the secret that will release the key: text, not empty.
     public init(secret: String) {
         self.secret = secret
     }
@@ -39,6 +42,12 @@ public struct KeyRequest: Codable, Sendable, CustomReflectable, CustomStringConv
     /// The long secret that `createkey` answered.
     public var longsecret: String?
 
+    /// Makes the body of a request for a key. Give one of the two secrets.
+    ///
+    /// - Parameters:
+    ///   - keyid: the id that `createkey` answered.
+    ///   - secret: the secret that the key was made with.
+    ///   - longsecret: the long secret that `createkey` answered.
     public init(keyid: String, secret: String? = nil, longsecret: String? = nil) {
         self.keyid = keyid
         self.secret = secret
@@ -65,6 +74,14 @@ public struct KeyResponse: Codable, Sendable, CustomReflectable, CustomStringCon
     /// When the last of them came, in seconds since 1970.
     public var lastWrongGuessAt: Int64?
 
+    /// Makes the body of an answer.
+    ///
+    /// - Parameters:
+    ///   - keyid: the id of the key.
+    ///   - key: base64 (RFC 4648 section 4) of 32 bytes.
+    ///   - longsecret: the long secret for the same key.
+    ///   - wrongGuesses: the number of wrong secrets since the last right one; nil for none.
+    ///   - lastWrongGuessAt: the time of the last wrong secret, in seconds since 1970.
     public init(
         keyid: String, key: String, longsecret: String, wrongGuesses: Int? = nil, lastWrongGuessAt: Int64? = nil
     ) {
@@ -106,6 +123,11 @@ public struct KeyServiceProblem: Codable, Sendable {
     /// after a wrong long secret, which is not counted.
     public var guessesRemaining: Int?
 
+    /// Makes the body of a refusal.
+    ///
+    /// - Parameters:
+    ///   - error: one of the words of ``error``.
+    ///   - guessesRemaining: the number of wrong guesses that are left; only with `wrong_secret`.
     public init(error: String, guessesRemaining: Int? = nil) {
         self.error = error
         self.guessesRemaining = guessesRemaining

@@ -17,6 +17,7 @@ public final class InMemoryKeyRecordStore: KeyRecordStore {
     /// An empty store.
     public init() {}
 
+    /// Carries out the changes in memory, one after the other. It never throws.
     public func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
         content.withLock { content in changes.map { Self.apply($0, to: &content) } }
     }

@@ -32,6 +32,11 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         lock?.release()
     }
 
+    /// Carries out the changes in one SQLite transaction.
+    ///
+    /// - Returns: one outcome for each change, in the same order.
+    /// - Throws: ``KeyServiceServerError``: `busy`: try again. `storeUnusable`: the text says what is wrong with the
+    ///   database. None of the changes has happened then.
     public func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
         try Self.translatingErrors {
             try queue.write { db in

@@ -24,11 +24,14 @@ extension OpenIDProvider {
     /// after a longer and longer time. An error that the provider names ends the wait (section 3.5), but for
     /// `authorization_pending` and `slow_down`. Cancelling the task ends the wait at once.
     ///
-    /// - Parameter clock: what the waiting is counted on.
+    /// - Parameters:
+    ///   - device: the answer of ``authorizeDevice(scopes:parameters:)``.
+    ///   - clock: what the waiting is counted on.
     /// - Returns: tokens with a verified ID token.
-    /// - Throws: ``OpenIDConnectError``: `denied` when the person said no, `deviceCodeExpired` when the time ran out, or
-    ///   any other code. With `deviceCodeExpired` and `mayHaveBeenProcessed` the answer that had the tokens got lost on its way:
-    ///   the person did sign in, but the code is used up. After any of them start over.
+    /// - Throws: ``OpenIDConnectError``: `denied` when the person said no, `deviceCodeExpired` when the time ran out,
+    ///   `refused`, `invalidAnswer`, `tokenInvalid`, `unsupported`, `configurationInvalid`, `unavailable`, `timedOut`,
+    ///   `interrupted`, `cancelled`. With `deviceCodeExpired` and `mayHaveBeenProcessed` the answer that had the tokens
+    ///   got lost on its way: the person did sign in, but the code is used up. After any of them start over.
     public func redeem(
         _ device: DeviceAuthorization, clock: any Clock<Duration> = ContinuousClock()
     ) async throws -> TokenSet {

@@ -7,7 +7,9 @@ extension OpenIDProvider {
     /// The client asks for no secret (`token_endpoint_auth_method` `none`), for refresh tokens, and for the device code
     /// where the provider knows that.
     ///
-    /// - Parameter initialAccessToken: for a provider that lets only those register who have one.
+    /// - Parameters:
+    ///   - client: the name and the redirect URIs of the client.
+    ///   - initialAccessToken: for a provider that lets only those register who have one.
     /// - Returns: the client, to be stored and reused: every call makes another one.
     /// - Throws: ``OpenIDConnectError``: `unsupported` when the provider registers nobody, `refused` (with status 401 or
     ///   403 when it wants an initial access token), `invalidAnswer`, `unavailable`, `cancelled`.

@@ -12,8 +12,9 @@ extension OpenIDProvider {
     ///   - parameters: what else to ask for: `prompt`, `login_hint` and others.
     ///   - mayPush: whether the request may be handed in beforehand. Its address then works for a short time only (see
     ///     ``AuthorizationRequest/expiresAt``): say no when somebody carries the address to another machine.
-    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `configurationInvalid` for a parameter that cannot be set,
-    ///   `unsupported` when the provider announces PKCE methods without S256, and `refused` or `denied` when it insists on taking the request beforehand, and does not.
+    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `configurationInvalid` for a parameter that cannot be
+    ///   set, `unsupported` when the provider announces PKCE methods without S256, and `refused` or `denied` when it
+    ///   insists on taking the request beforehand, and does not.
     public func authorizationRequest(
         redirectURI: String, scopes: [String], parameters: SignInParameters = SignInParameters(),
         mayPush: Bool = true
@@ -37,10 +38,14 @@ extension OpenIDProvider {
 
     /// Ends a sign-in: checks the redirect, exchanges the code, verifies the ID token.
     ///
-    /// - Parameter callback: the redirect URL, or its path and query, as received.
+    /// - Parameters:
+    ///   - request: the request that the browser was sent with.
+    ///   - callback: the redirect URL, or its path and query, as received.
     /// - Returns: tokens with a verified ID token.
-    /// - Throws: ``OpenIDConnectError`` with any code. A code can be used once only: after an error start over. A second
-    ///   redirect for the same request is `callbackInvalid` and reaches nobody.
+    /// - Throws: ``OpenIDConnectError``: `denied`, `interactionRequired`, `stateMismatch`, `callbackInvalid`,
+    ///   `invalidGrant`, `refused`, `invalidAnswer`, `tokenInvalid`, `unsupported`, `configurationInvalid`,
+    ///   `unavailable`, `timedOut`, `interrupted`, `cancelled`. A code can be used once only: after an error start
+    ///   over. A second redirect for the same request is `callbackInvalid` and reaches nobody.
     public func redeem(_ request: AuthorizationRequest, callback: String) async throws -> TokenSet {
         let code = try request.code(in: callback)
         guard request.answer() else {
@@ -57,10 +62,14 @@ extension OpenIDProvider {
     /// OAuth 2.1 leaves this grant out, as it hands the password to the program and knows no second factor: use it only
     /// when somebody asks for it by name.
     ///
-    /// - Parameter scopes: `openid` must be among them.
+    /// - Parameters:
+    ///   - username: the name of the person at the provider.
+    ///   - password: the password of the person at the provider.
+    ///   - scopes: `openid` must be among them.
     /// - Returns: tokens with a verified ID token.
     /// - Throws: ``OpenIDConnectError``: `wrongCredentials`, `refused` (mostly `unauthorized_client` or
-    ///   `unsupported_grant_type`: the provider does not offer this), or any other code.
+    ///   `unsupported_grant_type`: the provider does not offer this), `invalidAnswer`, `tokenInvalid`, `unsupported`,
+    ///   `configurationInvalid`, `unavailable`, `timedOut`, `interrupted`, `cancelled`.
     public func signIn(username: String, password: String, scopes: [String]) async throws -> TokenSet {
         try Self.requireOpenID(scopes)
         let metadata = try await completeMetadata()

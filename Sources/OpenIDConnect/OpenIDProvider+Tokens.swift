@@ -9,6 +9,7 @@ extension OpenIDProvider {
     /// instead, as failing would lose the new refresh token.
     ///
     /// - Parameters:
+    ///   - refreshToken: the refresh token that counts now.
     ///   - subject: who must still be meant: the subject of the sign-in's ID token.
     ///   - dpopKey: the key that the refresh token is bound to: ``TokenSet/dpopKey`` of the sign-in, always the same.
     ///   - keep: makes the answer's refresh token (nil: the old one stays) and scope durable. It is called as soon as
@@ -47,7 +48,9 @@ extension OpenIDProvider {
 
     /// Revokes a token (RFC 7009).
     ///
-    /// - Parameter hint: `refresh_token` or `access_token`.
+    /// - Parameters:
+    ///   - token: the token to revoke.
+    ///   - hint: `refresh_token` or `access_token`.
     /// - Throws: ``OpenIDConnectError``: `unsupported` when the provider has no revocation endpoint or not for this kind
     ///   of token, `refused` with the status, or `unavailable`.
     public func revoke(_ token: String, hint: String) async throws {

@@ -32,6 +32,8 @@ public final class OpenIDProvider: Sendable {
     ///     `client_secret_post`; nil to go by what the provider announces.
     ///   - usesDPoP: whether to bind tokens to a key where the provider can. Whoever says yes has to keep
     ///     ``TokenSet/dpopKey``.
+    ///   - transport: sends the requests.
+    ///   - clock: tells the time.
     public init(
         issuer: String, clientID: String, clientSecret: String? = nil, tokenEndpointAuthMethod: String? = nil,
         usesDPoP: Bool = true, transport: any HTTPTransport, clock: any WallClock = SystemWallClock()

@@ -31,9 +31,12 @@ extension BackendLayout {
         public var localLogout: String?
         /// nil: the backend has no list of a person's sessions.
         public var sessions: Sessions?
+        /// The fields of the answers of ``login`` and ``refresh``.
         public var tokens = Tokens()
+        /// The fields of the answers of ``login`` and ``me``, and of the request to ``signUp``.
         public var user = User()
 
+        /// Makes the layout with its usual values.
         public init() {}
 
         public init(from decoder: any Decoder) throws {

@@ -51,9 +51,13 @@ extension BackendLayout {
         public var localLogout: String?
         /// nil: the backend has no list of a person's sessions.
         public var sessions: Sessions?
+        /// The fields of the answers of ``token`` and ``apiToken``. In the answer of ``apiToken`` the token is in
+        /// ``issuedToken``.
         public var tokens = Tokens()
+        /// The fields of the answer of ``profile``.
         public var user = User()
 
+        /// Makes the layout with its usual values.
         public init() {}
 
         public init(from decoder: any Decoder) throws {

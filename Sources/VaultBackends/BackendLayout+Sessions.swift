@@ -21,6 +21,7 @@ extension BackendLayout {
         /// True for the session whose access token the request carries.
         public var isCurrent = "current"
 
+        /// Makes the layout with its usual values.
         public init() {}
 
         public init(from decoder: any Decoder) throws {

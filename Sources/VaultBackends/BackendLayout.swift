@@ -14,6 +14,7 @@ public struct BackendLayout: Sendable, Codable, Hashable {
     /// A server that says what it can, for ``ServerSignIn``.
     public var server = Server()
 
+    /// Makes the layout with its usual values.
     public init() {}
 
     public init(from decoder: any Decoder) throws {
@@ -25,13 +26,18 @@ public struct BackendLayout: Sendable, Codable, Hashable {
 
     /// Where tokens are in an answer (RFC 6749 section 5.1).
     public struct Tokens: Sendable, Codable, Hashable {
+        /// The field of the access token.
         public var accessToken = "access_token"
+        /// The field of the token's type: `Bearer`.
         public var tokenType = "token_type"
         /// In seconds.
         public var expiresIn = "expires_in"
+        /// The field of the refresh token.
         public var refreshToken = "refresh_token"
+        /// The field of the granted scopes, separated by spaces.
         public var scope = "scope"
 
+        /// Makes the fields with the names of RFC 6749.
         public init() {}
 
         var fields: TokenAnswer.Fields {
@@ -62,10 +68,14 @@ public struct BackendLayout: Sendable, Codable, Hashable {
         public var id = "id"
         /// What serves in its place at a backend that knows people by their names only; empty for nothing.
         public var alternativeID = "username"
+        /// The field of the person's user name.
         public var username = "username"
+        /// The field of the person's full name.
         public var fullName = "fullName"
+        /// The field of the person's e-mail address.
         public var email = "email"
 
+        /// Makes the fields with their usual names.
         public init() {}
 
         public init(from decoder: any Decoder) throws {

@@ -21,6 +21,16 @@ public struct BackendSignIn: SignIn {
         self.delivery = delivery
     }
 
+    /// Signs in in the browser. `AuthProtocol.signIn(_:)` calls it, and gives each error below as a `VaultError`. It
+    /// waits at most 300 seconds for the browser.
+    ///
+    /// - Returns: the login, with the access token of the backend. It is not stored yet.
+    /// - Throws: `OpenIDConnectError`: `denied`: the person said no. `callbackInvalid`: start again. `refused`: start
+    ///   again; if it stays, check the layout of the backend. `invalidAnswer`: check the layout of the backend.
+    ///   `unavailable`, `timedOut`, `interrupted`: try again later. `RedirectListenerError` with code `timedOut`,
+    ///   `VaultError` with code `cancelled`: the browser did not come back in time, start again. `VaultError`:
+    ///   `configurationInvalid` when an address, the layout or the browser cannot be used, `storeCorrupt` when the
+    ///   stored layout is damaged. Errors of the user agent.
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let backend = BrowserBackend(
             connection: try context.backendConnection(), layout: try context.backendLayout().browser,

@@ -27,12 +27,25 @@ public struct Backends: IssuerKind {
         self.clock = clock
     }
 
+    /// Tells whether the account signs in with one of the methods `backend`, `passwordBackend`, `serverOAuth` and
+    /// `serverToken`.
     public func issues(tokensOf key: IssuerKey) -> Bool {
         [.backend, .passwordBackend, .serverOAuth, .serverToken].contains(key.method)
     }
 
+    /// Gives the part of the layout that the method of the account needs, as JSON; nil for a method without a layout.
+    ///
+    /// - Throws: the problem that ``init(layout:problem:transport:clock:)`` was given: correct the layout.
     public func layout(of key: IssuerKey) throws -> StoredLayout? { try usableLayout().stored(for: key.method) }
 
+    /// Makes the issuer of an account's tokens. A layout that cannot be used is no error here: the account opens, and
+    /// the calls of the issuer throw.
+    ///
+    /// - Parameters:
+    ///   - key: how the account signs in, and its server.
+    ///   - stored: the layout that was stored with the account; nil to use the layout of the settings.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` when the address of the server cannot be used:
+    ///   register again.
     public func issuer(of key: IssuerKey, layout stored: StoredLayout?) throws -> any TokenIssuer {
         let layout: BackendLayout
         do {

@@ -26,10 +26,17 @@ public struct CredentialRequest: Sendable, CustomStringConvertible {
 
     /// The server's base URL.
     public let server: String
+    /// The reason why the password is needed.
     public let reason: Reason
     /// With `oauthFailed`: what went wrong.
     public let failure: VaultError?
 
+    /// Makes a request, for tests of a ``CredentialPrompt``.
+    ///
+    /// - Parameters:
+    ///   - server: the base URL of the server.
+    ///   - reason: why the password is needed.
+    ///   - failure: with `oauthFailed`, the error that ended the sign-in with OAuth.
     public init(server: String, reason: Reason, failure: VaultError? = nil) {
         self.server = server
         self.reason = reason
@@ -49,10 +56,16 @@ public struct CredentialRequest: Sendable, CustomStringConvertible {
 
 /// What a person typed. It does not print itself.
 public struct UserCredentials: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// The user name, as typed.
     public let username: String
     /// UTF-8.
     public let password: SharedSecret
 
+    /// Makes the answer of a ``CredentialPrompt``.
+    ///
+    /// - Parameters:
+    ///   - username: the user name, as typed.
+    ///   - password: the password, UTF-8.
     public init(username: String, password: SharedSecret) {
         self.username = username
         self.password = password

@@ -22,6 +22,15 @@ public struct PasswordSignIn: SignIn {
         self.password = SharedSecret(try password.copy())
     }
 
+    /// Signs in with e-mail address and password. `AuthProtocol.signIn(_:)` calls it, and gives each error below as a
+    /// `VaultError`.
+    ///
+    /// - Returns: the login. It is not stored yet.
+    /// - Throws: `VaultError`: `passwordUnusable`: nothing was sent, ask the person again. `wrongSecret`: ask the
+    ///   person again. `tooManyAttempts`: wait for `VaultError.retryAfter`. `configurationInvalid`: correct the address
+    ///   or the layout of the backend. `storeCorrupt`: the stored layout is damaged, register again.
+    ///   `OpenIDConnectError`: `unavailable`, `timedOut`, `interrupted`: try again later. `refused`, `invalidAnswer`:
+    ///   check the layout of the backend.
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let connection = try context.backendConnection()
         let layout = try context.backendLayout().password

@@ -42,6 +42,18 @@ public struct ServerSignIn: SignIn {
         self.choice = choice
     }
 
+    /// Signs in with OAuth, or with user name and password for an API token. `AuthProtocol.signIn(_:)` calls it, and
+    /// gives each error below as a `VaultError`.
+    ///
+    /// - Returns: the login. It is not stored yet.
+    /// - Throws: `OpenIDConnectError`: `denied`: the person said no. `stateMismatch`, `callbackInvalid`: start again.
+    ///   `unsupported`: the server has no OAuth, and only OAuth was allowed. `unavailable`, `timedOut`, `interrupted`:
+    ///   try again later. Other codes: see `OpenIDConnectError`. `RedirectListenerError` with code `timedOut`: start
+    ///   again. `VaultError`: `cancelled`: the browser did not come back in time, start again. `passwordUnusable`,
+    ///   `wrongSecret`: ask the person again. `tooManyAttempts`: wait for `VaultError.retryAfter`.
+    ///   `configurationInvalid` when an address, the layout or the browser cannot be used, or when nobody can be asked
+    ///   for the password. `storeCorrupt`: the stored layout is damaged, register again. Errors of the user agent and
+    ///   of the prompt.
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let server = Server(
             connection: try context.backendConnection(), layout: try context.backendLayout().server,

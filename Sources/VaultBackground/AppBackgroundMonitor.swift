@@ -18,6 +18,9 @@ public final class AppBackgroundMonitor: BackgroundMonitor {
     /// Says that the app is in the foreground again.
     public func leaveBackground() { change(to: false) }
 
+    /// Begins to listen. An app that is in the background now is told as `entered` at once.
+    ///
+    /// - Returns: the changes from now on. The stream does not end by itself.
     public func changes() -> AsyncStream<BackgroundChange> {
         let (stream, listener) = BackgroundListener.make()
         state.withLock { state in
@@ -28,6 +31,7 @@ public final class AppBackgroundMonitor: BackgroundMonitor {
         return stream
     }
 
+    /// Says that the app itself tells.
     public func status() async -> MonitorStatus { MonitorStatus(source: "app", events: ["background"]) }
 
     private func change(to isInBackground: Bool) {

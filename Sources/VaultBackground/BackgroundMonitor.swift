@@ -24,5 +24,6 @@ public protocol BackgroundMonitor: Sendable {
 }
 
 extension BackgroundMonitor {
+    /// Gives the name of the type: for a monitor that has no status of its own.
     public func status() async -> MonitorStatus { MonitorStatus(source: "\(Self.self)", events: ["its own events"]) }
 }

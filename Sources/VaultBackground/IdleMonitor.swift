@@ -11,7 +11,12 @@ public final class IdleMonitor: BackgroundMonitor {
         monitor.enterBackground()
     }
 
+    /// Begins to listen. `entered` begins a time without activity, so the first change comes at once. Each activity is
+    /// `left` and then `entered` again.
+    ///
+    /// - Returns: the changes from now on. The stream does not end by itself.
     public func changes() -> AsyncStream<BackgroundChange> { monitor.changes() }
 
+    /// Says that the app itself tells of activity.
     public func status() async -> MonitorStatus { MonitorStatus(source: "app", events: ["no activity"]) }
 }

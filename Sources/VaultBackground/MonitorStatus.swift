@@ -8,6 +8,13 @@ public struct MonitorStatus: Sendable, Hashable, CustomStringConvertible {
     /// Why it tells of nothing, or of less than usual; nil when all is well. One sentence.
     public let problem: String?
 
+    /// Makes the status of a ``BackgroundMonitor`` of your own.
+    ///
+    /// - Parameters:
+    ///   - source: the name of the source: `app`.
+    ///   - events: the names of the events; empty while the monitor tells of nothing.
+    ///   - problem: one sentence for a person that says why the monitor tells of nothing, or of less than usual; nil
+    ///     when all is well.
     public init(source: String, events: [String], problem: String? = nil) {
         self.source = source
         self.events = events

@@ -9,8 +9,12 @@ public struct StopSignalMonitor: BackgroundMonitor {
     /// Makes a monitor. Signals are the business of the whole process, so all of these notice the same.
     public init() {}
 
+    /// Begins to listen for SIGTSTP and SIGCONT.
+    ///
+    /// - Returns: the changes from now on. The stream ends at once when the process has no file descriptor left.
     public func changes() -> AsyncStream<BackgroundChange> { StopSignals.shared.changes() }
 
+    /// Tells whether Ctrl-Z is noticed. It is not when this program was started so that it ignores SIGTSTP.
     public func status() async -> MonitorStatus {
         StopSignals.areIgnored
             ? MonitorStatus(

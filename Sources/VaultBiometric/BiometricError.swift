@@ -26,6 +26,7 @@ public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible 
         public static let unavailable = Code(name: "unavailable")
     }
 
+    /// The code that tells what happened, and so what to do next.
     public let code: Code
     /// One or two sentences for a person, with the next step.
     public let description: String
@@ -33,8 +34,17 @@ public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible 
     public let triesLeft: Int?
     /// With `lockedOut`: when it ends by itself, where that is known.
     public let endsAfter: Duration?
+    /// The error that caused this one, for a log; nil when the hardware itself refused.
     public let underlying: (any Error)?
 
+    /// Makes an error for a ``BiometricProvider`` of your own.
+    ///
+    /// - Parameters:
+    ///   - code: what happened.
+    ///   - description: one or two sentences for a person, with the next step and without anything secret.
+    ///   - triesLeft: with `wrongPIN`, the number of wrong PINs that are left; nil when the hardware does not tell.
+    ///   - endsAfter: with `lockedOut`, the time until it ends by itself; nil when that is not known.
+    ///   - underlying: the error that caused this one.
     public init(
         _ code: Code, _ description: String, triesLeft: Int? = nil, endsAfter: Duration? = nil,
         underlying: (any Error)? = nil

@@ -38,6 +38,7 @@ public protocol BiometricProvider: Sendable {
 }
 
 extension BiometricProvider {
+    /// Gives `firm` if ``limitsGuesses`` is true, and `absent` if not. It asks no hardware and never throws.
     public func guessLimit() async throws -> GuessLimit {
         limitsGuesses ? .firm : .absent("This hardware does not limit guesses.")
     }
@@ -60,6 +61,11 @@ public struct ProtectedSecret: Sendable, Hashable {
     /// What the person knows the hardware by: the token's label or model.
     public let label: String
 
+    /// Makes a protected secret for a ``BiometricProvider`` of your own.
+    ///
+    /// - Parameters:
+    ///   - bytes: the form that the provider can open again, with a version in it; at most 64 KiB.
+    ///   - label: the name of the hardware, for the person.
     public init(bytes: [UInt8], label: String) {
         self.bytes = bytes
         self.label = label
@@ -103,6 +109,14 @@ public struct PINRequest: Sendable, Hashable {
     /// The least and greatest number of bytes.
     public let length: ClosedRange<Int>
 
+    /// Makes a request for a PIN.
+    ///
+    /// - Parameters:
+    ///   - label: the name of the hardware, for the person.
+    ///   - triesLeft: the number of wrong PINs that are left; nil when the hardware does not tell.
+    ///   - isLow: whether a wrong PIN was entered before, without a right one since.
+    ///   - isFinal: whether the next wrong PIN locks the hardware.
+    ///   - length: the least and greatest number of bytes.
     public init(
         label: String, triesLeft: Int? = nil, isLow: Bool = false, isFinal: Bool = false,
         length: ClosedRange<Int> = 1...64

@@ -6,12 +6,15 @@ public import VaultCrypto
 /// wrong ones, so there is nothing that this provider could open by itself: ``protect(_:prompt:)`` and
 /// ``unprotect(_:prompt:)`` throw. Use it with `loginWithBiometrics`, `enableBiometricAccess` and `UnlockMethod.hardware`.
 public struct PINProvider: BiometricProvider {
+    /// Makes a provider. It has no settings and opens nothing.
     public init() {}
 
+    /// The kind of keyslot that the PIN opens: `pin`.
     public var kind: String { "pin" }
     /// False: the key service counts, and not this machine. So a PIN never opens an account without the key service.
     public var limitsGuesses: Bool { false }
 
+    /// Gives `available` at all times: a PIN needs no hardware. It does not look whether the account has a PIN.
     public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability { .available }
 
     /// Throws, as a PIN protects nothing without the key service.

@@ -10,6 +10,13 @@ public struct Argon2Parameters: Sendable, Hashable, Codable {
     /// The number of lanes (`p`).
     public var lanes: UInt32
 
+    /// Makes a cost. It is checked when it is used: 1 to 16 passes, 1 to 16 lanes, and 64 KiB to 2 GiB of memory, with
+    /// at least 8 KiB for each lane.
+    ///
+    /// - Parameters:
+    ///   - passes: the number of passes.
+    ///   - memoryKiB: the memory in KiB.
+    ///   - lanes: the number of lanes.
     public init(passes: UInt32, memoryKiB: UInt32, lanes: UInt32) {
         self.passes = passes
         self.memoryKiB = memoryKiB

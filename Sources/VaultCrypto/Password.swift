@@ -3,11 +3,14 @@ internal import Foundation
 /// Brings a password into the one form that is stretched (RFC 8265 section 4.2, the OpaqueString profile).
 public enum Password {
     /// Prepares and enforces the OpaqueString profile: spaces that are not ASCII become ASCII spaces, the text becomes
-    /// Unicode NFC, and control characters, unassigned code points and the like are refused. Case is kept.
+    /// Unicode NFC. Control characters, unassigned and private code points, line separators, ignorable characters and
+    /// old Hangul jamo are refused. Case is kept.
     ///
     /// Printable ASCII never leaves guarded memory; anything else passes through a `String`, which cannot be wiped.
     ///
-    /// - Parameter name: what the person calls it, for the text of the error.
+    /// - Parameters:
+    ///   - password: UTF-8, as typed.
+    ///   - name: what the person calls it, for the text of the error.
     /// - Throws: ``VaultCryptoError`` with code `invalidPassword`: ask for another one.
     public static func opaqueString(
         _ password: borrowing SecretBytes, name: String = "password"

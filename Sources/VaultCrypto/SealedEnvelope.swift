@@ -14,6 +14,14 @@ public struct SealingContext: Sendable, Hashable {
     /// The id of the key at the key service; empty where none is involved.
     public var keyID: String
 
+    /// Makes a context.
+    ///
+    /// - Parameters:
+    ///   - purpose: the kind of thing that is sealed, with a version: `credential-vault/v1/item`.
+    ///   - issuer: the issuer of the account (OpenID Connect `iss`).
+    ///   - subject: the subject of the account (OpenID Connect `sub`).
+    ///   - id: the name of the item, or the id of the keyslot.
+    ///   - keyID: the id of the key at the key service; empty for none.
     public init(purpose: String, issuer: String, subject: String, id: String, keyID: String = "") {
         self.purpose = purpose
         self.issuer = issuer
@@ -96,7 +104,7 @@ public enum SealedEnvelope {
         }
     }
 
-    /// Opens a blob that ``seal(_:key:context:)`` made with the same key and context.
+    /// Opens a blob that ``seal(_:key:context:)-(UnsafeRawBufferPointer,_,_)`` made with the same key and context.
     ///
     /// - Throws: ``VaultCryptoError`` with code `wrongKey` when key, context or bytes are not the right ones, and
     ///   `malformedEnvelope` when the blob is no envelope of a known format.

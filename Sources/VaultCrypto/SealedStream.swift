@@ -23,7 +23,9 @@ public enum SealedStream {
     /// The key of the streams of one name (``SealingContext/id``), so that the key of the envelopes is not used for two
     /// ciphers, and so that a program can get the key of one item alone.
     ///
-    /// - Parameter key: 32 bytes.
+    /// - Parameters:
+    ///   - key: 32 bytes.
+    ///   - context: the names that the stream belongs to. Of them, only ``SealingContext/id`` counts.
     public static func streamKey(_ key: borrowing SecretBytes, context: SealingContext) throws -> SecretBytes {
         guard key.count == 32 else { throw VaultCryptoError(.invalidInput, "a sealing key has 32 bytes") }
         return try KeyDerivation.hkdf(key, info: "credential-vault/v1/stream " + context.id)

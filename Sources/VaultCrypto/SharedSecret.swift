@@ -4,6 +4,9 @@ public final class SharedSecret: Sendable {
     /// The secret.
     public let bytes: SecretBytes
 
+    /// Takes over a secret, to share it.
+    ///
+    /// - Parameter bytes: the secret. Nothing is copied.
     public init(_ bytes: consuming SecretBytes) {
         self.bytes = bytes
     }

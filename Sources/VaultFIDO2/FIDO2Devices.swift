@@ -20,6 +20,11 @@
         /// What the maker calls it. Shown to the person.
         public let name: String
 
+        /// Makes a description of a security key, for a list of your own.
+        ///
+        /// - Parameters:
+        ///   - path: text that tells this key from the others in the same list.
+        ///   - name: the name that the maker gave the key, for the person.
         public init(path: String, name: String) {
             self.path = path
             self.name = name

@@ -11,6 +11,7 @@
     /// - Important: This has been run against security keys made of software, and the firmware of one in a simulation, through
     ///   libfido2. It has not been run on a real key yet.
     public struct FIDO2Provider: BiometricProvider {
+        /// The kind of keyslot that a security key opens: `fido2`.
         public let kind = "fido2"
 
         /// Not when a key without a PIN serves: it has nothing to count.
@@ -49,6 +50,12 @@
                 late: "The security key was not touched within \(touchLimit.inWords), or it hangs. Try again.")
         }
 
+        /// Looks whether a security key could open the secret now, or could be enrolled. It asks the person for
+        /// nothing.
+        ///
+        /// - Parameter protected: the secret; nil to ask whether the one key that is plugged in could be enrolled.
+        /// - Returns: `missing` also when another key is plugged in; `unusable` also when more than one key could be
+        ///   enrolled.
         public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
             await .found {
                 if let protected {
@@ -99,6 +106,17 @@
             return ProtectedSecret(bytes: form.bytes, label: device.label)
         }
 
+        /// Opens a secret. The prompt is asked for the PIN, unless the key was enrolled without one, and for one touch.
+        /// A wrong PIN counts in the key.
+        ///
+        /// - Parameters:
+        ///   - protected: the result of ``protect(_:prompt:)``.
+        ///   - prompt: asks the person for the PIN and the touch.
+        /// - Returns: the secret, 32 bytes.
+        /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: unplug
+        ///   the key, or use another way in. `hardwareMissing`, `hardwareReplaced`: plug in the enrolled key.
+        ///   `timedOut`: try again. `cancelled`: the person refused. `unavailable`, `failed`: the text says why. Errors
+        ///   of the prompt. `CancellationError` when the task is cancelled.
         public func unprotect(
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
         ) async throws -> SecretBytes {

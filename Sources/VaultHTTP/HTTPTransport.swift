@@ -21,15 +21,25 @@ public struct HTTPLimits: Sendable {
     /// The largest body that is read, in bytes. 1 MiB.
     public var bodyBytes = 1 << 20
 
+    /// Makes the usual limits: 10 seconds, 30 seconds, 1 MiB.
     public init() {}
 }
 
 /// A complete answer. Its description leaves the body out, as it may hold tokens.
 public struct HTTPAnswer: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// The status of the answer.
     public var status: HTTPResponse.Status
+    /// The header fields of the answer.
     public var headerFields: HTTPFields
+    /// The body of the answer. It may hold tokens: do not log it.
     public var body: [UInt8]
 
+    /// Makes an answer for an ``HTTPTransport`` of your own.
+    ///
+    /// - Parameters:
+    ///   - status: the status.
+    ///   - headerFields: the header fields.
+    ///   - body: the whole body, decoded from any transfer coding.
     public init(status: HTTPResponse.Status, headerFields: HTTPFields = [:], body: [UInt8] = []) {
         self.status = status
         self.headerFields = headerFields
@@ -70,11 +80,19 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
         public static let cancelled = Code(name: "cancelled")
     }
 
+    /// The code that tells what happened, and so what to do next.
     public let code: Code
     /// The host and port that were called.
     public let authority: String
+    /// The error that caused this one, for a log. With `certificateFileInvalid` it tells a person what to do.
     public let underlying: (any Error)?
 
+    /// Makes an error for an ``HTTPTransport`` of your own.
+    ///
+    /// - Parameters:
+    ///   - code: what happened.
+    ///   - authority: the host and port that were called. No path, query or user name.
+    ///   - underlying: the error that caused this one.
     public init(_ code: Code, authority: String, underlying: (any Error)? = nil) {
         self.code = code
         self.authority = authority

@@ -14,8 +14,11 @@ public import HTTPTypes
 public struct JSONClient: Sendable {
     /// Header fields of each request, besides those for JSON. What is named here wins.
     public var headerFields: HTTPFields = [:]
+    /// The time limits and the size limit of each call.
     public var limits = HTTPLimits()
+    /// The decoder for answers. It reads dates in ISO 8601.
     public var decoder = JSONDecoder()
+    /// The encoder for bodies. It writes dates in ISO 8601.
     public var encoder = JSONEncoder()
     private let base: BaseURL
     private let transport: any HTTPTransport
@@ -36,6 +39,7 @@ public struct JSONClient: Sendable {
     /// - Parameters:
     ///   - path: below the base URL, as it stands in a URL: `notes/7`.
     ///   - query: names and values, as a person reads them.
+    ///   - type: the type to decode the answer as.
     public func get<Value: Decodable>(
         _ path: String, query: KeyValuePairs<String, String> = [:], as type: Value.Type = Value.self
     ) async throws -> Value {

@@ -61,7 +61,9 @@ public struct ReceivedRedirect: Sendable, CustomStringConvertible, CustomDebugSt
     public let target: String
     private let answer: @Sendable (Page) async -> Void
 
-    /// - Parameter answer: sends the page and closes the connection. Only its first call may have an effect.
+    /// - Parameters:
+    ///   - target: path and query, as received.
+    ///   - answer: sends the page and closes the connection. Only its first call may have an effect.
     public init(target: String, answer: @escaping @Sendable (Page) async -> Void) {
         self.target = target
         self.answer = answer
@@ -88,6 +90,9 @@ public struct RefusedConnection: Sendable, Hashable, CustomStringConvertible {
     /// The number of the user that it came from; nil when that cannot be told, as of a browser in a container.
     public let user: UInt32?
 
+    /// Makes a report of a refused connection.
+    ///
+    /// - Parameter user: the number of the user that it came from; nil when that cannot be told.
     public init(user: UInt32?) {
         self.user = user
     }

@@ -24,6 +24,13 @@ public struct RedirectListenerError: LocalizedError, Sendable, CustomStringConve
     /// The system's error, where there was one.
     public let underlying: (any Error)?
 
+    /// Makes an error for a ``RedirectListening`` of your own.
+    ///
+    /// - Parameters:
+    ///   - code: what happened.
+    ///   - host: the address: `127.0.0.1` or `::1`.
+    ///   - port: the port; 0 when none was chosen yet.
+    ///   - underlying: the error of the system.
     public init(_ code: Code, host: String = "127.0.0.1", port: Int, underlying: (any Error)? = nil) {
         self.code = code
         self.host = host

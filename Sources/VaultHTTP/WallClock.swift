@@ -13,5 +13,6 @@ public struct SystemWallClock: WallClock {
     /// Makes the clock of the machine.
     public init() {}
 
+    /// The time of the machine.
     public var now: Date { Date() }
 }

@@ -14,6 +14,7 @@
             public static let noSuchSession = Code(name: "noSuchSession")
         }
 
+        /// The code that tells what happened, and so what to do next.
         public let code: Code
         public let description: String
 

@@ -37,6 +37,9 @@
             self.pause = pause
         }
 
+        /// Begins to listen, on a thread and a connection of its own.
+        ///
+        /// - Returns: the changes from now on. The stream ends at once when the process has no file descriptor left.
         public func changes() -> AsyncStream<BackgroundChange> {
             guard let end = EventDescriptor() else {
                 // Out of file descriptors: this stream cannot tell anything.

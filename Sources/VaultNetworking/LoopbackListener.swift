@@ -141,8 +141,18 @@ public final class LoopbackListener: RedirectListener {
 
 /// Opens ports with ``LoopbackListener``.
 public struct LoopbackListening: RedirectListening {
+    /// Makes a value that can open ports. No port is open yet.
     public init() {}
 
+    /// Opens a port on 127.0.0.1 (RFC 8252 section 7.3).
+    ///
+    /// - Parameters:
+    ///   - port: the port; 0 for any free port.
+    ///   - path: the path of the redirect URI: `/callback`. Empty means `/`.
+    ///   - isForLocalhost: whether the redirect URI says `localhost`. Then the port on [::1] is opened, too, if this
+    ///     machine has that address.
+    /// - Throws: ``RedirectListenerError``: `portInUse`: end the other program, or choose another redirect URI.
+    ///   `cannotListen`: `underlying` says why.
     public func listen(port: Int, path: String, isForLocalhost: Bool) async throws -> any RedirectListener {
         try await LoopbackListener.start(port: port, path: path, isForLocalhost: isForLocalhost)
     }

@@ -15,6 +15,7 @@
     /// module at the same time is logged out of it, as a module knows one login for a whole process. Some modules write to
     /// stderr: ``silenceLibraries()`` makes that of tpm2-pkcs11 as quiet as it can be.
     public struct PKCS11Provider: BiometricProvider {
+        /// The kind of keyslot that a token opens: `pkcs11`.
         public let kind = "pkcs11"
         /// What plays a token in software, as SoftHSM does, does not: ``guessLimit()`` tells.
         public let limitsGuesses = true
@@ -53,6 +54,10 @@
             setenv("TSS2_LOG", "all+none", 0)
         }
 
+        /// Looks whether a token could open the secret now, or could be enrolled. It asks the person for nothing.
+        ///
+        /// - Parameter protected: the secret; nil to ask whether a token could be enrolled.
+        /// - Returns: `missing` also when another token is plugged in.
         public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
             await .found {
                 let form = try protected.map { try SealedForm($0.bytes) }
@@ -100,6 +105,18 @@
             return ProtectedSecret(bytes: form.bytes, label: ready.identity.name)
         }
 
+        /// Opens a secret. The prompt is asked for the PIN, or tells the person to enter it at the keypad of the token.
+        /// A wrong PIN counts in the token.
+        ///
+        /// - Parameters:
+        ///   - protected: the result of ``protect(_:prompt:)``.
+        ///   - prompt: asks the person for the PIN, and tells of a touch.
+        /// - Returns: the secret, 32 bytes.
+        /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: unlock
+        ///   the token with its own tools, or use another way in. `hardwareMissing`, `hardwareReplaced`: plug in the
+        ///   enrolled token. `timedOut`: unplug the token and try again. `cancelled`: the person refused.
+        ///   `unavailable`, `failed`: the text says why. Errors of the prompt. `CancellationError` when the task is
+        ///   cancelled.
         public func unprotect(
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
         ) async throws -> SecretBytes {

@@ -9,6 +9,7 @@
         public let label: String
         /// What its maker calls it.
         public let model: String
+        /// The serial number that its maker gave it.
         public let serialNumber: String
         /// Whether it shows a key that is of a kind which can be used. A token may have such keys and not show them
         /// before the PIN is entered, and may not allow the one that it shows to be used for this.

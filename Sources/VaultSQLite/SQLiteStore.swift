@@ -41,6 +41,10 @@ public final class SQLiteStore: SecureStore {
 
     // MARK: - Reading
 
+    /// Reads all accounts, oldest first.
+    ///
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
+    ///   `CancellationError` when the task is cancelled.
     public func accounts() async throws -> [Account] {
         try await read { db in
             let slots = try Dictionary(
@@ -52,6 +56,10 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
+    /// Finds the accounts whose subject, alias, e-mail address or preferred user name is `name`, oldest first.
+    ///
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
+    ///   `CancellationError` when the task is cancelled.
     public func accounts(named name: String) async throws -> [Account] {
         try await read { db in
             let rows = try Row.fetchAll(
@@ -64,6 +72,10 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
+    /// Reads one account; nil when there is none.
+    ///
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
+    ///   `CancellationError` when the task is cancelled.
     public func account(_ id: AccountID) async throws -> Account? {
         try await read { db in
             try Row.fetchOne(
@@ -73,6 +85,10 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
+    /// Reads the sealed bytes of an item; nil when there is none. Of an item in chunks it reads the head.
+    ///
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
+    ///   `CancellationError` when the task is cancelled.
     public func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? {
         try await read { db in
             try Data.fetchOne(
@@ -85,6 +101,16 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
+    /// Reads one sealed chunk of an item.
+    ///
+    /// - Parameters:
+    ///   - number: the number of the chunk, counted from 0.
+    ///   - name: the name of the item.
+    ///   - head: the bytes that ``item(_:of:)`` gave.
+    ///   - id: the account.
+    /// - Returns: nil when there is no such chunk, or when the item has another head now.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
+    ///   `CancellationError` when the task is cancelled.
     public func chunk(
         _ number: Int, ofItem name: ItemName, head: [UInt8], of id: AccountID
     ) async throws -> [UInt8]? {
@@ -104,6 +130,10 @@ public final class SQLiteStore: SecureStore {
     /// The store's own: what is left of a full disk there, is left for what is written there.
     public var folderForChunks: String { folder.path }
 
+    /// Reads the names of an account's items, sorted.
+    ///
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
+    ///   `CancellationError` when the task is cancelled.
     public func itemNames(of id: AccountID) async throws -> [ItemName] {
         try await read { db in
             try String.fetchAll(
@@ -116,6 +146,10 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
+    /// Reads the keyslot that a change of password staged; nil when there is none.
+    ///
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
+    ///   `CancellationError` when the task is cancelled.
     public func stagedKeyslot(of id: AccountID) async throws -> Keyslot? {
         try await read { db in
             try Row.fetchOne(
@@ -128,6 +162,10 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
+    /// Tells whether a keyslot of any account has this key at its key service.
+    ///
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
+    ///   `CancellationError` when the task is cancelled.
     public func usesKey(_ keyID: String) async throws -> Bool {
         // Few keys are ever asked for: no index is worth its writes.
         try await read { db in
@@ -149,6 +187,13 @@ public final class SQLiteStore: SecureStore {
 
     // MARK: - Writing
 
+    /// Makes all `changes` in one transaction, or none of them. It returns when they are on the disk, unless all of
+    /// them may be lost (``StoreChange/noteUse(ofKeyslot:_:)``).
+    ///
+    /// - Throws: ``StoreError``, and nothing was changed: `busy`: try again. `unreadable`: the disk is full or
+    ///   read-only, the text says which; mend that and try again. `noSuchAccount`: the account is gone, or another
+    ///   program replaced the staged keyslot. `aliasTaken`, `reservedName`: choose another name. `corrupt`: restore the
+    ///   store from a backup. `CancellationError` when the task is cancelled.
     public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
         for change in changes { try change.requireWritable() }
         for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
@@ -162,6 +207,14 @@ public final class SQLiteStore: SecureStore {
         try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 
+    /// Reads and changes a record in one transaction. It returns when the change is on the disk.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the record.
+    ///   - change: gets the bytes of the record, nil for none, and leaves the new bytes. It must be quick: others wait.
+    /// - Returns: the result of `change`.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup. Errors of
+    ///   `change`. `CancellationError` when the task is cancelled. The record is as it was then.
     public func withRecord<R: Sendable>(
         _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
     ) async throws -> R {
@@ -189,6 +242,12 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
+    /// Runs `body` with the account's lock: a file in the folder of the store, locked with `flock`.
+    ///
+    /// - Returns: the result of `body`.
+    /// - Throws: ``StoreError``: `busy` when the lock is not free within 60 seconds: try again. `alreadyLocked` when
+    ///   the task has this lock already: a mistake in the program. `unreadable` when the lock file cannot be opened.
+    ///   Errors of `body`. `CancellationError` when the task is cancelled while it waits.
     public func withLock<R: Sendable>(
         on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R
     ) async throws -> R {
@@ -203,6 +262,11 @@ public final class SQLiteStore: SecureStore {
         return result
     }
 
+    /// Begins a write and takes it back, so it leaves no trace.
+    ///
+    /// - Throws: ``StoreError``: `busy`: try again. `unreadable`: the disk is full or read-only, the text says which.
+    ///   `corrupt`: restore the store from a backup.
+    ///   `CancellationError` when the task is cancelled.
     public func checkWritable() async throws {
         try await folder.translatingErrors {
             try await database.writeWithoutTransaction { db in

@@ -15,7 +15,10 @@
     /// The libraries of tpm2-tss write to stderr what they think of a wrong PIN or a TPM that is missing. A program that
     /// wants it quiet calls ``silenceLibraries()`` when it starts, or is started with `TSS2_LOG=all+none`.
     public struct TPM2Provider: BiometricProvider {
+        /// The kind of keyslot that a TPM opens: `tpm2`.
         public let kind = "tpm2"
+        /// True: a TPM counts wrong PINs. ``guessLimit()`` tells whether this TPM is set up so that the count is a
+        /// limit.
         public let limitsGuesses = true
 
         private let tcti: String
@@ -50,6 +53,11 @@
             setenv("TSS2_LOG", "all+none", 0)
         }
 
+        /// Looks whether the TPM could open the secret now, or could seal a new one. It asks the person for nothing.
+        ///
+        /// - Parameter protected: the secret; nil to ask whether a new secret could be sealed.
+        /// - Returns: `missing` also when this is another TPM; `lockedOut` after too many wrong PINs; `unusable` also
+        ///   when the machine started in another way than at enrolment.
         public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
             await .found { _ = try await inspect(protected.map { try SealedForm($0.bytes) }) }
         }
@@ -79,6 +87,17 @@
             return ProtectedSecret(bytes: form.bytes, label: state.model)
         }
 
+        /// Opens a secret. The prompt is asked for the PIN. A wrong PIN counts in the TPM.
+        ///
+        /// - Parameters:
+        ///   - protected: the result of ``protect(_:prompt:)``.
+        ///   - prompt: asks the person for the PIN.
+        /// - Returns: the secret, 32 bytes.
+        /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: wait for
+        ///   ``BiometricError/endsAfter``, or use another way in. `hardwareMissing`: the TPM is not there.
+        ///   `hardwareReplaced`: this is another TPM, or it was cleared; sign in another way and enrol again.
+        ///   `timedOut`: try again. `unavailable`, `failed`: the text says why. Errors of the prompt.
+        ///   `CancellationError` when the task is cancelled.
         public func unprotect(
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
         ) async throws -> SecretBytes {

@@ -73,12 +73,19 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
 
     // MARK: - As an issuer
 
+    /// Tells whether the account is one of this provider.
     public func issues(tokensOf key: IssuerKey) -> Bool { key.issuer == issuer }
 
+    /// Gives this provider, for every account and layout.
     public func issuer(of key: IssuerKey, layout: StoredLayout?) throws -> any TokenIssuer { self }
 
+    /// Does nothing: there is nothing to fetch.
     public func warmUp() async {}
 
+    /// Exchanges the refresh token for a new access token and a new refresh token, as ``answer(with:)`` decides.
+    ///
+    /// - Throws: ``OpenIDConnectError``: `unavailable` for an outage, `invalidGrant` for a refusal or a refresh token
+    ///   that was used before. Errors of `keep`.
     public func renew(
         _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
     ) async throws -> TokenSet {
@@ -102,6 +109,9 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
             refreshToken: next.refresh)
     }
 
+    /// Ends the login if the refresh token is the one that counts now.
+    ///
+    /// - Throws: ``OpenIDConnectError`` with code `unavailable` for an outage.
     public func revoke(_ credential: Credential, of id: AccountID) async throws {
         try state.withLock { state in
             if case .outage = state.answer { throw OpenIDConnectError(.unavailable, "the provider is away") }

@@ -6,7 +6,9 @@ internal import VaultLocks
 public final class FakeTransport: HTTPTransport {
     /// One request that was sent.
     public struct Sent: Sendable {
+        /// The method, the URL and the header fields.
         public let request: HTTPRequest
+        /// The body, empty for none.
         public let body: [UInt8]
     }
 
@@ -21,6 +23,9 @@ public final class FakeTransport: HTTPTransport {
     /// All requests so far, oldest first.
     public var sent: [Sent] { requests.withLock { $0 } }
 
+    /// Keeps the request, and gives it to the closure. The limits count for nothing.
+    ///
+    /// - Throws: errors of the closure.
     public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
         requests.withLock { $0.append(Sent(request: request, body: body)) }
         return try await answer(request, body)

@@ -71,6 +71,9 @@ public final class InMemoryKeyService: KeyService {
         state.withLock { $0.keys = [:] }
     }
 
+    /// Makes a new key and long secret.
+    ///
+    /// - Throws: ``KeyServiceError`` with code `unavailable` while ``isReachable`` is false.
     public func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey {
         let key = try Key(secret: secret.copy())
         let id = UUID().uuidString
@@ -81,6 +84,10 @@ public final class InMemoryKeyService: KeyService {
         return try key.released(id)
     }
 
+    /// Gives a key for the right secret, and counts wrong ones.
+    ///
+    /// - Throws: ``KeyServiceError``: `wrongSecret`, `keyLocked`, `noSuchKey`; `unavailable` while ``isReachable`` is
+    ///   false.
     public func releaseKey(
         id: String, secret: borrowing SecretBytes, kind: KeySecretKind
     ) async throws -> ReleasedKey {
@@ -99,10 +106,16 @@ public final class InMemoryKeyService: KeyService {
         }
     }
 
+    /// Returns if ``isReachable`` is true.
+    ///
+    /// - Throws: ``KeyServiceError`` with code `unavailable`.
     public func checkReachable() async throws {
         guard isReachable else { throw Self.outage }
     }
 
+    /// Ends a key. It does not count as one of the ``calls``.
+    ///
+    /// - Throws: ``KeyServiceError`` with code `unavailable` while ``isReachable`` is false.
     public func endKey(id: String) async throws {
         try state.withLock { state in
             guard state.isReachable else { throw Self.outage }

@@ -21,6 +21,7 @@ public final class InMemoryStore: SecureStore {
     let locks = Lock(Locks())
     let holders = LockHolders()
 
+    /// Makes an empty store.
     public init() {}
 
     /// Makes every write fail with this error, as a full disk would, until it is set to nil.
@@ -29,22 +30,28 @@ public final class InMemoryStore: SecureStore {
         set { state.withLock { $0.writeFailure = newValue } }
     }
 
+    /// Gives all accounts, oldest first.
     public func accounts() async throws -> [Account] {
         state.withLock { state in state.order.compactMap { state.contents[$0]?.account } }
     }
 
+    /// Finds the accounts whose subject, alias, e-mail address or preferred user name is `name`.
     public func accounts(named name: String) async throws -> [Account] {
         try await accounts().filter { $0.isNamed(name) }
     }
 
+    /// Gives one account; nil when there is none.
     public func account(_ id: AccountID) async throws -> Account? {
         state.withLock { $0.contents[id]?.account }
     }
 
+    /// Gives the sealed bytes of an item; nil when there is none. Of an item in chunks it gives the head.
     public func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? {
         state.withLock { $0.contents[id]?.items[name] }
     }
 
+    /// Gives one sealed chunk of an item, counted from 0; nil when there is none, or when the item has another head
+    /// now.
     public func chunk(
         _ number: Int, ofItem name: ItemName, head: [UInt8], of id: AccountID
     ) async throws -> [UInt8]? {
@@ -56,14 +63,20 @@ public final class InMemoryStore: SecureStore {
         }
     }
 
+    /// Gives the names of an account's items, sorted.
     public func itemNames(of id: AccountID) async throws -> [ItemName] {
         state.withLock { ($0.contents[id]?.items.keys).map { $0.sorted { $0.rawValue < $1.rawValue } } ?? [] }
     }
 
+    /// Gives the keyslot that a change of password staged; nil when there is none.
     public func stagedKeyslot(of id: AccountID) async throws -> Keyslot? {
         state.withLock { $0.contents[id]?.staged }
     }
 
+    /// Makes all `changes`, or none of them.
+    ///
+    /// - Throws: ``StoreError``: ``writeFailure``, if it is set. `noSuchAccount`, `aliasTaken` and `reservedName`, as a
+    ///   store on a disk throws them.
     public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
         for change in changes { try change.requireWritable() }
         try state.withLock { state in
@@ -150,6 +163,10 @@ public final class InMemoryStore: SecureStore {
         }
     }
 
+    /// Reads and changes a record.
+    ///
+    /// - Throws: ``writeFailure``, if it is set and the bytes changed. Errors of `change`. The record is as it was
+    ///   then.
     public func withRecord<R: Sendable>(
         _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
     ) async throws -> R {
@@ -162,6 +179,9 @@ public final class InMemoryStore: SecureStore {
         }
     }
 
+    /// Returns if writes do not fail now.
+    ///
+    /// - Throws: ``writeFailure``, if it is set.
     public func checkWritable() async throws {
         if let failure = writeFailure { throw failure }
     }

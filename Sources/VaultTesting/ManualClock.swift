@@ -12,6 +12,7 @@ public final class ManualClock: WallClock {
         time = Lock(now)
     }
 
+    /// The time that the clock shows now.
     public var now: Date { time.withLock { $0 } }
 
     /// Moves the clock forward.

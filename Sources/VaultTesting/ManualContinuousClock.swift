@@ -7,8 +7,11 @@ public final class ManualContinuousClock: Clock {
         /// How far the clock had been moved.
         let offset: Duration
 
+        /// Gives the time that is later by `duration`.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        /// Gives the time from here to `other`; negative if `other` is earlier.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
+        /// Tells whether the left time is earlier.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
@@ -29,14 +32,18 @@ public final class ManualContinuousClock: Clock {
     /// Makes a clock that shows zero.
     public init() {}
 
+    /// The time that the clock shows now.
     public var now: Instant { state.withLock { $0.now } }
 
+    /// The smallest step of the clock: one nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
     /// Moves the clock forward.
     ///
-    /// - Parameter wakesSleepers: false for time that passes while the program cannot run, as when it is stopped: whoever
-    ///   is due wakes up with the next move only.
+    /// - Parameters:
+    ///   - duration: how far to move it.
+    ///   - wakesSleepers: false for time that passes while the program cannot run, as when it is stopped: whoever is
+    ///     due wakes up with the next move only.
     public func advance(by duration: Duration, wakesSleepers: Bool = true) {
         let due = state.withLock { state -> [Sleeper] in
             state.now = state.now.advanced(by: duration)
@@ -60,6 +67,12 @@ public final class ManualContinuousClock: Clock {
         }
     }
 
+    /// Waits until the clock is moved to `deadline` or past it. It returns at once if the clock shows that already.
+    ///
+    /// - Parameters:
+    ///   - deadline: the time to wake up.
+    ///   - tolerance: counts for nothing.
+    /// - Throws: `CancellationError` when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let id = state.withLock { state in
             state.nextID += 1

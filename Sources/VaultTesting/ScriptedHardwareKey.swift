@@ -7,10 +7,14 @@ internal import VaultLocks
 public final class ScriptedHardwareKey: BiometricProvider {
     /// How often a token was called.
     public struct Calls: Hashable, Sendable {
+        /// The calls of `availability(of:)`.
         public var availability: Int
+        /// The calls of `protect(_:prompt:)`.
         public var protect: Int
+        /// The calls of `unprotect(_:prompt:)`.
         public var unprotect: Int
 
+        /// Makes a count, to compare with ``ScriptedHardwareKey/calls``.
         public init(availability: Int = 0, protect: Int = 0, unprotect: Int = 0) {
             self.availability = availability
             self.protect = protect
@@ -43,7 +47,9 @@ public final class ScriptedHardwareKey: BiometricProvider {
         var present: Device { isReplaced ? other : own }
     }
 
+    /// The kind of keyslot that it opens: `pkcs11`, unless the test chose another.
     public let kind: String
+    /// Whether it says of itself that it counts wrong PINs. It counts them in any case.
     public let limitsGuesses: Bool
     /// What a person knows it by.
     public let label: String
@@ -124,6 +130,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
 
     // MARK: - BiometricProvider
 
+    /// Tells whether it could open the secret now. It waits while it hangs.
     public func availability(of protected: ProtectedSecret?) async -> BiometricAvailability {
         state.withLock { $0.calls.availability += 1 }
         try? await gate.pass()
@@ -135,6 +142,10 @@ public final class ScriptedHardwareKey: BiometricProvider {
         }
     }
 
+    /// Asks for the PIN and seals a secret.
+    ///
+    /// - Throws: ``BiometricError``: `wrongPIN`, `lockedOut`, `hardwareMissing`; `unavailable` while ``unusableReason``
+    ///   is set; `cancelled` when the task is cancelled. Errors of the prompt.
     public func protect(
         _ secret: borrowing SecretBytes, prompt: any BiometricPrompt
     ) async throws -> ProtectedSecret {
@@ -144,6 +155,11 @@ public final class ScriptedHardwareKey: BiometricProvider {
         return ProtectedSecret(bytes: [Self.version] + device.serialNumber + sealed, label: label)
     }
 
+    /// Asks for the PIN and opens a secret.
+    ///
+    /// - Throws: ``BiometricError``: `wrongPIN`, `lockedOut`, `hardwareMissing`, `hardwareReplaced`; `failed` for
+    ///   damaged bytes; `unavailable` while ``unusableReason`` is set; `cancelled` when the task is cancelled. Errors of
+    ///   the prompt.
     public func unprotect(_ protected: ProtectedSecret, prompt: any BiometricPrompt) async throws -> SecretBytes {
         state.withLock { $0.calls.unprotect += 1 }
         guard let serialNumber = Self.serialNumber(of: protected) else {

@@ -31,6 +31,9 @@ public final class ScriptedPrompt: BiometricPrompt {
         set { state.withLock { $0.whenAsked = newValue } }
     }
 
+    /// Keeps the request, and answers with the next PIN.
+    ///
+    /// - Throws: ``BiometricError`` with code `cancelled` when the next answer is nil, or when there are no answers.
     public func pin(_ request: PINRequest) async throws -> SecretBytes {
         state.withLock { $0.requests.append(request) }
         await whenAsked?(request)
@@ -41,6 +44,7 @@ public final class ScriptedPrompt: BiometricPrompt {
         return try SecretBytes(utf8: answer)
     }
 
+    /// Keeps the instruction, and returns at once.
     public func act(_ instruction: String) async {
         state.withLock { $0.instructions.append(instruction) }
     }

@@ -16,18 +16,23 @@ public import VaultStorage
 /// let vault = Vault(auth: test.auth, storage: test.storage)
 /// ```
 public struct TestVault: Sendable {
+    /// Logins and tokens, as `Vault.auth` has them. Give it to the `Vault` under test.
     public let auth: Auth
+    /// Accounts and items, as `Vault.storage` has them. Give it to the `Vault` under test.
     public let storage: Storage
     package let accounts: Accounts
+    /// The store. A test can make its writes fail.
     public let store: InMemoryStore
+    /// The key service. A test can make it unreachable and look at its keys.
     public let keyService: InMemoryKeyService
+    /// The identity provider. It signs people in, and a test decides how renewals end.
     public let provider: FakeProvider
     /// The time of all parts. It stands still until the test moves it.
     public let clock: ManualClock
 
     /// - Parameters:
     ///   - transport: carries the requests of `authorizedTransport`; nil to refuse all.
-    ///   - keyService: what is asked in place of ``keyService``: ``SlowKeyService`` around it, for example.
+    ///   - wrapped: what is asked in place of ``keyService``: ``SlowKeyService`` around it, for example.
     public init(
         transport: (any HTTPTransport)? = nil,
         keyService wrapped: @Sendable (InMemoryKeyService) -> any KeyService = { $0 }

@@ -55,7 +55,7 @@ extension Auth {
 
     /// Locks the open account: keys and tokens leave the memory, and nothing else changes. The password opens it again.
     ///
-    /// - Parameter reason: what the listeners of ``sessionUpdates`` are told.
+    /// - Parameter reason: what the listeners of ``AuthProtocol/sessionUpdates`` are told.
     public func lock(_ reason: SessionUpdate.Reason) async { await current.lock(reason) }
 
     /// Removes an account's cached access token from the store.

@@ -25,8 +25,9 @@ extension Auth {
 
     /// Opens an account with the password, and has the provider (or backend) confirm it.
     ///
-    /// - Throws: ``VaultError``: what ``unlock(userID:password:)`` throws but `accountNotFound`, `notLoggedIn` when it was
-    ///   locked meanwhile, and `tokenInvalid` when the provider's answer is not to be trusted.
+    /// - Throws: ``VaultError``: what ``AuthProtocol/unlock(userID:password:)`` throws but `accountNotFound`,
+    ///   `notLoggedIn` when it was locked meanwhile, and `tokenInvalid` when the provider's answer is not to be
+    ///   trusted.
     public func restoreSession(userID: String, password: borrowing SecretBytes) async throws -> RestoredSession {
         let session: Session
         do {

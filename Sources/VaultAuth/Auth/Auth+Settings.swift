@@ -28,6 +28,14 @@ extension Auth {
         /// How long a call to the provider or backend may take.
         public var limits = HTTPLimits()
 
+        /// Makes settings. Nothing is checked or sent here: a sign-in does that.
+        ///
+        /// - Parameters:
+        ///   - issuer: the issuer URL of the provider, or the base URL of a backend or server. See ``issuer``.
+        ///   - clientID: the id of the client there; nil or empty to register a client (RFC 7591).
+        ///   - scopes: the scopes to ask for.
+        ///   - redirectURI: the address that the browser is sent back to; nil for a free port on 127.0.0.1.
+        ///   - clientName: the name of a registered client, for the person.
         public init(
             issuer: String, clientID: String?, scopes: [String], redirectURI: String?,
             clientName: String = "Credential Vault"

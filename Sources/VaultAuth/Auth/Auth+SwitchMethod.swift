@@ -14,8 +14,9 @@ extension Auth {
     ///   - password: the account's password here, not the one at the server.
     ///   - way: how to sign in from now on: `ServerSignIn`, with `oauth` for OAuth alone, or `apiToken` to go back.
     /// - Returns: nil when the server ended the old token, or why it did not. The new one counts in either case.
-    /// - Throws: ``VaultError``: what ``unlock(userID:password:)`` and ``signIn(_:)`` throw, `configurationInvalid` when
-    ///   the account does not belong to a server, `tokenInvalid` when another person signed in. Then nothing was changed.
+    /// - Throws: ``VaultError``: what ``AuthProtocol/unlock(userID:password:)`` and ``signIn(_:)`` throw,
+    ///   `configurationInvalid` when the account does not belong to a server, `tokenInvalid` when another person signed
+    ///   in. Then nothing was changed.
     @discardableResult
     public func switchMethod(
         userID: String, password: borrowing SecretBytes, to way: any SignIn

@@ -14,8 +14,9 @@ extension Auth {
     ///   - expiresIn: how long the access token is valid from now on; nil when that is not known.
     ///   - subject: whose they are; nil to ask the provider's UserInfo endpoint, which also proves the access token.
     /// - Throws: ``VaultError``: `configurationInvalid` when one of them is empty or nothing is configured,
-    ///   `tokenInvalid` when they are another person's than the open account's, and errors of provider and store. Then
-    ///   nothing was changed.
+    ///   `tokenInvalid` when they are another person's than the open account's, `identityProviderUnavailable`,
+    ///   `identityProviderTimedOut`, `identityProviderInterrupted` and `identityProviderAnswerInvalid` of UserInfo,
+    ///   `storeUnreadable`, `storeCorrupt`, `busy`. Then nothing was changed.
     @discardableResult
     public func setTokens(
         access: String, refresh: String, expiresIn: Duration?, subject: String?

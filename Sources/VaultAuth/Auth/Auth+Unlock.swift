@@ -20,7 +20,9 @@ extension Auth {
 
     /// As ``login(_:with:)``, for an account by one of its names.
     ///
-    /// - Parameter userID: the subject, an alias, the e-mail address or the preferred user name.
+    /// - Parameters:
+    ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
+    ///   - method: the secret or hardware that opens the account.
     /// - Throws: as ``login(_:with:)``, and ``VaultError`` with code `accountAmbiguous`.
     @discardableResult
     public func login(userID: String, with method: UnlockMethod) async throws -> Session {
@@ -45,7 +47,7 @@ extension Auth {
         try await unlock(stored(account), with: method)
     }
 
-    /// As ``unlock(_:with:)``, for an account by one of its names.
+    /// As ``AuthProtocol/unlock(_:with:)``, for an account by one of its names.
     @discardableResult
     public func unlock(userID: String, with method: UnlockMethod) async throws -> Session {
         try await unlock(named(userID), with: method)

@@ -65,8 +65,11 @@ public final class Auth: AuthProtocol {
     /// the person who is logged in stays so, and the new login authorizes only what names it: ``accessToken(of:forceRefresh:minimumValidity:)``,
     /// ``authorizedTransport(for:as:leeway:over:)``. To give it up: ``revoke(_:)``.
     ///
-    /// - Throws: ``VaultError``: `cancelled`, `tokenInvalid`, `configurationInvalid`, and errors of the provider, such
-    ///   as `identityProviderUnavailable`. With a password also `wrongSecret` and `tooManyAttempts`.
+    /// - Throws: ``VaultError``: `cancelled`, `tokenInvalid`, `configurationInvalid`, `forbiddenByPolicy`,
+    ///   `interactionRequired`, `identityProviderUnavailable`, `identityProviderTimedOut`,
+    ///   `identityProviderInterrupted`, `identityProviderAnswerInvalid`; `refreshTokenExpired` when the provider does
+    ///   not take the code: start again. With a password also `wrongSecret`, `passwordUnusable` and `tooManyAttempts`,
+    ///   on another device also `deviceCodeExpired`.
     @discardableResult
     public func signIn(_ way: any SignIn) async throws -> RefreshToken {
         try await signIns.run(way, at: nil, layout: nil)

@@ -208,11 +208,12 @@ extension AuthProtocol {
     /// Logs in again with hardware.
     ///
     /// - Parameters:
+    ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
     ///   - provider: the hardware.
     ///   - prompt: asks the person for its PIN, and tells when it is to be touched.
-    ///   - storeNewRefreshToken: whether to ask the provider for new tokens now. With false the account is opened, and the
-    ///     provider is asked when an access token is needed that is not stored. A refresh token that the provider renews is
-    ///     stored in either case: it would be lost otherwise.
+    ///   - storeNewRefreshToken: whether to ask the provider for new tokens now. With false the account is opened, and
+    ///     the provider is asked when an access token is needed that is not stored. A refresh token that the provider
+    ///     renews is stored in either case: it would be lost otherwise.
     ///   - willBeginNetworkRequests: called once, when the hardware has done its part.
     /// - Throws: ``VaultError``: as ``Auth/login(_:with:)``.
     @discardableResult
@@ -242,7 +243,11 @@ extension AuthProtocol {
 
     /// As ``enableBackgroundTimeout(duration:monitors:clock:handler:)``, with one monitor.
     ///
-    /// - Parameter monitor: for a program in a terminal, unless another one is given.
+    /// - Parameters:
+    ///   - duration: how long the person may stay away.
+    ///   - monitor: for a program in a terminal, unless another one is given.
+    ///   - clock: measures the time away.
+    ///   - handler: called after the session was locked.
     public func enableBackgroundTimeout(
         duration: Duration, monitor: any BackgroundMonitor = StopSignalMonitor(),
         clock: any Clock<Duration> = ContinuousClock(), handler: @escaping @Sendable () async -> Void

@@ -21,6 +21,12 @@ public struct IssuerKey: Hashable, Sendable {
     /// The client that registered the account; empty where the method has none.
     public let clientID: String
 
+    /// Makes the key of an issuer.
+    ///
+    /// - Parameters:
+    ///   - method: how the account signs in.
+    ///   - issuer: the issuer URL, or the base URL of a backend.
+    ///   - clientID: the client that registered the account; empty if the method has no clients.
     public init(method: SignInMethod, issuer: String, clientID: String) {
         self.method = method
         self.issuer = issuer

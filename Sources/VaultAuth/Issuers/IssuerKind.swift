@@ -13,11 +13,14 @@ public protocol IssuerKind: Sendable {
 
     /// Makes the issuer of an account's tokens.
     ///
-    /// - Parameter layout: what was stored with the account, or what ``layout(of:)`` gives where nothing was.
+    /// - Parameters:
+    ///   - key: how the account signs in, and its server.
+    ///   - layout: what was stored with the account, or what ``layout(of:)`` gives where nothing was.
     /// - Throws: ``VaultError`` with code `configurationInvalid`.
     func issuer(of key: IssuerKey, layout: StoredLayout?) throws -> any TokenIssuer
 }
 
 extension IssuerKind {
+    /// Stores nothing with a new account: for kinds of servers without a layout.
     public func layout(of key: IssuerKey) throws -> StoredLayout? { nil }
 }

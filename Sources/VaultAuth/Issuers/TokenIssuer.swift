@@ -14,6 +14,7 @@ public protocol TokenIssuer: Sendable {
     /// Exchanges the credential for an access token. Where the access token is the credential, it asks whether it counts.
     ///
     /// - Parameters:
+    ///   - credential: the credential that is stored now.
     ///   - id: who must still be meant.
     ///   - keep: makes the credential that counts from now on durable, also when it is the same. It has to be called as
     ///     soon as there is an answer, before anything that may fail or take time. What it throws ends the call.

@@ -61,7 +61,9 @@ public struct SessionItems: Sendable {
     /// Stores the content of a sequence as an item, and replaces the old content. A large item is not held in memory.
     /// Until all of the sequence is stored, other programs see the old content.
     ///
-    /// - Parameter content: pieces of any size.
+    /// - Parameters:
+    ///   - name: the name of the item.
+    ///   - content: pieces of any size.
     /// - Throws: Also `itemTooLarge` for more than ``maximumSize`` in all. Also what `content` throws.
     public func set<Content: AsyncSequence & Sendable>(
         _ name: ItemName, from content: Content

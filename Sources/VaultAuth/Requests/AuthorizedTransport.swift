@@ -110,6 +110,7 @@ extension Auth {
     /// - Parameters:
     ///   - method: the HTTP method of the request that it is for.
     ///   - url: the request's URL; query and fragment do not count.
+    ///   - accessToken: the access token that the request carries.
     ///   - nonce: what the server demanded last, if it did.
     /// - Returns: the value of the header field `DPoP`.
     /// - Throws: ``VaultError``: `notLoggedIn`, and `configurationInvalid` when the tokens are not bound to a key.

@@ -19,6 +19,7 @@ public struct RestoredSession: Sendable {
         public static let expired = State(description: "expired")
     }
 
+    /// The state of the login. It tells which of the other properties are set.
     public let state: State
     /// With `locked`.
     public let account: Account?

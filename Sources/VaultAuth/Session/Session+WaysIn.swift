@@ -10,7 +10,8 @@ extension Session {
     ///   - new: UTF-8. Judge it with `NewPasswordRule` first.
     ///   - dropsOtherWays: whether PIN, recovery code and hardware are to go.
     /// - Throws: ``VaultError``: `passwordUnusable`, `notLoggedIn` when the session was locked, `forbiddenByPolicy`,
-    ///   `busy`, `storeUnreadable`, and the errors of the key service. Nothing was changed then.
+    ///   `busy`, `storeUnreadable`, `storeCorrupt`, `keyServiceUnavailable`, `configurationInvalid`. Nothing was
+    ///   changed then.
     public func setPassword(_ new: borrowing SecretBytes, dropsOtherWays: Bool = false) async throws {
         try await converting {
             try await accounts.setPassword(
@@ -22,7 +23,8 @@ extension Session {
     ///
     /// - Parameter pin: UTF-8. Judge it with `PINRule` first.
     /// - Throws: ``VaultError``: `passwordUnusable`, `notLoggedIn` when the session was locked, `forbiddenByPolicy`,
-    ///   `busy`, `storeUnreadable`, and the errors of the key service. Nothing was changed then.
+    ///   `busy`, `storeUnreadable`, `storeCorrupt`, `keyServiceUnavailable`, `configurationInvalid`. Nothing was
+    ///   changed then.
     public func setPIN(_ pin: borrowing SecretBytes) async throws {
         try await converting {
             if let agent {
@@ -38,7 +40,8 @@ extension Session {
     /// - Parameter show: shows the code to the person. The new code works after `show` has returned. If `show` throws,
     ///   the earlier code still works.
     /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `forbiddenByPolicy`, `busy`,
-    ///   `storeUnreadable`, and the errors of the key service; also what `show` throws. Nothing was changed then.
+    ///   `storeUnreadable`, `storeCorrupt`, `keyServiceUnavailable`, `configurationInvalid`; also what `show` throws.
+    ///   Nothing was changed then.
     public func addRecoveryCode(_ show: @Sendable (SharedSecret) async throws -> Void) async throws {
         let (account, key) = try await converting { (try await accounts.account(id), try openVaultKey()) }
         let (code, slot) = try await accounts.makeRecoveryKeyslot(for: account, vaultKey: key)
@@ -57,7 +60,8 @@ extension Session {
     ///
     /// - Parameter password: the account's password. It is checked first.
     /// - Throws: ``VaultError``: `wrongSecret`, `keyLocked`, `notLoggedIn` when the session was locked,
-    ///   `forbiddenByPolicy`, `busy`, `storeUnreadable`, and the errors of the key service. Nothing was changed then.
+    ///   `forbiddenByPolicy`, `busy`, `storeUnreadable`, `storeCorrupt`, `keyMissing`, `keyServiceUnavailable`,
+    ///   `configurationInvalid`. Nothing was changed then.
     public func addOffline(password: borrowing SecretBytes) async throws {
         try await converting {
             let password = SharedSecret(try password.copy())
@@ -75,7 +79,7 @@ extension Session {
     ///   - label: what the person calls the hardware key; nil for its own label.
     /// - Throws: ``VaultError``: `hardwareMissing`, `hardwareLocked`, `hardwareFailed`, `cancelled`,
     ///   `configurationInvalid`, `notLoggedIn` when the session was locked, `forbiddenByPolicy`, `busy`,
-    ///   `storeUnreadable`, and the errors of the key service. Nothing was changed then.
+    ///   `storeUnreadable`, `storeCorrupt`, `keyServiceUnavailable`. Nothing was changed then.
     public func addHardware(
         _ provider: any BiometricProvider, prompt: any BiometricPrompt, opensOffline: Bool = false, label: String? = nil
     ) async throws {

@@ -46,7 +46,9 @@ public struct SessionUpdate: Sendable {
         public static let agentEnded = Reason(description: "agent ended")
     }
 
+    /// The account that the update is about.
     public let account: AccountID
+    /// The event. It tells which of the other properties are set.
     public let event: Event
     /// With `locked` and `loggedOut`.
     public let reason: Reason?

@@ -25,6 +25,14 @@ public struct BrowserSignIn: SignIn {
         self.opensAtOnce = opensAtOnce && !delivery.isPasted
     }
 
+    /// Signs in in the browser. ``AuthProtocol/signIn(_:)`` calls it, and gives each error below as a `VaultError`. It
+    /// waits at most 300 seconds for the browser.
+    ///
+    /// - Returns: the login, with a verified ID token. It is not stored yet.
+    /// - Throws: `OpenIDConnectError`: `denied`: the person said no. `unavailable`, `timedOut`, `interrupted`: try
+    ///   again later. Other codes: see `OpenIDConnectError`. `RedirectListenerError` with code `timedOut`, `VaultError`
+    ///   with code `cancelled`: the browser did not come back in time, start again. `VaultError` with code
+    ///   `configurationInvalid` when the redirect address or the browser cannot be used. Errors of the user agent.
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let (receiver, client) = try await context.receiverAndClient(for: delivery)
         let provider = context.provider(client)

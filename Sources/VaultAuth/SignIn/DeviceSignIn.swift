@@ -18,6 +18,12 @@ public struct DeviceSignIn: SignIn {
         self.show = show
     }
 
+    /// Signs in on another device. ``AuthProtocol/signIn(_:)`` calls it, and gives each error below as a `VaultError`.
+    ///
+    /// - Returns: the login, with a verified ID token. It is not stored yet.
+    /// - Throws: `OpenIDConnectError`: `denied`: the person said no. `deviceCodeExpired`: start again. `unsupported`:
+    ///   use another way to sign in. `unavailable`, `timedOut`, `interrupted`: try again later. Other codes: see
+    ///   `OpenIDConnectError`. Errors of the closure that shows the code.
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let client = try await context.client()
         let provider = context.provider(client)

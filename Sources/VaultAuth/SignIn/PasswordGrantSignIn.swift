@@ -17,6 +17,14 @@ public struct PasswordGrantSignIn: SignIn {
         self.password = SharedSecret(try password.copy())
     }
 
+    /// Signs in with user name and password (RFC 6749 section 4.3). ``AuthProtocol/signIn(_:)`` calls it, and gives
+    /// each error below as a `VaultError`.
+    ///
+    /// - Returns: the login, with a verified ID token. It is not stored yet.
+    /// - Throws: `VaultError`: `passwordUnusable`: nothing was sent, ask the person again. `wrongSecret`: ask the
+    ///   person again. `tooManyAttempts`: nothing was sent, wait for `VaultError.retryAfter`. `OpenIDConnectError`:
+    ///   `refused`: the provider does not offer this, use another way to sign in. `unavailable`, `timedOut`,
+    ///   `interrupted`: try again later. Other codes: see `OpenIDConnectError`.
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let text = try PasswordInput.checked(username: username, password: password.bytes, minimumLength: 1)
         let client = try await context.client()

@@ -13,6 +13,7 @@ internal import VaultStorage
 /// All private windows of one running browser share their sessions: close the window after the sign-in. The address is
 /// handed over as an argument, and no shell reads it.
 public struct PrivateBrowser: UserAgent {
+    /// Makes a user agent. The default browser is looked up when an address is opened.
     public init() {}
 
     /// - Throws: ``VaultError`` with code `configurationInvalid` when the default browser cannot be found, is not one of

@@ -22,6 +22,7 @@ public struct SignInContext: Sendable {
     public let transport: any HTTPTransport
     /// Opens a port for the browser's redirect.
     public let listening: any RedirectListening
+    /// The time of day.
     public let clock: any WallClock
     /// For records that outlive the program: registered clients, failed attempts.
     public let store: any SecureStore

@@ -18,11 +18,13 @@ public protocol UserAgent: Sendable {
 }
 
 extension UserAgent {
+    /// Does nothing: for a user agent that does not show refused connections.
     public func connectionWasRefused(_ connection: RefusedConnection) async {}
 }
 
 /// The browser that the desktop opens links with, by `xdg-open`.
 public struct SystemBrowser: UserAgent {
+    /// Makes a user agent. Nothing is started yet.
     public init() {}
 
     /// - Throws: ``VaultError`` with code `configurationInvalid` when no browser could be started.

@@ -9,10 +9,12 @@ extension Storage {
     /// can be several.
     ///
     /// - Parameters:
+    ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
     ///   - password: the account's password; it is checked first.
     ///   - provider: the hardware; or `PINProvider`, to give the account a PIN that the prompt asks for.
     ///   - prompt: asks the person for its PIN.
-    ///   - opensOffline: whether it is to do so without the key service: only for hardware that counts wrong PINs itself.
+    ///   - opensOffline: whether it is to do so without the key service: only for hardware that counts wrong PINs
+    ///     itself.
     ///   - label: what the person calls it; nil for its own label.
     /// - Throws: `VaultError`: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable` of the password;
     ///   `hardwareMissing`, `hardwareLocked`, `hardwareFailed`, `cancelled`, `configurationInvalid` of the hardware;
@@ -49,6 +51,7 @@ extension Storage {
     ///
     /// - Parameters:
     ///   - pin: UTF-8. Judge it with `PINRule` first.
+    ///   - account: the account that gets the PIN.
     ///   - method: opens the account first: the password, or another way in if the PIN was forgotten.
     /// - Throws: `VaultError`: `passwordUnusable` and `forbiddenByPolicy` (the PIN; nothing was sent); `accountNotFound`,
     ///   what opening with an ``UnlockMethod`` throws, `busy`, `storeUnreadable`. Nothing was changed then.

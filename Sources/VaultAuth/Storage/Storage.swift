@@ -90,8 +90,11 @@ public struct Storage: StorageProtocol {
     /// Stores a refresh token in an account that exists and opens it. Its ways in and its items stay: whoever forgot the
     /// password keeps everything with a PIN, a recovery code or hardware.
     ///
-    /// - Parameter method: what opens the account. A recovery code is to be replaced afterwards: see
-    ///   ``Session/addRecoveryCode(_:)``.
+    /// - Parameters:
+    ///   - token: the result of a sign-in.
+    ///   - method: what opens the account. A recovery code is to be replaced afterwards: see
+    ///     ``Session/addRecoveryCode(_:)``.
+    ///   - alias: a new alias of the account; nil to keep the alias that it has.
     /// - Throws: `VaultError`: `accountNotFound`, `notEnrolled`, and what opening with an ``UnlockMethod`` throws. Nothing was
     ///   changed then.
     @discardableResult
@@ -130,7 +133,9 @@ public struct Storage: StorageProtocol {
     /// Removes a way in, and ends its key at the key service. A key that could not be ended is told in the session updates,
     /// and the next login tries again.
     ///
-    /// - Parameter id: its ``WayIn/id``.
+    /// - Parameters:
+    ///   - id: its ``WayIn/id``.
+    ///   - account: the account that the way in belongs to.
     /// - Throws: ``VaultError``: `lastWayIn` when nothing would be left that opens the account with the network,
     ///   `notEnrolled`, `accountNotFound`, `storeUnreadable`. Nothing was changed then.
     public func removeWayIn(_ id: String, of account: AccountID) async throws {
@@ -141,6 +146,7 @@ public struct Storage: StorageProtocol {
     ///
     /// - Parameters:
     ///   - id: its ``WayIn/id``.
+    ///   - account: the account that the way in belongs to.
     ///   - label: what the person calls it; nil for none.
     /// - Throws: ``VaultError``: `notEnrolled`, `accountNotFound`, `storeUnreadable`. Nothing was changed then.
     public func renameWayIn(_ id: String, of account: AccountID, to label: String?) async throws {
@@ -160,8 +166,10 @@ public struct Storage: StorageProtocol {
 
     /// Deletes an account with all that is stored of it, and ends its session.
     ///
-    /// - Parameter method: opens the account first, so that the provider can be asked to revoke its refresh token; nil to
-    ///   delete it here alone.
+    /// - Parameters:
+    ///   - account: the account to delete.
+    ///   - method: opens the account first, so that the provider can be asked to revoke its refresh token; nil to
+    ///     delete it here alone.
     /// - Returns: why the provider did not revoke the token; nil when it did, or was not asked. The account is gone.
     /// - Throws: ``VaultError``: `accountNotFound`, what opening with an ``UnlockMethod`` throws, `storeUnreadable`. The account is
     ///   still here then. With a method, its refresh token may have been revoked.

@@ -64,8 +64,10 @@ public protocol StorageProtocol: Sendable {
     func renameWayIn(_ id: String, of account: AccountID, to label: String?) async throws
     /// Deletes an account with all that is stored of it, and ends its session.
     ///
-    /// - Parameter method: opens the account first, so that the provider can be asked to revoke its refresh token; nil to
-    ///   delete it here alone.
+    /// - Parameters:
+    ///   - account: the account to delete.
+    ///   - method: opens the account first, so that the provider can be asked to revoke its refresh token; nil to
+    ///     delete it here alone.
     /// - Returns: why the provider did not revoke the token; nil when it did, or was not asked. The account is gone.
     @discardableResult
     func delete(_ account: AccountID, revokingWith method: UnlockMethod?) async throws -> VaultError?

@@ -69,9 +69,11 @@ public final class DevelopmentBackend: Sendable {
     // MARK: What a test can make it do
 
     /// Makes an endpoint misbehave. Each endpoint has a fault of its own; those that change tokens do nothing here.
+    ///
     /// - Parameters:
     ///   - fault: The misbehaviour; nil ends it.
     ///   - times: How many requests get it; nil for all until it is set again.
+    ///   - endpoint: The endpoint that misbehaves.
     public func setFault(_ fault: ProviderFault?, times: Int? = nil, at endpoint: BackendRequest.Endpoint) async {
         await server.faults.set(fault, count: times, at: endpoint.description)
     }

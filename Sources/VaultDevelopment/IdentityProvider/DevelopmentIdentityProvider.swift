@@ -73,9 +73,11 @@ public final class DevelopmentIdentityProvider: Sendable {
     // MARK: What a test can make it do
 
     /// Makes an endpoint misbehave. Each endpoint has a fault of its own.
+    ///
     /// - Parameters:
     ///   - fault: The misbehaviour; nil ends it.
     ///   - times: How many requests get it; nil for all until it is set again.
+    ///   - endpoint: The endpoint that misbehaves.
     public func setFault(
         _ fault: ProviderFault?, times: Int? = nil, at endpoint: ProviderRequest.Endpoint = .token
     ) async {

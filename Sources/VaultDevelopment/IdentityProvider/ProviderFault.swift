@@ -12,7 +12,10 @@ public struct ProviderFault: Sendable, Hashable {
     let kind: Kind
 
     /// Answers with this HTTP status and an empty body, and processes nothing.
-    /// - Parameter retryAfter: The header `Retry-After`, in seconds.
+    ///
+    /// - Parameters:
+    ///   - code: The HTTP status.
+    ///   - retryAfter: The header `Retry-After`, in seconds.
     public static func status(_ code: Int, retryAfter: Int? = nil) -> ProviderFault {
         .init(kind: .answer(status: code, type: nil, body: "", retryAfter: retryAfter))
     }

@@ -33,9 +33,11 @@ public struct ProviderRequest: Sendable, Hashable {
 
     /// How it ended: ``ok``, or an error code of the protocol (`invalid_grant`), or one of the values here.
     public struct Outcome: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The outcome as a word, stable across versions.
         public let rawValue: String
         public var description: String { rawValue }
 
+        /// Makes an outcome from its word: an error code of the protocol, for example.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// Done as asked.

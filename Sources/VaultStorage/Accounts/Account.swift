@@ -8,6 +8,11 @@ public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The subject (`sub`): the provider's name for the person, often not readable.
     public let subject: String
 
+    /// Makes the id of an account.
+    ///
+    /// - Parameters:
+    ///   - issuer: the issuer (`iss`), exactly as the provider writes it.
+    ///   - subject: the subject (`sub`).
     public init(issuer: String, subject: String) {
         self.issuer = issuer
         self.subject = subject
@@ -24,6 +29,7 @@ public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
 
 /// What is stored of one account in the clear: what is needed to find it and to ask for its key.
 public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// The id of the account: issuer and subject.
     public let id: AccountID
     /// A name that the person chose for `--user`.
     public var alias: String?
@@ -61,6 +67,22 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     /// What is stored as a way to the vault key and was damaged: it opens nothing, and keeps the others from nothing.
     public var damagedKeyslots: [DamagedKeyslot] = []
 
+    /// Makes an account, for a store to fill in.
+    ///
+    /// - Parameters:
+    ///   - id: the issuer and subject.
+    ///   - alias: the name that the person chose.
+    ///   - email: the e-mail address of the last ID token.
+    ///   - preferredUsername: the `preferred_username` of the last ID token.
+    ///   - method: how the account signs in.
+    ///   - clientID: the client that registered the account; empty if the method has no clients.
+    ///   - layout: the names of the paths and fields of its backend.
+    ///   - keyServiceURL: the base URL of the key service that holds its keys.
+    ///   - deviceSecret: 32 random bytes.
+    ///   - createdAt: when the account was registered first.
+    ///   - lastOnlineAt: when the provider last confirmed the account.
+    ///   - refreshStartedAt: when the refresh began that is under way; nil for none.
+    ///   - keyslots: the ways to the vault key, without staged ones.
     public init(
         id: AccountID, alias: String? = nil, email: String? = nil, preferredUsername: String? = nil,
         method: SignInMethod = .openIDConnect, clientID: String, layout: StoredLayout? = nil, keyServiceURL: String,

@@ -30,7 +30,7 @@ extension Accounts {
 
     /// The account of this issuer and subject.
     ///
-    /// - Throws: ``VaultError`` with code `accountNotFound`; errors of the store.
+    /// - Throws: ``VaultError`` with code `accountNotFound`; ``StoreError``: `busy`, `unreadable`, `corrupt`.
     package func account(_ id: AccountID) async throws -> Account {
         guard let account = try await store.account(id) else {
             throw VaultError(.accountNotFound, "This account is not registered here. To register it: vault register")

@@ -5,9 +5,10 @@ extension Accounts {
     /// Gives an account a new password. The new keyslot is staged, opened once to prove that it works, and only then
     /// takes the old one's place, in one transaction: after a crash at any point exactly one of the two passwords works.
     ///
-    /// - Throws: ``VaultError`` with code `busy` when another program changed the password meanwhile; `forbiddenByPolicy`
-    ///   and `passwordUnusable`; errors of the key service (`wrongSecret`, …) and the store. Then the old password is
-    ///   still the one.
+    /// - Throws: ``VaultError`` with code `busy` when another program changed the password meanwhile;
+    ///   `forbiddenByPolicy` and `passwordUnusable`; `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`,
+    ///   `configurationInvalid` of the key service; `storeUnreadable`, `storeCorrupt`. Then the old password is still
+    ///   the one.
     package func changePassword(
         of account: Account, from old: borrowing SecretBytes, to new: borrowing SecretBytes
     ) async throws {

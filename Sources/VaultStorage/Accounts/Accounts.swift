@@ -80,7 +80,8 @@ package struct Accounts: Sendable {
     ///
     /// - Parameter replacingItems: whether an app's own items of an existing account may be lost.
     /// - Throws: ``VaultError`` with code `accountExists` when they may not; `forbiddenByPolicy` and `passwordUnusable`;
-    ///   errors of the key service and the store. Then nothing was changed.
+    ///   `keyServiceUnavailable`, `configurationInvalid` of the key service; `storeUnreadable`, `storeCorrupt`, `busy`.
+    ///   Then nothing was changed.
     package func register(
         _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool
     ) async throws -> VaultKey {
@@ -135,7 +136,8 @@ package struct Accounts: Sendable {
     /// Stores a refresh token in an account that exists. Its ways in, vault key and items stay as they are.
     ///
     /// - Parameter method: what opens the account. A recovery code is to be replaced afterwards.
-    /// - Throws: ``VaultError`` with code `accountNotFound`; what ``open(_:with:)`` throws; errors of the store.
+    /// - Throws: ``VaultError`` with code `accountNotFound`; what ``open(_:with:)`` throws; ``StoreError``:
+    ///   `busy`, `unreadable`, `corrupt`.
     package func replaceRefreshToken(
         _ token: RefreshToken, with method: UnlockMethod, alias: String?
     ) async throws -> VaultKey {

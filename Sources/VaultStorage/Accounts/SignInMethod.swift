@@ -1,6 +1,8 @@
 /// How an account signs in, and so what renews its tokens.
 public struct SignInMethod: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+    /// The method as a word, as it is stored.
     public let rawValue: String
+    /// Makes a method from its word. An app's own method needs an issuer for its accounts.
     public init(rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }
 

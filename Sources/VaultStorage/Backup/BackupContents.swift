@@ -9,12 +9,19 @@ public struct BackupContents: Sendable, Hashable {
 
     /// An account in a backup. Its tokens, keys and ways in are not there.
     public struct Account: Sendable, Hashable {
+        /// The id of the account: issuer and subject.
         public let id: AccountID
+        /// The name that the person chose.
         public let alias: String?
+        /// The e-mail address of the last ID token before the backup.
         public let email: String?
+        /// The `preferred_username` of the last ID token before the backup.
         public let preferredUsername: String?
+        /// How the account signs in.
         public let method: SignInMethod
+        /// The client that registered the account; empty if the method has no clients.
         public let clientID: String
+        /// The base URL of the key service that held the account's keys.
         public let keyServiceURL: String
         /// The ways into the account where the backup was made. They stay there: each is bound to that machine.
         public let waysIn: [Keyslot.Kind]

@@ -29,13 +29,22 @@ public struct StoreError: LocalizedError, Sendable, CustomStringConvertible {
         public static let tooManyGuesses = Code(name: "tooManyGuesses")
     }
 
+    /// The code that tells what happened, and so what to do next.
     public let code: Code
     /// One sentence for a person.
     public let description: String
     /// With `tooManyGuesses`: how long to wait.
     public let retryAfter: Duration?
+    /// The error of SQLite or the system that caused this one, for a log.
     public let underlying: (any Error)?
 
+    /// Makes an error for a ``SecureStore`` of your own.
+    ///
+    /// - Parameters:
+    ///   - code: what happened.
+    ///   - description: one sentence for a person, without anything secret.
+    ///   - retryAfter: with `tooManyGuesses`, how long to wait.
+    ///   - underlying: the error that caused this one.
     public init(
         _ code: Code, _ description: String, retryAfter: Duration? = nil, underlying: (any Error)? = nil
     ) {

@@ -96,11 +96,13 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let passwordUnusable = Code(name: "passwordUnusable")
     }
 
+    /// The code that tells what happened, and so what to do next.
     public let code: Code
     /// One or two sentences for a person, with the next step.
     public let description: String
-    /// The way into the account that failed (with `wrongSecret`, `keyLocked`, `keyMissing`, `hardwareFailed`, …); nil if
-    /// that is not known.
+    /// The way into the account that failed (with `wrongSecret`, `keyLocked`, `keyMissing`, `hardwareFailed`,
+    /// `hardwareLocked`, `hardwareMissing`, `hardwareReplaced`, `notEnrolled` and `offlineTooLong`); nil if that is not
+    /// known.
     public let way: Keyslot.Kind?
     /// With `wrongSecret`: how many wrong guesses are left, when the key service told.
     public let guessesRemaining: Int?
@@ -108,8 +110,20 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     public let accounts: [AccountID]
     /// With `tooManyAttempts` and `hardwareLocked`: how long to wait, where that is known.
     public let retryAfter: Duration?
+    /// The error that caused this one, for a log: `KeyServiceError`, `OpenIDConnectError` or ``StoreError``, for
+    /// example.
     public let underlying: (any Error)?
 
+    /// Makes an error, for tests and for seams of your own.
+    ///
+    /// - Parameters:
+    ///   - code: what happened.
+    ///   - description: one or two sentences for a person, with the next step and without anything secret.
+    ///   - way: the way into the account that failed.
+    ///   - guessesRemaining: with `wrongSecret`, the number of wrong guesses that are left.
+    ///   - accounts: with `accountAmbiguous` and `aliasTaken`, the accounts that are meant.
+    ///   - retryAfter: with `tooManyAttempts` and `hardwareLocked`, how long to wait.
+    ///   - underlying: the error that caused this one.
     public init(
         _ code: Code, _ description: String, way: Keyslot.Kind? = nil, guessesRemaining: Int? = nil,
         accounts: [AccountID] = [], retryAfter: Duration? = nil, underlying: (any Error)? = nil

@@ -28,6 +28,7 @@ public enum HardwareKeyslot {
     ///
     /// - Parameters:
     ///   - account: whose vault key it is.
+    ///   - vaultKey: the vault key that the keyslot will hold.
     ///   - provider: the hardware.
     ///   - prompt: asks the person for its PIN.
     ///   - keyService: where the slot's key is made; nil for a slot that needs no key service.
@@ -82,7 +83,12 @@ public enum HardwareKeyslot {
 
     /// Opens a keyslot.
     ///
-    /// - Parameter keyService: not asked for a slot that needs none.
+    /// - Parameters:
+    ///   - slot: the keyslot to open.
+    ///   - account: the account that it belongs to.
+    ///   - provider: the hardware that opens it.
+    ///   - prompt: asks the person for the PIN of the hardware.
+    ///   - keyService: not asked for a slot that needs none.
     /// - Throws: `BiometricError`; `KeyServiceError` (`keyLocked`, `noSuchKey`, `unavailable`); ``StoreError`` with code
     ///   `corrupt` when the stored slot was changed.
     public static func open(

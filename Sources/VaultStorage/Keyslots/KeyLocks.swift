@@ -9,6 +9,11 @@ public struct KeyLocks: Sendable {
     private let store: any SecureStore
     private let name: String
 
+    /// Opens the notes of one account. Nothing is read yet.
+    ///
+    /// - Parameters:
+    ///   - store: the store that keeps the notes.
+    ///   - account: the account.
     public init(store: any SecureStore, account: AccountID) {
         self.store = store
         name = account.recordPrefix + "key-locks"
@@ -16,7 +21,7 @@ public struct KeyLocks: Sendable {
 
     /// Notes what the key service answered when a keyslot was to be opened, if that tells anything.
     ///
-    /// - Throws: errors of the store.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func note(_ error: KeyServiceError, for slot: Keyslot, now: Date) async throws {
         let isLocked: Bool
         switch error.code {
@@ -35,7 +40,7 @@ public struct KeyLocks: Sendable {
     /// Which of an account's keyslots were locked when they were tried last. One that has opened it since is not.
     ///
     /// - Returns: their ids.
-    /// - Throws: errors of the store.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func locked(of account: Account) async throws -> Set<String> {
         let locks = try await store.withRecord(name) { Self.decode($0) }
         return Set(

@@ -3,11 +3,19 @@ public import VaultCrypto
 
 /// A keyslot whose stored bytes are not those that were written, as far as it can be told which one it was.
 public struct DamagedKeyslot: Sendable, Hashable {
+    /// The id of the keyslot, as it is stored now.
     public let id: String
+    /// The kind of the keyslot, as it is stored now.
     public let kind: Keyslot.Kind
     /// The id of its key at the key service, as it is stored now; nil when that cannot be read.
     public let keyID: String?
 
+    /// Makes a report of a damaged keyslot, for a store of your own.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the keyslot.
+    ///   - kind: the kind of the keyslot.
+    ///   - keyID: the id of its key at the key service; nil when that cannot be read.
     public init(id: String, kind: Keyslot.Kind, keyID: String? = nil) {
         self.id = id
         self.kind = kind
@@ -19,7 +27,9 @@ public struct DamagedKeyslot: Sendable, Hashable {
 public struct Keyslot: Sendable, Hashable {
     /// What opens a keyslot. Each kind that the vault knows is a file in the folder Kinds.
     public struct Kind: RawRepresentable, Hashable, Sendable {
+        /// The kind as a word, as it is stored: `password`, `pin`, `tpm2`.
         public let rawValue: String
+        /// Makes a kind from its word: `BiometricProvider.kind` for hardware.
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 
@@ -28,6 +38,7 @@ public struct Keyslot: Sendable, Hashable {
 
     /// A random id; part of what the slot's key is derived from.
     public let id: String
+    /// The kind of secret or hardware that opens it.
     public let kind: Kind
     /// The salt of this slot's Argon2id, 16 bytes; empty where hardware opens it.
     public let salt: [UInt8]
@@ -37,6 +48,7 @@ public struct Keyslot: Sendable, Hashable {
     public let keyID: String
     /// The vault key in a ``SealedEnvelope``.
     public let wrapped: [UInt8]
+    /// When the keyslot was made.
     public let createdAt: Date
     /// What the person calls it; nil for what the kind says already.
     public var label: String?
@@ -45,6 +57,20 @@ public struct Keyslot: Sendable, Hashable {
     /// What hardware needs to open it; empty where a person types the secret. The slot opens only with exactly these bytes.
     public let protection: [UInt8]
 
+    /// Makes a keyslot from its parts. ``SecretKeyslot/make(_:for:vaultKey:secret:keyService:parameters:now:)`` makes a
+    /// new one.
+    ///
+    /// - Parameters:
+    ///   - id: a random id.
+    ///   - kind: the kind of secret or hardware that opens it.
+    ///   - salt: the salt of its Argon2id, 16 bytes; empty for hardware.
+    ///   - argon2: the cost of its Argon2id.
+    ///   - keyID: the id of its key at the key service; empty for none.
+    ///   - wrapped: the vault key in a ``SealedEnvelope``.
+    ///   - createdAt: when the keyslot was made.
+    ///   - label: the name that the person gave it.
+    ///   - lastUsedAt: when it last opened the account on this machine.
+    ///   - protection: the bytes that hardware needs to open it; empty for a typed secret.
     public init(
         id: String, kind: Kind, salt: [UInt8], argon2: Argon2Parameters, keyID: String, wrapped: [UInt8],
         createdAt: Date, label: String? = nil, lastUsedAt: Date? = nil, protection: [UInt8] = []

@@ -10,6 +10,11 @@ public struct NotedGuesses: Sendable {
     private let store: any SecureStore
     private let name: String
 
+    /// Opens the notes of one account. Nothing is read yet.
+    ///
+    /// - Parameters:
+    ///   - store: the store that keeps the notes.
+    ///   - account: the account.
     public init(store: any SecureStore, account: AccountID) {
         self.store = store
         name = account.recordPrefix + "noted-guesses"
@@ -17,7 +22,7 @@ public struct NotedGuesses: Sendable {
 
     /// Notes one wrong guess at a keyslot.
     ///
-    /// - Throws: errors of the store.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func note(_ slot: Keyslot) async throws {
         try await store.withRecord(name) { bytes in
             var counts = Self.decode(bytes)
@@ -28,14 +33,14 @@ public struct NotedGuesses: Sendable {
 
     /// How many wrong guesses at a keyslot were noted since it opened last.
     ///
-    /// - Throws: errors of the store.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func count(of slot: Keyslot) async throws -> Int {
         try await store.withRecord(name) { Self.decode($0)[slot.id, default: 0] }
     }
 
     /// Forgets the note of a keyslot: its key service counts from zero again, or the keyslot is gone.
     ///
-    /// - Throws: errors of the store.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func forget(_ slot: Keyslot) async throws {
         try await store.withRecord(name) { bytes in
             var counts = Self.decode(bytes)

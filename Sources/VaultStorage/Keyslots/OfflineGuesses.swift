@@ -25,6 +25,11 @@ public struct OfflineGuesses: Sendable {
     private let store: any SecureStore
     private let name: String
 
+    /// Opens the count of one account. Nothing is read yet.
+    ///
+    /// - Parameters:
+    ///   - store: the store that keeps the count.
+    ///   - account: the account.
     public init(store: any SecureStore, account: AccountID) {
         self.store = store
         name = account.recordPrefix + "offline-guesses"
@@ -37,7 +42,8 @@ public struct OfflineGuesses: Sendable {
     ///   - now: the time by the wall clock.
     ///   - guess: returns nil when it was wrong, and throws when it could not be evaluated.
     /// - Throws: ``StoreError`` with code `tooManyGuesses` when it is too early for another guess: see
-    ///   ``StoreError/retryAfter``. Errors of the store and of `guess`.
+    ///   ``StoreError/retryAfter``. `busy`, `unreadable`: no guess was made, try again. `corrupt`: restore the store from
+    ///   a backup. Errors of `guess`.
     public func charge<R: Sendable>(now: Date, _ guess: () async throws -> R?) async throws -> R? {
         if let wait = try await begin(now: now) {
             let seconds = Int(wait.rounded(.up))

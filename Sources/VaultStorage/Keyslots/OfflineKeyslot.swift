@@ -11,6 +11,7 @@ public enum OfflineKeyslot {
     ///
     /// - Parameters:
     ///   - account: whose vault key it is; its device secret goes into the password's stretching.
+    ///   - vaultKey: the vault key that the keyslot will hold.
     ///   - password: as typed, UTF-8.
     ///   - parameters: the cost of Argon2id.
     ///   - now: when the slot is made.
@@ -32,7 +33,11 @@ public enum OfflineKeyslot {
 
     /// Opens a keyslot.
     ///
-    /// - Parameter cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
+    /// - Parameters:
+    ///   - slot: the keyslot to open.
+    ///   - account: the account that it belongs to.
+    ///   - password: as typed, UTF-8.
+    ///   - cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
     /// - Returns: nil when the password is wrong, or the slot damaged: without the key service nobody can tell.
     /// - Throws: ``StoreError`` with code `corrupt` when the slot's parameters are impossible; `VaultCryptoError`.
     public static func open(

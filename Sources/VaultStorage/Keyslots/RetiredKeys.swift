@@ -8,6 +8,11 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     /// The base URL of its key service.
     public let keyServiceURL: String
 
+    /// Makes an entry of the list.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key at its key service.
+    ///   - keyServiceURL: the base URL of its key service.
     public init(id: String, keyServiceURL: String) {
         self.id = id
         self.keyServiceURL = keyServiceURL
@@ -23,6 +28,7 @@ public struct RetiredKeys: Sendable {
 
     private let store: any SecureStore
 
+    /// Opens the list of a store. Nothing is read yet.
     public init(store: any SecureStore) {
         self.store = store
     }
@@ -34,21 +40,21 @@ public struct RetiredKeys: Sendable {
 
     /// Puts keys on the list that no stored keyslot ever had.
     ///
-    /// - Throws: errors of the store.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func add(_ keys: [RetiredKey]) async throws {
         try await store.withRecord(Self.record) { bytes in bytes = try Self.added(keys, to: bytes) }
     }
 
     /// The keys on the list, oldest first.
     ///
-    /// - Throws: errors of the store.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func all() async throws -> [RetiredKey] {
         try await store.withRecord(Self.record) { bytes in Self.lines(of: bytes).compactMap(Self.key(in:)) }
     }
 
     /// Takes keys off the list.
     ///
-    /// - Throws: errors of the store.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func remove(_ keys: Set<RetiredKey>) async throws {
         try await store.withRecord(Self.record) { bytes in
             let rest = Self.lines(of: bytes).filter { line in Self.key(in: line).map { !keys.contains($0) } ?? true }

@@ -15,7 +15,9 @@ public enum SecretKeyslot {
     /// - Parameters:
     ///   - kind: one of ``kinds``.
     ///   - account: whose vault key it is; its device secret goes into the secret's stretching.
+    ///   - vaultKey: the vault key that the keyslot will hold.
     ///   - secret: as typed, UTF-8; of the kind `recovery`, a `RecoveryCode`.
+    ///   - keyService: the key service that makes the key of the keyslot.
     ///   - parameters: the cost of Argon2id.
     ///   - now: when the slot is made.
     /// - Throws: `VaultCryptoError` (`invalidPassword`: ask for another; `invalidRecovery`), `KeyServiceError`.
@@ -44,10 +46,16 @@ public enum SecretKeyslot {
     /// Opens a keyslot. A wrong secret costs one guess at the key service. So may one that was cancelled, or that the
     /// service did not answer.
     ///
-    /// - Parameter cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
+    /// - Parameters:
+    ///   - slot: the keyslot to open.
+    ///   - account: the account that it belongs to.
+    ///   - secret: as typed, UTF-8.
+    ///   - keyService: the key service that has the key of the keyslot.
+    ///   - cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
     /// - Throws: `VaultCryptoError` (`invalidPassword`, `invalidRecovery`: no guess was spent, ask again);
-    ///   `KeyServiceError` (`wrongSecret`, `keyLocked`, …); ``StoreError`` with code `corrupt` when the key
-    ///   service found the secret right but the slot still does not open: what is stored was changed.
+    ///   `KeyServiceError` (`wrongSecret`, `keyLocked`, `noSuchKey`, `unavailable`, `invalidAnswer`, `invalidURL`,
+    ///   `configurationInvalid`); ``StoreError`` with code `corrupt` when the key service found the secret right but
+    ///   the slot still does not open: what is stored was changed.
     public static func open(
         _ slot: Keyslot, of account: Account, secret: borrowing SecretBytes, keyService: any KeyService,
         cost: Argon2Parameters
@@ -78,6 +86,11 @@ public struct OpenedKeyslot: Sendable {
     /// again with a new key, and end the old one.
     public let wrongGuesses: WrongGuesses?
 
+    /// Makes the result of opening a keyslot.
+    ///
+    /// - Parameters:
+    ///   - vaultKey: the vault key that the keyslot held.
+    ///   - wrongGuesses: the wrong guesses since the last right one; nil for none.
     public init(vaultKey: VaultKey, wrongGuesses: WrongGuesses? = nil) {
         self.vaultKey = vaultKey
         self.wrongGuesses = wrongGuesses

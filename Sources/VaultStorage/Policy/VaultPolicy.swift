@@ -31,6 +31,17 @@ public struct VaultPolicy: Sendable, Hashable {
     /// What holds where nobody says anything else: PINs of 4 and passwords of 8 characters, and every way in.
     public static let standard = VaultPolicy()
 
+    /// Makes a policy. Each limit that is left out is as in ``standard``.
+    ///
+    /// - Parameters:
+    ///   - minimumPINLength: the least number of characters of a new PIN.
+    ///   - minimumPasswordLength: the least number of characters of a new password.
+    ///   - maximumOfflineDays: the number of days that an account opens without the network; nil for no limit.
+    ///   - allowedWaysIn: the ways in that may be added and used; nil for all.
+    ///   - maximumIdleMinutes: the number of minutes without use before an agent forgets a session; nil for no limit.
+    ///   - maximumSessionHours: the number of hours that an agent holds a session; nil for no limit.
+    ///   - allowedIssuers: the issuer or base URLs that may be used; nil for all.
+    ///   - allowedKeyServices: the base URLs of the key services that may be used; nil for all.
     public init(
         minimumPINLength: Int = PINRule.length.lowerBound, minimumPasswordLength: Int = 8,
         maximumOfflineDays: Int? = nil, allowedWaysIn: Set<Keyslot.Kind>? = nil, maximumIdleMinutes: Int? = nil,

@@ -3,6 +3,7 @@
 /// A name has 1 to 255 bytes, no control characters, and does not begin with `vault/`. A literal can stand for it:
 /// `session.items.get("notes")`.
 public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+    /// The name as text.
     public let rawValue: String
     private let isOfVault: Bool
 
@@ -12,6 +13,7 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
         isOfVault = false
     }
 
+    /// Makes the name of an app's own item from a literal, like ``init(rawValue:)``.
     public init(stringLiteral name: String) { self.init(rawValue: name) }
 
     private init(ofVault name: String) {

@@ -22,7 +22,11 @@ public protocol SecureStore: Sendable {
 
     /// A chunk of an item that ``StoreChange/putChunks(_:head:_:)`` wrote, counted from 0.
     ///
-    /// - Parameter head: what ``item(_:of:)`` gave. Other bytes may be stored by now, and their chunks are others.
+    /// - Parameters:
+    ///   - number: the number of the chunk, counted from 0.
+    ///   - name: the name of the item.
+    ///   - head: what ``item(_:of:)`` gave. Other bytes may be stored by now, and their chunks are others.
+    ///   - id: the account.
     /// - Returns: nil when there is no such chunk, or the head is another one now.
     func chunk(_ number: Int, ofItem name: ItemName, head: [UInt8], of id: AccountID) async throws -> [UInt8]?
 

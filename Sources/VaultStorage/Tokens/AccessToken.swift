@@ -13,6 +13,14 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
     /// When it was received.
     public let obtainedAt: Date
 
+    /// Makes an access token from the answer of a token endpoint.
+    ///
+    /// - Parameters:
+    ///   - value: the token itself.
+    ///   - tokenType: the `token_type`, usually `Bearer`.
+    ///   - expiresAt: when the token ends; nil when the provider did not say.
+    ///   - scope: the granted scopes, separated by spaces; nil when the provider did not say.
+    ///   - obtainedAt: when the token was received.
     public init(value: String, tokenType: String, expiresAt: Date?, scope: String?, obtainedAt: Date) {
         self.value = value
         self.tokenType = tokenType

@@ -20,6 +20,16 @@ public struct Credential: Sendable, Hashable, Codable, CustomReflectable, Custom
     /// True when it is an access token that stands for itself, and nothing can be had for it.
     public var isAccessToken: Bool?
 
+    /// Makes a credential.
+    ///
+    /// - Parameters:
+    ///   - value: the refresh token, or the access token that stands for itself.
+    ///   - scope: the granted scopes, separated by spaces; nil when that was not said.
+    ///   - expiresAt: when it ends; nil when that is not known.
+    ///   - clientSecret: the secret of the client; nil for a public client.
+    ///   - clientAuthenticationMethod: how the client uses its secret (RFC 7591 section 2).
+    ///   - proofKey: the private key that the tokens are bound to (RFC 9449); nil for none.
+    ///   - isAccessToken: true for an access token that stands for itself.
     public init(
         value: String, scope: String? = nil, expiresAt: Date? = nil, clientSecret: String? = nil,
         clientAuthenticationMethod: String? = nil, proofKey: [UInt8]? = nil, isAccessToken: Bool? = nil

@@ -19,12 +19,22 @@ public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible
 
     /// What the ID token, or the backend, says of the person.
     public struct Identity: Sendable, Hashable {
+        /// The e-mail address, as the provider or backend says it; it may be unverified.
         public let email: String?
+        /// The user name that the person prefers. It may change, and it names nobody for certain.
         public let preferredUsername: String?
+        /// The full name.
         public let name: String?
         /// All verified claims, as the JSON that was signed; with a backend, what it answered of the person.
         public let claimsJSON: [UInt8]
 
+        /// Makes what is known of a person, for a `SignIn` of your own.
+        ///
+        /// - Parameters:
+        ///   - email: the e-mail address.
+        ///   - preferredUsername: the user name that the person prefers.
+        ///   - name: the full name.
+        ///   - claimsJSON: all claims as a JSON object in UTF-8.
         public init(email: String?, preferredUsername: String?, name: String?, claimsJSON: [UInt8]) {
             self.email = email
             self.preferredUsername = preferredUsername
@@ -33,6 +43,16 @@ public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible
         }
     }
 
+    /// Makes the result of a sign-in, for a `SignIn` of your own.
+    ///
+    /// - Parameters:
+    ///   - credential: the credential that is exchanged for access tokens later.
+    ///   - account: the account that it belongs to.
+    ///   - method: how the person signed in.
+    ///   - clientID: the client that it was issued to; empty if the method has no clients.
+    ///   - identity: what is known of the person.
+    ///   - accessToken: the access token that came with it; nil for none.
+    ///   - idToken: the ID token as it was signed; nil for none.
     public init(
         _ credential: Credential, account: AccountID, method: SignInMethod = .openIDConnect, clientID: String,
         identity: Identity, accessToken: AccessToken?, idToken: String? = nil

@@ -15,7 +15,9 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         public static let keyNotEnded = Code(name: "keyNotEnded")
     }
 
+    /// The code that tells what the notice is about.
     public let code: Code
+    /// The account that the notice is about.
     public let account: AccountID
     /// The way in.
     public let keyslot: Keyslot.Kind

@@ -95,7 +95,7 @@ extension Accounts {
 
     /// As ``retiredKeys(at:)``.
     ///
-    /// - Throws: errors of the store.
+    /// - Throws: ``StoreError``: `busy`, `unreadable`, `corrupt`.
     package func listedKeys(at keyServiceURL: String? = nil) async throws -> [RetiredKey] {
         try await RetiredKeys(store: store).all().filter { keyServiceURL == nil || $0.keyServiceURL == keyServiceURL }
     }

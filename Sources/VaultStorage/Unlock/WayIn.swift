@@ -15,11 +15,13 @@ public struct WayIn: Sendable, Hashable {
 
     /// The id of its keyslot.
     public let id: String
+    /// The kind of secret or hardware that opens it.
     public let kind: Keyslot.Kind
     /// What to call it in front of a person: its label, or what its kind is called.
     public let name: String
     /// What the person calls it; nil for nothing.
     public let label: String?
+    /// Whether it can be tried.
     public let state: State
     /// When it was added; nil for a damaged one.
     public let createdAt: Date?

@@ -36,8 +36,8 @@ extension Accounts {
     /// - Parameters:
     ///   - pin: as typed, UTF-8. Judge it with `PINRule` first.
     ///   - vaultKey: the account's, opened by another way in.
-    /// - Throws: ``VaultError``: errors of the key service and the store, `passwordUnusable`, `forbiddenByPolicy`, `busy`.
-    ///   Nothing was changed.
+    /// - Throws: ``VaultError``: `keyServiceUnavailable`, `configurationInvalid` of the key service; `storeUnreadable`,
+    ///   `storeCorrupt`, `passwordUnusable`, `forbiddenByPolicy`, `busy`. Nothing was changed.
     @discardableResult
     package func addPIN(_ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey) async throws -> Keyslot {
         try requireNewPIN(pin)
