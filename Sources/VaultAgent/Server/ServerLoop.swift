@@ -14,11 +14,9 @@ struct ServerLoop {
     private var nextNumber: UInt64 = 1
     private var turn: UInt64 = 0
     private let greatestCount: Int
-    /// Whether the program has done more than answer quick requests since it last gave memory back. A login or a renewal
-    /// loads dozens of megabytes of code that is not needed again soon.
-    private var usesMoreOfProgram = true
-    /// After how many milliseconds without an event the memory is given back.
-    private static let pause: Int32 = 1000
+    /// When to give back the memory of program code that a login or a renewal has loaded; nil when nothing is to be given
+    /// back. It is dozens of megabytes that are not needed again soon.
+    private var givingBack: ContinuousClock.Instant? = .now + .seconds(1)
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
     init(server: AgentServer, listener: Int32, wakeUp: Int32) {
@@ -42,11 +40,11 @@ struct ServerLoop {
         watch(wakeUp, EPOLL_CTL_ADD, EPOLLIN.rawValue)
         var events = [epoll_event](repeating: epoll_event(), count: 64)
         while true {
-            let count = epoll_wait(poll, &events, Int32(events.count), usesMoreOfProgram ? Self.pause : -1)
+            let count = epoll_wait(poll, &events, Int32(events.count), givingBack == nil ? -1 : 1000)
             if count < 0 && errno != EINTR { return }
-            if count == 0 {
+            if let moment = givingBack, moment <= .now {
                 linux_give_back_program_pages()
-                usesMoreOfProgram = false
+                givingBack = nil
             }
             for event in events.prefix(Int(max(0, count))) {
                 let descriptor = event.data.fd
@@ -180,7 +178,7 @@ struct ServerLoop {
 
     /// - Returns: whether to stop.
     private mutating func handleInbox() -> Bool {
-        usesMoreOfProgram = true
+        if givingBack == nil { givingBack = .now + .seconds(1) }
         let (messages, events, isStopping) = server.takeInbox()
         for (number, answer) in messages {
             guard let client = descriptors[number].flatMap({ clients[$0] }) else { continue }
