@@ -3,7 +3,7 @@ internal import Foundation
 internal import VaultAgentProtocol
 internal import VaultStorage
 
-/// The state of the thread that serves.
+/// The state of the serving thread.
 struct ServerLoop {
     let server: AgentServer
     let listener: Int32
@@ -73,7 +73,7 @@ struct ServerLoop {
             let descriptor = linux_accept(listener)
             guard descriptor >= 0 else {
                 if errno == EINTR || errno == ECONNABORTED { continue }
-                // Without a descriptor the connection would be told of again and again.
+                // Without a free descriptor, epoll would report the same connection again and again.
                 if errno == EMFILE || errno == ENFILE, makeRoom() { continue }
                 return
             }
@@ -100,7 +100,7 @@ struct ServerLoop {
         client.lastTurn = turn
     }
 
-    /// Ends the connection that was silent for the longest time.
+    /// Ends the connection that has been silent for the longest time.
     private mutating func makeRoom() -> Bool {
         let idle = clients.values.filter { if case .listening = $0.phase { true } else { false } }
         guard let oldest = idle.min(by: { $0.lastTurn < $1.lastTurn }) else { return false }
@@ -122,19 +122,19 @@ struct ServerLoop {
             case .listening:
                 guard client.receive(into: buffer) == .fine else { return drop(client) }
                 serve(client)
-            // One that sends while it is told things, or while it waits, ends, or waits for its turn.
+            // A client that sends while it watches is dropped. A client that sends during a request waits for its turn.
             case .watching: drop(client)
             case .working: update(client)
             }
         } else if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue | EPOLLRDHUP.rawValue) != 0 {
-            // Not before what it had sent was read: a client that locks and goes away wants the lock.
+            // Only after all its data was read: a client may send a lock request and disconnect.
             return drop(client)
         } else {
             update(client)
         }
     }
 
-    /// Answers the requests that are complete.
+    /// Answers all complete requests.
     private mutating func serve(_ client: ClientSocket) {
         do {
             while case .listening = client.phase, let request = try client.nextRequest() {
@@ -163,10 +163,10 @@ struct ServerLoop {
         }
     }
 
-    /// Waits for what the client's phase needs.
+    /// Waits for the events that the client's phase needs.
     private func update(_ client: ClientSocket) {
         var events = EPOLLRDHUP.rawValue
-        // While a request is under way the next one stays in the socket.
+        // During a request, the next one stays in the socket.
         if case .working = client.phase {} else { events |= EPOLLIN.rawValue }
         if client.wantsToWrite { events |= EPOLLOUT.rawValue }
         guard events != client.awaited else { return }
@@ -174,7 +174,7 @@ struct ServerLoop {
         watch(client.descriptor, EPOLL_CTL_MOD, events)
     }
 
-    // MARK: - What tasks have to say
+    // MARK: - Messages of tasks
 
     /// - Returns: whether to stop.
     private mutating func handleInbox() -> Bool {
