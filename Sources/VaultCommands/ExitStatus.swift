@@ -1,6 +1,6 @@
 internal import CredentialVault
 
-/// The exit statuses. They are part of the command's interface: a script may rely on them.
+/// The exit statuses of the command. Scripts rely on them.
 enum ExitStatus {
     static let success: Int32 = 0
     static let other: Int32 = 1

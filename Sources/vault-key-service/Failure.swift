@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import KeyServiceServer
 
-/// How the program tells that it failed: one line on standard error, and an exit code of `sysexits.h`.
+/// A failure of the program: one line on standard error, and an exit code of `sysexits.h`.
 struct Failure: Error {
     let message: String
     let exitCode: Int32
@@ -33,7 +33,7 @@ struct Failure: Error {
         }
     }
 
-    /// Runs a subcommand, and turns what it throws into a message and an exit code.
+    /// Runs a subcommand, and turns its errors into a message and an exit code.
     static func reporting(_ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -57,7 +57,7 @@ enum Output {
         write("vault-key-service: " + line + "\n", to: STDERR_FILENO)
     }
 
-    /// Writes everything, or gives up when it cannot be written: `FileHandle` would trap.
+    /// Writes everything, or gives up after an error. `FileHandle` would trap.
     private static func write(_ text: String, to descriptor: Int32) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {

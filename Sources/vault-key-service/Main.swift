@@ -12,14 +12,23 @@ enum Main {
 struct VaultKeyService: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault-key-service",
-        abstract: "Keeps keys, and hands each out against its secret, with few guesses.",
+        abstract: "Keep keys, and release each key only for its secret, with few guesses.",
         discussion: """
-            Settings come from the options, then from the environment (VAULT_KEY_SERVICE_DATA, \
-            VAULT_KEY_SERVICE_LISTEN, ...), then from the JSON file of --config ({"data": ..., "listen": ..., \
-            "basePath": ..., "maxGuesses": ..., "maxGuessesTotal": ..., "masterKeyFile": ..., "logLevel": ...}).
+              vault-key-service init --data /var/lib/vault-key-service
+              vault-key-service serve --data /var/lib/vault-key-service
 
-            Exit codes: 0 done; 64 usage; 66 no such key; 74 the database cannot be used; 75 busy, try again; \
-            78 configuration; 1 anything else.
+            Settings come from options, then from the environment (VAULT_KEY_SERVICE_DATA, VAULT_KEY_SERVICE_LISTEN, \
+            ...), then from the JSON file of --config. The names in the file: data, listen, basePath, maxGuesses, \
+            maxGuessesTotal, masterKeyFile, logLevel.
+
+            Exit status:
+               0  done
+               1  any other error
+              64  wrong usage
+              66  no such key
+              74  the database cannot be used
+              75  busy: try again
+              78  wrong or missing configuration
             """,
         version: "0.1.0",
         subcommands: [Serve.self, Initialize.self, Keys.self, Backup.self])
