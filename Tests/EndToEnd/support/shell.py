@@ -16,6 +16,7 @@ ANSWERS = [
     (r"PIN for [^\n]*: ?$", "739146"),
     (r"assphrase[^\n]*: ?$", "seven otters juggle at noon"),
     (r"The same again: ?$", None),
+    (r"Password \(empty[^\n]*: ?$", "tea at half past four"),
     (r"Value of [^\n]*: ?$", "k-3141592"),
     (r"User name[^\n]*: ?$|E-mail[^\n]*: ?$", "alice@example.com"),
     (r"\[[yY]/[nN]\]:? ?$|\(yes/no\)[^\n]*$", "yes"),
