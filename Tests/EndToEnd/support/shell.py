@@ -9,13 +9,15 @@ from .waiting import PATIENCE
 PROMPT = "<ready for the next command>"
 # What a person answers who chooses ordinary secrets. A later question for the same secret gets the same answer.
 ANSWERS = [
-    (r"New password \(at least \d+ characters\): ?$", "tea at half past four"),
+    (r"New password[^\n]*\(at least \d+ characters\): ?$", "tea at half past four"),
     (r"Password of [^\n]*: ?$", "tea at half past four"),
     (r"New PIN[^\n]*: ?$", "739146"),
     (r"PIN of [^\n]*: ?$", "739146"),
     (r"PIN for [^\n]*: ?$", "739146"),
     (r"assphrase[^\n]*: ?$", "seven otters juggle at noon"),
     (r"The same again: ?$", None),
+    (r"Password \(empty[^\n]*: ?$", "tea at half past four"),
+    (r"Value of [^\n]*: ?$", "k-3141592"),
     (r"User name[^\n]*: ?$|E-mail[^\n]*: ?$", "alice@example.com"),
     (r"\[[yY]/[nN]\]:? ?$|\(yes/no\)[^\n]*$", "yes"),
 ]
