@@ -4,6 +4,7 @@ A comment above a block says what a test cannot know:
 
     <!-- test: types "wrong", "tea at half past four" -->   what the person types at the next prompts
     <!-- test: in another terminal -->                      a command that goes on running, as a server does
+    <!-- test: after Ctrl-C in the other terminal -->       what goes on there is stopped before this
     <!-- test: not run: REASON -->                          for what cannot run here
     <!-- test: program NAME -->                             Swift: a whole program, and not lines of a function
 """
@@ -38,6 +39,10 @@ class Block:
     @property
     def is_elsewhere(self):
         return self.directive == "in another terminal"
+
+    @property
+    def is_after_stop(self):
+        return self.directive == "after Ctrl-C in the other terminal"
 
     @property
     def program(self):
@@ -82,7 +87,7 @@ CHANGING = [
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "ID"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\b(?:[0-9A-Z]{4}-){7}[0-9A-Z]{4}\b"), "RECOVERY-CODE"),
-    (re.compile(r"^[A-Z]{4}-[A-Z]{4}$", re.M), "DEVICE-CODE"),
+    (re.compile(r"^[A-Z]{4}-[A-Z]{4}$|(?<=\")[A-Z]{4}-[A-Z]{4}(?=\")", re.M), "DEVICE-CODE"),
     (re.compile(r"process \d+"), "process N"),
     (re.compile(r"/(tmp|home|root)/[\w./-]+"), "PATH"),
     (re.compile(r"~/[\w./-]+"), "PATH"),

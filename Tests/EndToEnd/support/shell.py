@@ -80,6 +80,11 @@ class Shell:
         self.child.sendline(command)
         self.child.expect(last)
 
+    def stop(self):
+        """Presses Ctrl-C, and waits until the command has ended."""
+        self.child.sendintr()
+        self.child.expect_exact(PROMPT)
+
     def kill(self):
         self.child.close(force=True)
         for visit in self.visits:
