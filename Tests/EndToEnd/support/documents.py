@@ -15,7 +15,9 @@ from pathlib import Path
 
 from .programs import ROOT
 
-BLOCK = re.compile(r"(?:<!-- test: (?P<directive>.*?) -->\n+)?^```(?P<language>\w+)[^\n]*\n(?P<text>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"(?:<!-- test: (?P<directive>(?:(?!-->).)*?) -->\n+)?"
+    r"^```(?P<language>\w+)[^\n]*\n(?P<text>.*?)^```$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 

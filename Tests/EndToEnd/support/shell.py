@@ -18,6 +18,7 @@ ANSWERS = [
     (r"New PIN[^\n]*: ?$", "739146"),
     (r"PIN (of|\()[^\n]*: ?$", "739146"),
     (r"PIN for [^\n]*: ?$", "739146"),
+    (r"Please (?:re)?enter (?:SO|user) PIN: ?$", "739146"),
     (r"assphrase[^\n]*: ?$", "seven otters juggle at noon"),
     (r"The same again: ?$", None),
     (r"User name[^\n]*: ?$|E-mail[^\n]*: ?$", "alice@example.com"),
