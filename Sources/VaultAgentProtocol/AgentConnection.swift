@@ -12,10 +12,10 @@ package final class AgentConnection: @unchecked Sendable {
     /// - Parameters:
     ///   - path: the result of ``AgentSocket/path(runtimeFolder:accountsFolder:)``.
     ///   - patience: the longest wait for each answer, in seconds; nil for no limit.
-    /// - Throws: ``AgentProtocolError``: `unreachable`, `notOurs`.
+    /// - Throws: ``AgentProtocolError``: `unreachable` only if no agent listens, `timedOut`, `notOurs`.
     package init(path: String, patience: Int?) throws(AgentProtocolError) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw .unreachable }
+        guard descriptor >= 0 else { throw .timedOut }
         self.descriptor = descriptor
         if let patience {
             var limit = timeval(tv_sec: patience, tv_usec: 0)
@@ -23,12 +23,18 @@ package final class AgentConnection: @unchecked Sendable {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
             setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
         }
-        let status = AgentSocket.withAddress(path) { address, size in
-            var status: Int32
-            repeat { status = connect(descriptor, address, size) } while status < 0 && errno == EINTR
-            return status
+        let failure: Int32? = AgentSocket.withAddress(path) { address, size in
+            while connect(descriptor, address, size) < 0 {
+                if errno != EINTR { return errno }
+            }
+            return 0
         }
-        guard status == 0 else { throw .unreachable }
+        switch failure {
+        case 0: break
+        case nil, ENOENT, ECONNREFUSED: throw .unreachable
+        // An agent that hangs may still hold sessions, so it must not count as ended.
+        default: throw .timedOut
+        }
         guard PeerCredentials(of: descriptor)?.user == geteuid() else { throw .notOurs }
     }
 
@@ -55,7 +61,7 @@ package final class AgentConnection: @unchecked Sendable {
             }
             if count < 0 && errno == EINTR { continue }
             if count < 0 && errno == EAGAIN { throw .timedOut }
-            guard count > 0 else { throw .unreachable }
+            guard count > 0 else { throw .ended }
             sent += count
         }
     }
@@ -81,7 +87,7 @@ package final class AgentConnection: @unchecked Sendable {
             let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
             if count < 0 && errno == EINTR { continue }
             if count < 0 && errno == EAGAIN { throw .timedOut }
-            guard count > 0 else { throw .unreachable }
+            guard count > 0 else { throw .ended }
             received.append(contentsOf: buffer[..<count])
             return
         }

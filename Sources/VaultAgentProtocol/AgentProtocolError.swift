@@ -8,6 +8,8 @@ package enum AgentProtocolError: Error, Sendable {
     case otherVersion(UInt8)
     /// No agent listens, or it has ended.
     case unreachable
+    /// The agent closed the connection before it answered.
+    case ended
     /// The agent did not answer in time.
     case timedOut
     /// The socket does not belong to this user, or another user's process listens there.

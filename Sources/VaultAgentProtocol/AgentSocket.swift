@@ -16,7 +16,7 @@ package enum AgentSocket {
         guard let runtimeFolder, runtimeFolder.utf8.first == slash, accountsFolder.utf8.first == slash else {
             return nil
         }
-        let path = runtimeFolder + "/credential-vault/agent-" + hash(accountsFolder) + ".sock"
+        let path = runtimeFolder + "/credential-vault/agent-" + hash(canonical(accountsFolder)) + ".sock"
         return path.utf8.count <= longestPath ? path : nil
     }
 
@@ -29,6 +29,21 @@ package enum AgentSocket {
         if let dataHome, dataHome.utf8.first == slash { return dataHome + "/credential-vault" }
         guard let home, home.utf8.first == slash else { return nil }
         return home + "/.local/share/credential-vault"
+    }
+
+    /// The folder without links and extra slashes: every spelling of it has to lead to the same agent.
+    private static func canonical(_ folder: String) -> String {
+        var (existing, missing) = (folder, "")
+        while true {
+            while existing.utf8.count > 1, existing.utf8.last == UInt8(ascii: "/") { existing.removeLast() }
+            if let resolved = realpath(existing, nil) {
+                defer { free(resolved) }
+                return String(cString: resolved) + missing
+            }
+            guard let slash = existing.lastIndex(of: "/"), slash > existing.startIndex else { return folder }
+            missing = existing[slash...] + missing
+            existing = String(existing[..<slash])
+        }
     }
 
     /// FNV-1a. It only has to give each folder a name, so it need not be a strong hash.

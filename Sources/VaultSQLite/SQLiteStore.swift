@@ -7,6 +7,8 @@ public final class SQLiteStore: SecureStore {
     let folder: StoreFolder
     let database: DatabaseQueue
     private let clock: any Clock<Duration>
+    /// The database that was opened.
+    private let identity: FileIdentity?
     private let holders = LockHolders()
 
     /// Opens the store. Makes it if it does not exist. It blocks on the disk for a moment.
@@ -36,6 +38,19 @@ public final class SQLiteStore: SecureStore {
             if !folder.hasDatabase { try Self.create(in: folder) }
             try folder.requirePrivateFiles()
             return try Self.open(folder)
+        }
+        identity = FileIdentity(of: folder.database)
+    }
+
+    /// SQLite would go on with a file that was moved away. A token stored there would be lost to everybody else.
+    ///
+    /// - Throws: ``StoreError`` with code `unreadable`.
+    private func requireInPlace() throws {
+        guard FileIdentity(of: folder.database) == identity else {
+            throw StoreError(
+                .unreadable,
+                "\(folder.database) was moved or replaced while this program used it. Start this program again. To end the agent: vault agent stop"
+            )
         }
     }
 
@@ -182,7 +197,8 @@ public final class SQLiteStore: SecureStore {
     }
 
     private func read<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
-        try await folder.translatingErrors { try await database.read(body) }
+        try requireInPlace()
+        return try await folder.translatingErrors { try await database.read(body) }
     }
 
     // MARK: - Writing
@@ -227,7 +243,8 @@ public final class SQLiteStore: SecureStore {
     private func write<R: Sendable>(
         isDurable: Bool, _ body: @escaping @Sendable (Database) throws -> R
     ) async throws -> R {
-        try await folder.translatingErrors {
+        try requireInPlace()
+        return try await folder.translatingErrors {
             try await database.writeWithoutTransaction { db in
                 // Set each time: the setting stays as the last transaction left it, and a cancelled one cannot reset
                 // it.
@@ -253,6 +270,7 @@ public final class SQLiteStore: SecureStore {
         on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R
     ) async throws -> R {
         try holders.requireFree(id)
+        try requireInPlace()
         let file = try await LockFile.acquire(path: folder.lockFile(of: id), patience: .seconds(60), clock: clock)
         let lock = AccountLock { file.release() }
         defer { withExtendedLifetime(lock) {} }

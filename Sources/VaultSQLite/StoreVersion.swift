@@ -14,12 +14,16 @@ package final class StoreVersion: Sendable {
     }
 
     private let query: Lock<Query>
+    private let path: String
+    private let identity: FileIdentity?
 
     /// - Parameter folder: the folder of a store that is already open.
     /// - Throws: ``StoreError`` with code `unreadable` if the database cannot be opened: try again.
     package init(folder path: String) throws {
         let folder = try StoreFolder(preparing: path)
         var (connection, statement): (OpaquePointer?, OpaquePointer?) = (nil, nil)
+        self.path = folder.database
+        identity = FileIdentity(of: folder.database)
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
         guard sqlite3_open_v2(folder.database, &connection, flags, nil) == SQLITE_OK, let opened = connection,
             sqlite3_prepare_v2(opened, "PRAGMA data_version", -1, &statement, nil) == SQLITE_OK, let statement
@@ -30,6 +34,9 @@ package final class StoreVersion: Sendable {
         query = Lock(Query(connection: opened, statement: statement))
     }
 
+    /// Whether the store's path still leads to this store, and not to another one.
+    package var isInPlace: Bool { FileIdentity(of: path) == identity }
+
     deinit {
         query.withLock { query in
             _ = sqlite3_finalize(query.statement)
@@ -39,7 +46,8 @@ package final class StoreVersion: Sendable {
 
     /// A number that changes with each commit to the store; nil if the store cannot be read now.
     package var current: Int64? {
-        query.withLock { query in
+        guard isInPlace else { return nil }
+        return query.withLock { query in
             defer { sqlite3_reset(query.statement) }
             return sqlite3_step(query.statement) == SQLITE_ROW ? sqlite3_column_int64(query.statement, 0) : nil
         }

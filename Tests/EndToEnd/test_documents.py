@@ -47,7 +47,7 @@ def test_each_session_shows_what_the_document_shows(path, desk, tmp_path, childr
         tpm = SoftwareTPM(tmp_path / "tpm")
         children.append(tpm)
         settings = {"CREDENTIAL_VAULT_TPM2": tpm.address}
-    shell = desk(**settings)
+    shell, differences = desk(**settings), []
     for block in blocks(path, "console"):
         if block.reason is not None:
             continue
@@ -63,8 +63,10 @@ def test_each_session_shows_what_the_document_shows(path, desk, tmp_path, childr
             # What the person types belongs to the last command of the block.
             shown = shell.run(command, typed if index == len(block.steps) - 1 else ())
             wanted = "\n".join(expected)
-            assert fits(shown, wanted), (
-                f"{block}: {command}\n--- the document:\n{comparable(wanted)}\n--- it showed:\n{comparable(shown)}")
+            if not fits(shown, wanted):
+                differences.append(
+                    f"{block}: {command}\n--- the document:\n{comparable(wanted)}\n--- it showed:\n{comparable(shown)}\n")
+    assert not differences, "\n".join(differences)
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.stem)

@@ -90,6 +90,7 @@ def test_git_names_the_user_or_else_the_option_does(user, request_of_git, name):
     {"protocol": "http", "host": "git.example.com"}, {"protocol": "https", "host": "evil.example"},
     {"protocol": "https", "host": "git.example.com.evil.example"}, {"protocol": "https", "host": "x.git.example.com"},
     {"protocol": "https", "host": "git.example.com:8443"}, {"protocol": "https", "host": "evil.example/git.example.com"},
+    {"protocol": "https", "host": "git.example.com:18446744073709552059"},
     {"protocol": "https", "host": "git.example.com@evil.example"}, {"protocol": "https", "host": "evil.example#git.example.com"},
     {"protocol": "https", "host": "git.example.com\\@evil.example"}, {"protocol": "https", "host": "git.example.com."},
     {"protocol": "ssh", "host": "git.example.com"}, {"protocol": "", "host": "git.example.com"},

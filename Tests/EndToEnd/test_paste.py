@@ -87,5 +87,5 @@ def test_a_wrong_line_of_standard_input_ends_it(person, line):
 
 def test_standard_input_cannot_have_both(person):
     result = person.vault("register", "--paste", password=PASSWORD)
-    assert result.status == 78 and "standard input" in result.err
+    assert result.status == 78 and "Standard input cannot hold both" in result.err
     assert URL.search(result.err) is None

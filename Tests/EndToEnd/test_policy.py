@@ -142,6 +142,17 @@ def test_85_servers_that_the_policy_does_not_name_are_not_used(person, machine, 
     assert person.vault("login", password=PASSWORD).status == 0
 
 
+def test_85_an_import_goes_to_no_other_server(alice, machine, tmp_path):
+    file, secrets = tmp_path / "backup", [alice.password_file(PASSWORD, name) for name in ("passphrase", "new")]
+    exported = alice.vault("export", "--to", file, "--passphrase-file", secrets[0], password=PASSWORD)
+    assert exported.status == 0, exported
+    machine.set_policy(allowed_key_services=["https://keys.corp.example"])
+    alice.vault("delete", "--yes")
+    result = alice.vault("import", file, "--passphrase-file", secrets[0], "--new-password-file", secrets[1])
+    assert result.status == 85 and "allowed-key-services" in result.err, result
+    assert alice.vault("users", "--json").json == []
+
+
 def test_the_limits_of_a_session_are_shown(alice, machine):
     assert "Policy:         allows this account\n" in alice.vault("status").out
     machine.set_policy(maximum_idle_minutes=15, maximum_session_hours=1)

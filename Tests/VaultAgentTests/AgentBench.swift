@@ -40,7 +40,8 @@ final class AgentBench: Sendable {
                 }, listening: NoRedirects(), issuers: [provider])
         }
         let desk = AgentDesk(
-            sessions: sessions, accounts: test.accounts, folder: folder, version: { nil }, consent: consent,
+            sessions: sessions, accounts: test.accounts, folder: folder, version: { nil }, isInPlace: { true },
+            consent: consent,
             accountTable: { "table\n" }, listening: { [] })
         server = try AgentServer(desk: desk)
         client = AgentClient(path: path)

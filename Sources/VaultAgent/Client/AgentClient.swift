@@ -42,7 +42,9 @@ package struct AgentClient: SessionAgent {
         let answer = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 Thread.detachNewThread { @Sendable in
-                    continuation.resume(with: Result { try connection.ask(request) })
+                    continuation.resume(
+                        with: Result { () throws(AgentProtocolError) in try connection.ask(request) }
+                            .mapError { VaultError($0) })
                 }
             }
         } onCancel: {
@@ -85,6 +87,8 @@ extension VaultError {
         switch error {
         case .unreachable:
             self.init(.notLoggedIn, "No agent runs, or it ended. To log in: vault login")
+        case .ended:
+            self.init(.busy, "The agent ended before it answered. Try again.", underlying: error)
         case .timedOut:
             self.init(.busy, "The agent does not answer. Try again. To end the agent: pkill -f 'vault.* agent start'")
         case .notOurs:

@@ -12,6 +12,7 @@ package final class AgentDesk: Sendable {
     private let names: KnownNames
     private let consent: ProgramConsent?
     private let folder: String
+    private let isInPlace: @Sendable () -> Bool
     private let accountTable: @Sendable () async throws -> String
     private let listening: @Sendable () async -> [String]
 
@@ -20,18 +21,20 @@ package final class AgentDesk: Sendable {
     ///   - accounts: the accounts of the store.
     ///   - folder: the folder of the store.
     ///   - version: a number that changes with the store; nil if it is not known.
+    ///   - isInPlace: whether the store is still in its folder, and was not moved or replaced.
     ///   - consent: asks the person before a program's first use of a session; nil for no question.
     ///   - accountTable: the list of accounts for people.
     ///   - listening: the reasons for a lock other than the sessions' limits, a line each.
     package init(
         sessions: HeldSessions, accounts: Accounts, folder: String, version: @escaping @Sendable () -> Int64?,
-        consent: ProgramConsent?,
+        isInPlace: @escaping @Sendable () -> Bool, consent: ProgramConsent?,
         accountTable: @escaping @Sendable () async throws -> String,
         listening: @escaping @Sendable () async -> [String]
     ) {
         self.sessions = sessions
         self.accounts = accounts
         self.folder = folder
+        self.isInPlace = isInPlace
         self.consent = consent
         self.accountTable = accountTable
         self.listening = listening
@@ -166,6 +169,11 @@ package final class AgentDesk: Sendable {
     }
 
     private func used(_ account: AgentAccount, _ process: Int32) async throws -> HeldSession {
+        guard isInPlace() else {
+            throw VaultError(
+                .storeUnreadable,
+                "\(folder) was moved or replaced while the agent used it. To end the agent: vault agent stop")
+        }
         guard let held = sessions.used(AccountID(account)) else {
             let stored = try await accounts.account(AccountID(account))
             throw VaultError.noAgent(stored)

@@ -34,6 +34,10 @@ package final class AgentListener: Sendable {
             if lock >= 0 { close(lock) }
             throw VaultError(.busy, "An agent runs already. To see it: vault agent status")
         }
+        guard Self.isFree(path) else {
+            close(lock)
+            throw VaultError(.busy, "An agent runs already. To see it: vault agent status")
+        }
         unlink(path)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         let mask = umask(0o177)
@@ -49,6 +53,17 @@ package final class AgentListener: Sendable {
                 .configurationInvalid, "The agent cannot listen at \(path) (error \(code)). Check XDG_RUNTIME_DIR.")
         }
         self.init(descriptor, path, lock)
+    }
+
+    /// Whether no process listens at a path. systemd, or an agent that systemd started, listens there without the lock.
+    private static func isFree(_ path: String) -> Bool {
+        do {
+            _ = try AgentConnection(path: path, patience: 1)
+            return false
+        } catch {
+            if case .unreachable = error { return true }
+            return false
+        }
     }
 
     /// Takes the socket that systemd made for this process (sd_listen_fds(3)).

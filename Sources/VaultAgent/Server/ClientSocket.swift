@@ -77,6 +77,13 @@ final class ClientSocket {
             output.removeAll(keepingCapacity: false)
             sent = 0
         }
+        // A client that never reads all of it must not make the agent keep what was sent.
+        if sent > 64 * 1024, sent * 2 > output.count {
+            var old = Array(output[sent...])
+            swap(&old, &output)
+            AgentConnection.wipe(&old)
+            sent = 0
+        }
         if output.isEmpty { output = answer.bytes } else { output.append(contentsOf: answer.bytes) }
         return flush()
     }

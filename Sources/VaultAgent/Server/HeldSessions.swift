@@ -73,8 +73,13 @@ package final class HeldSessions: Sendable {
             throw VaultError(.notLoggedIn, "The agent locked all sessions during the login. Log in again: vault login")
         }
         // A client of the old session continues with the new one.
-        replaced.same?.cancelTasks()
-        await replaced.same?.session.lock()
+        if let same = replaced.same {
+            same.cancelTasks()
+            keepIfUnfinished(same)
+            await same.session.lock()
+            // A renewal may have begun meanwhile.
+            keepIfUnfinished(same)
+        }
         if unfinished != nil, !auth.accounts.unstored.holds(id) { state.withLock { $0.unfinished[id] = nil } }
         for other in replaced.others { await end(other, .replaced) }
         onUpdate.withLock { $0 }(SessionUpdate(.loggedIn, id))

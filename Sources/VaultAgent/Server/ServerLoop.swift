@@ -102,8 +102,10 @@ struct ServerLoop {
 
     /// Ends the connection that has been silent for the longest time.
     private mutating func makeRoom() -> Bool {
+        // One that watches is dropped only if there is no other: its app then takes the session for locked.
         let idle = clients.values.filter { if case .listening = $0.phase { true } else { false } }
-        guard let oldest = idle.min(by: { $0.lastTurn < $1.lastTurn }) else { return false }
+        let watching = clients.values.filter { if case .watching = $0.phase { true } else { false } }
+        guard let oldest = (idle.isEmpty ? watching : idle).min(by: { $0.lastTurn < $1.lastTurn }) else { return false }
         drop(oldest)
         return true
     }

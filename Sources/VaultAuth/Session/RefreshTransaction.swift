@@ -65,7 +65,12 @@ package struct RefreshTransaction: Sendable {
                 logger.debug("using the stored access token", metadata: id.logMetadata)
                 return (token, false)  // another program refreshed it during the wait for the lock
             }
-            return (try await unstored.stopGuard.run { try await refresh(items, lock) }, true)
+            let new = try await unstored.stopGuard.run {
+                // A lock looks at the guard afterwards. So either the lock waits for this renewal, or this line sees the lock.
+                guard isWanted() else { throw VaultError(.notLoggedIn, "The session is locked. Log in again.") }
+                return try await refresh(items, lock)
+            }
+            return (new, true)
         }
     }
 

@@ -28,7 +28,8 @@ struct AgentProcess {
         let sessions = HeldSessions(clock: SteadyClock(ContinuousClock()), makeAuth: authMaker(configuration, accounts))
         let (monitors, version) = (Self.monitors, try StoreVersion(folder: folder))
         let desk = AgentDesk(
-            sessions: sessions, accounts: accounts, folder: folder, version: { version.current }, consent: consent,
+            sessions: sessions, accounts: accounts, folder: folder, version: { version.current },
+            isInPlace: { version.isInPlace }, consent: consent,
             accountTable: {
                 let accounts = try await vault.storage.all()
                 return accounts.isEmpty ? "" : UsersCommand.table(accounts).map { Printable.lines($0) + "\n" }.joined()
@@ -46,7 +47,7 @@ struct AgentProcess {
                 }
             }
         }
-        Task { await stopWhenUnreachable(listener, server, sessions) }
+        Task { await stopWhenUnreachable({ listener.isReachable && version.isInPlace }, server, sessions) }
         whenReady()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -119,10 +120,10 @@ struct AgentProcess {
 
     /// Ends the agent when no program can reach it any more, for example after the person logged out of the machine.
     private func stopWhenUnreachable(
-        _ listener: AgentListener, _ server: AgentServer, _ sessions: HeldSessions
+        _ isUsable: () -> Bool, _ server: AgentServer, _ sessions: HeldSessions
     ) async {
         func pause() async { try? await Task.sleep(for: .seconds(20), clock: .continuous) }
-        while listener.isReachable { await pause() }
+        while isUsable() { await pause() }
         await sessions.lockAll(.requested)
         // The agent can tell nobody, so it waits until no token is lost.
         while await !sessions.storeUnfinished().isEmpty { await pause() }

@@ -6,6 +6,9 @@ internal import VaultAgentProtocol
 /// The agent, as the commands use it.
 struct AgentSessions {
     private let client: AgentClient
+    /// Reaches an agent also from a place without XDG_RUNTIME_DIR, such as cron or ssh: what must be locked is looked for
+    /// in the folder that systemd gives each user.
+    private let anyClient: AgentClient
     /// Whether the settings allow an agent, and its socket has a path.
     let isUsed: Bool
 
@@ -15,6 +18,8 @@ struct AgentSessions {
     init(_ settings: Settings) throws {
         client = AgentClient(folder: settings.agentFolder)
         isUsed = try settings.usesAgent && client.path != nil
+        let usual = AgentSocket.path(runtimeFolder: "/run/user/\(geteuid())", accountsFolder: settings.agentFolder)
+        anyClient = client.path == nil ? AgentClient(path: usual) : client
     }
 
     /// Leaves a session to the agent, and starts the agent if none runs.
@@ -26,10 +31,10 @@ struct AgentSessions {
         let request = AgentRequest.hold(
             AgentAccount(session.id), vaultKey: bytes, rules, isOffline: session.isOffline)
         do {
-            _ = try await client.ask(request, patience: 30)
-        } catch let error as VaultError where error.code == .notLoggedIn {
+            _ = try await client.ask(request, patience: 10)
+        } catch let error as VaultError where error.code == .notLoggedIn || error.isAgentEnding {
             try await AgentLauncher.start(global)
-            _ = try await client.ask(request, patience: 30)
+            _ = try await client.ask(request, patience: 10)
         }
     }
 
@@ -37,14 +42,14 @@ struct AgentSessions {
     ///
     /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
     func lock(_ id: AccountID?) async throws {
-        _ = try await client.ask(.lock(id.map(AgentAccount.init), isFinal: false), patience: 10)
+        _ = try await anyClient.ask(.lock(id.map(AgentAccount.init), isFinal: false), patience: 10)
     }
 
     /// Locks a session for good. Does nothing if no agent runs.
     func forget(_ id: AccountID) async throws {
-        guard client.path != nil else { return }
+        guard anyClient.path != nil else { return }
         do {
-            _ = try await client.ask(.lock(AgentAccount(id), isFinal: true), patience: 10)
+            _ = try await anyClient.ask(.lock(AgentAccount(id), isFinal: true), patience: 10)
         } catch let error as VaultError where error.code == .notLoggedIn {
             // No agent runs.
         }
@@ -81,6 +86,13 @@ struct AgentSessions {
             }
         }
         return if case .text(let note) = answer { note } else { nil }
+    }
+}
+
+extension VaultError {
+    /// Whether the agent ended while it was asked.
+    fileprivate var isAgentEnding: Bool {
+        if case .ended? = underlying as? AgentProtocolError { true } else { false }
     }
 }
 

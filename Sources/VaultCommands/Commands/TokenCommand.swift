@@ -68,7 +68,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
             Output.line(token.value)
             if token.isBound && isatty(STDERR_FILENO) == 1 {
                 Output.note(
-                    "vault: this token is bound to a key (DPoP). Each request needs a proof. See: vault token --help")
+                    "vault: this token is bound to a key (DPoP). Each request needs a proof: vault token --proof 'GET URL'")
             }
         }
     }

@@ -29,6 +29,10 @@ struct HelperHost: ExpressibleByArgument, Hashable {
         else { return nil }
         isPlain = scheme == "http"
         guard !isPlain || LoopbackAddress.isLoopback(host: host) else { return nil }
+        // A port that is no number, or too great, would count as the usual one.
+        let server = url.drop { $0 != ":" }.dropFirst(3).prefix { !"/?#".contains($0) }
+        let rest = server.hasPrefix("[") ? server.drop { $0 != "]" } : server
+        guard parts.port != nil || !rest.contains(":") else { return nil }
         let port = parts.port == (isPlain ? 80 : 443) ? nil : parts.port
         authority = host + (port.map { ":\($0)" } ?? "")
     }

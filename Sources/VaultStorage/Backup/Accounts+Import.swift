@@ -40,6 +40,7 @@ extension Accounts {
         let alias = try await importedAlias(stored)
         let account = stored.account(
             alias: alias, deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) }, now: clock.now)
+        try requireAllowedServers(of: account)
         let slot = try await SecretKeyslot.make(
             .password, for: account, vaultKey: vaultKey, secret: newPassword.bytes,
             keyService: keyService(account.keyServiceURL), parameters: argon2, now: clock.now)
