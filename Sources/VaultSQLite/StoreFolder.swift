@@ -25,6 +25,12 @@ struct StoreFolder: Sendable {
         try Self.requirePrivate(path, kind: S_IFDIR, mode: "700")
     }
 
+    /// A folder that is there already. Refuses one that others own or may enter.
+    init(existing path: String) throws {
+        self.path = path
+        try Self.requirePrivate(path, kind: S_IFDIR, mode: "700")
+    }
+
     /// Refuses the database, or a file that SQLite keeps beside it, when others own it or may read it.
     func requirePrivateFiles() throws {
         for suffix in ["", "-wal", "-shm"] {

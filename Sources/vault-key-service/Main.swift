@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CLinux
+internal import VaultManual
 
 @main
 enum Main {
@@ -18,9 +19,8 @@ struct VaultKeyService: AsyncParsableCommand {
             VAULT_KEY_SERVICE_LISTEN, ...), then from the JSON file of --config ({"data": ..., "listen": ..., \
             "basePath": ..., "maxGuesses": ..., "maxGuessesTotal": ..., "masterKeyFile": ..., "logLevel": ...}).
 
-            Exit codes: 0 done; 64 usage; 66 no such key; 74 the database cannot be used; 75 busy, try again; \
-            78 configuration; 1 anything else.
+            \(Failure.statuses.paragraph)
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Initialize.self, Keys.self, Backup.self])
+        subcommands: [Serve.self, Initialize.self, Keys.self, Backup.self, Manual.self])
 }

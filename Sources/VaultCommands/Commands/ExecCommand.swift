@@ -25,7 +25,7 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
     @Option(
         help: ArgumentHelp(
             "Put an app's sealed item into a variable as well. Can be used several times.", valueName: "name=variable"),
-        transform: ItemVariable.init)
+        completion: .itemVariables, transform: ItemVariable.init)
     var item: [ItemVariable] = []
 
     @OptionGroup var user: UserOption

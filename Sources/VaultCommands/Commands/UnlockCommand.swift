@@ -88,7 +88,7 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rename", abstract: "Give a way in another label. Needs no password and no network.")
 
-        @Argument(help: "Its kind, label or id.") var way: String
+        @Argument(help: "Its kind, label or id.", completion: .waysIn) var way: String
         @Argument(help: "The new label.") var label: String
         @OptionGroup var user: UserOption
         @OptionGroup var global: GlobalOptions
@@ -119,7 +119,7 @@ struct UnlockCommand: AsyncParsableCommand {
                 again.
                 """)
 
-        @Argument(help: "Its kind, label or id.") var way: String
+        @Argument(help: "Its kind, label or id.", completion: .waysIn) var way: String
         @Flag(help: "Do not ask whether the last way in that is not locked is to go.")
         var yes = false
         @OptionGroup var user: UserOption
