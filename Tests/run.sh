@@ -99,6 +99,8 @@ if ! $only_swift; then
     # 5: no test. A filter may well mean Swift tests only.
     ((python_status == 0)) || [[ -n $filter && $python_status == 5 ]] || failures+=("pytest")
     if [[ -z $filter ]]; then
+        echo "Building the documentation"
+        Tests/docs.sh pages || failures+=("Tests/docs.sh pages")
         echo "Running Examples/quickstart.sh"
         Examples/quickstart.sh </dev/null || failures+=("Examples/quickstart.sh")
     fi

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Sets blocks aside for a file without changing its size; 0, or -1 with errno. */
+/* Reserves blocks for a file without changing its size; 0, or -1 with errno. */
 static inline int linux_fallocate_keep_size(int descriptor, off_t offset, off_t length) {
     return (int)syscall(SYS_fallocate, descriptor, 1 /* FALLOC_FL_KEEP_SIZE */, offset, length);
 }
@@ -26,9 +26,9 @@ static inline int linux_file_system_type(const char *path, unsigned *type) {
     return status;
 }
 
-/* Leaves no core dump, and lets nobody but root read this process's memory; 0, or -1 with errno. The Swift runtime's
-   crash handler goes, too: it prints the registers with the memory that they point to. The hard limit stays: a command
-   that takes this process's place (vault exec) gets back the limit that it would have had. */
+/* Forbids core dumps, and lets only root read this process's memory; 0, or -1 with errno. Also removes the crash
+   handler of the Swift runtime, which prints the registers and the memory that they point to. The hard limit stays, so
+   that a command that replaces this process (vault exec) can have the old limit again. */
 static inline int linux_forbid_dumps(void) {
     struct rlimit none = {0, 0};
     getrlimit(RLIMIT_CORE, &none);
@@ -61,12 +61,12 @@ static inline int linux_peer_user(int descriptor, uid_t *user) {
     return linux_peer(descriptor, user, &process);
 }
 
-/* Closes the file descriptors from one on in a program that is started (posix_spawn(3)). */
+/* Closes the file descriptors from `first` on in a program that is started (posix_spawn(3)). */
 static inline int linux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
-/* Accepts a connection that does not wait and does not pass to other programs (accept4(2)). */
+/* Accepts a connection. Its descriptor never blocks, and other programs do not inherit it (accept4(2)). */
 static inline int linux_accept(int descriptor) {
     return (int)syscall(SYS_accept4, descriptor, 0, 0, 02000000 | 04000 /* SOCK_CLOEXEC | SOCK_NONBLOCK */);
 }
@@ -77,7 +77,7 @@ static inline int linux_ignores_signal(int number) {
     return sigaction(number, 0, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* The environment, as execve(2) takes it: Swift does not let a global variable be read. */
+/* The environment for execve(2). Swift does not let a program read the global variable. */
 static inline char **linux_environment(void) {
     extern char **environ;
     return environ;
@@ -95,7 +95,7 @@ static inline int linux_give_back_object(struct linux_object *object, size_t siz
     unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
     for (Elf64_Half i = 0; i < object->count; i++) {
         const Elf64_Phdr *segment = &object->segments[i];
-        /* A segment that can be written to holds what the linker and the program changed. It stays. */
+        /* A writable segment holds changes by the linker and the program, so it stays. */
         if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
         unsigned long start = (object->base + segment->p_vaddr) & ~(page - 1);
         unsigned long end = (object->base + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
@@ -104,8 +104,8 @@ static inline int linux_give_back_object(struct linux_object *object, size_t siz
     return 0;
 }
 
-/* Lets go of the pages of this program's code and constants. The system gives back those that are used again, from its
-   cache of the file. */
+/* Releases the pages of this program's code and constants. If a page is used again, the system loads it from its cache
+   of the file. */
 static inline void linux_give_back_program_pages(void) {
     extern int dl_iterate_phdr(int (*)(struct linux_object *, size_t, void *), void *);
     dl_iterate_phdr(linux_give_back_object, 0);

@@ -1,21 +1,22 @@
 internal import Foundation
 internal import VaultBiometric
 
-/// What a new password has to be: long enough, and not among the first that anybody would try.
+/// The rule for new passwords: long enough, and not easy to guess.
 ///
-/// The rule: at least 8 characters; not one character or a short group repeated; not a run of the alphabet, the digits
-/// or the keyboard; not a very common password, also with digits or marks around it; not made of the user's own names.
-/// The key service allows only a few guesses, so this is about the first few guesses, and no estimate of entropy.
+/// The rule requires at least 8 characters. It refuses one character or a short group repeated. It refuses a run of the
+/// alphabet, the digits or the keyboard. It refuses very common passwords, also with digits or marks around them, and
+/// passwords made of the user's own names. The key service allows only a few guesses, so the rule stops only the first
+/// few guesses. It does not estimate entropy.
 public enum NewPasswordRule {
-    /// The least number of characters. A `VaultPolicy` may ask for more.
+    /// The least number of characters. A `VaultPolicy` may require more.
     public static let minimumLength = VaultPolicy.standard.minimumPasswordLength
 
-    /// Judges a password.
+    /// Checks a password.
     ///
     /// - Parameters:
     ///   - password: UTF-8.
-    ///   - names: what the person is called: user name, e-mail address, alias.
-    /// - Returns: nil when it is good enough, or one sentence that says why not.
+    ///   - names: the person's names: user name, e-mail address, alias.
+    /// - Returns: nil if the password is good enough. Otherwise a sentence that says why it is not.
     public static func objection(to password: borrowing SecretBytes, names: [String] = []) -> String? {
         let rule = TextRule(names: names)
         if let objection = rule.objection(toSecret: password, invalid: "The password is not valid UTF-8.") {
@@ -36,13 +37,13 @@ public enum NewPasswordRule {
             guard text.count >= minimumLength else { return "The password needs at least \(minimumLength) characters." }
             if (1...4).contains(where: { text.repeats(every: $0) }) { return "The password repeats itself." }
             if isRun(text) { return "The password is a run of neighbouring characters." }
-            // What is left of Password123! is the word that a guesser tries first.
+            // Without its ending, Password123! is a word that a thief tries first.
             let core = core(of: text)
             let plain = core.lazy.map { leet[$0] ?? $0 }
             if common.contains(where: { $0.elementsEqual(plain) || $0.elementsEqual(text) })
                 || isRun(core) && core.count >= 4
             {
-                return "The password is one of those that are tried first."
+                return "The password is very common and is tried first."
             }
             let whole = names.map { $0.lowercased() }
             let parts = whole + whole.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init)
@@ -54,7 +55,7 @@ public enum NewPasswordRule {
             return nil
         }
 
-        /// The same without the characters before the first letter and after the last.
+        /// Returns the text without the characters before the first letter and after the last.
         private func core<Text: BidirectionalCollection<Character>>(of text: Text) -> Text.SubSequence {
             guard let first = text.firstIndex(where: \.isLetter), let last = text.lastIndex(where: \.isLetter) else {
                 return text.prefix(0)

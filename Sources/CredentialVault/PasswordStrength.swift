@@ -1,12 +1,12 @@
 internal import VaultBiometric
 public import VaultCrypto
 
-/// How hard a password is to guess for somebody who may guess without a limit, as the thief of a disk with a way in that
-/// needs no network. It is a rough estimate by length and kinds of characters, and no measure of entropy.
+/// The strength of a password against a thief who can guess without limit, for example with a stolen disk and a way in
+/// that needs no network. It is a rough estimate from length and kinds of characters, and not a measure of entropy.
 ///
-/// A well-known word, or a name of the person, counts as one character. Weak: fewer than 8 characters, fewer than 10 of one
-/// kind, fewer than 14 digits, or fewer than 5 different ones. Strong: 16 characters, 8 of them different, or 12 with
-/// letters, digits and signs.
+/// A well-known word, or a name of the person, counts as one character. Weak: fewer than 8 characters, fewer than 10 of
+/// one kind, fewer than 14 digits, or fewer than 5 different ones. Strong: 16 characters, 8 of them different, or 12
+/// with letters, digits and signs.
 public struct PasswordStrength: Sendable, Hashable, CustomStringConvertible {
     /// One short sentence for the person.
     public let description: String
@@ -20,11 +20,11 @@ public struct PasswordStrength: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension NewPasswordRule {
-    /// Estimates a password's strength. ``objection(to:names:)`` says whether it may be used at all.
+    /// Estimates a password's strength. ``objection(to:names:)`` tells whether the password may be used.
     ///
     /// - Parameters:
     ///   - password: UTF-8.
-    ///   - names: what the person is called: user name, e-mail address, alias.
+    ///   - names: the person's names: user name, e-mail address, alias.
     public static func strength(of password: borrowing SecretBytes, names: [String] = []) -> PasswordStrength {
         let rule = StrengthRule(names: names.map { $0.lowercased() })
         switch rule.objection(toSecret: password, invalid: StrengthRule.weak) {
@@ -35,7 +35,7 @@ extension NewPasswordRule {
     }
 }
 
-/// Judges the characters where they are: no copy of them is made.
+/// Reads the characters in place, without a copy.
 private struct StrengthRule: SecretTextRule {
     static let weak = "weak"
     static let fair = "fair"

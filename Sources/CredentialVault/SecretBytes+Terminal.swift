@@ -3,26 +3,25 @@ internal import VaultAuth
 public import VaultCrypto
 
 extension SecretBytes {
-    /// The longest line that is read, in bytes.
+    /// The longest allowed line, in bytes.
     private static let longest = 4096
-    /// What a terminal sends for Ctrl-C.
+    /// The byte that a terminal sends for Ctrl-C.
     private static let interrupt: UInt8 = 3
-    /// Two prompts at once would take each other's quiet terminal for the one that was there before.
+    /// Only one prompt at a time: a second one would save the quiet state of the terminal as the normal one.
     private static let turn = NSLock()
 
-    /// Asks a person for a secret: writes the prompt to the terminal, and reads a line with the echo off, straight into
-    /// guarded memory. Afterwards the terminal is as it was. Where `descriptor` is no terminal a line is read without a
-    /// prompt.
+    /// Asks a person for a secret. Writes the prompt to the terminal, and reads a line without echo, straight into
+    /// guarded memory. Then restores the terminal. If `descriptor` is not a terminal, reads a line without a prompt.
     ///
-    /// It blocks the thread, and a second call waits for the first. A program that a signal other than Ctrl-C ends during
-    /// the prompt leaves the echo off: handle SIGTERM and SIGHUP if that can happen.
+    /// It blocks the thread, and a second call waits for the first. If a signal other than Ctrl-C ends the program
+    /// during the prompt, the echo stays off. So handle SIGTERM and SIGHUP.
     ///
     /// - Parameters:
-    ///   - prompt: what the person is asked, such as `"PIN: "`.
-    ///   - descriptor: what is read; standard input unless another one is given.
-    /// - Returns: the line without its end; empty when the input has ended.
-    /// - Throws: ``VaultError``: `cancelled` for Ctrl-C, `passwordUnusable` for more than 4096 bytes,
-    ///   `configurationInvalid` when nothing can be read, or the terminal cannot hide the secret.
+    ///   - prompt: the text that the person sees, such as `"PIN: "`.
+    ///   - descriptor: the descriptor to read; standard input by default.
+    /// - Returns: the line without its end; empty at the end of the input.
+    /// - Throws: ``VaultError`` with code `cancelled` for Ctrl-C, `passwordUnusable` for more than 4096 bytes (choose a
+    ///   shorter secret), or `configurationInvalid` if nothing can be read or the terminal cannot hide the secret.
     public static func readLine(prompt: String, from descriptor: Int32 = 0) throws -> SecretBytes {
         turn.lock()
         defer { turn.unlock() }
@@ -48,12 +47,12 @@ extension SecretBytes {
         var count = 0
         let line = try SecretBytes(count: longest + 1) { buffer in
             while count < buffer.count {
-                // Byte by byte: the next line may be for somebody else.
+                // Byte by byte: another reader may need the next line.
                 let got = read(descriptor, buffer.baseAddress?.advanced(by: count), 1)
                 if got < 0 && errno == EINTR { continue }
                 guard got >= 0 else {
                     throw VaultError(
-                        .configurationInvalid, "The secret could not be read. Check the input, and try again.")
+                        .configurationInvalid, "The secret could not be read. Check the input, then try again.")
                 }
                 if got == 0 || buffer[count] == UInt8(ascii: "\n") { return }
                 if endsAtInterrupt && buffer[count] == interrupt { throw VaultError(.cancelled, "Cancelled.") }
@@ -67,10 +66,10 @@ extension SecretBytes {
         }
     }
 
-    /// A terminal that shows nothing of what is typed, and ends a line at Enter, also for a program in raw mode.
+    /// Returns settings that show nothing of the typed text and end a line at Enter, also after a program in raw mode.
     private static func quiet(_ before: termios) -> termios {
         var quiet = before
-        // Without the signals, Ctrl-C comes as a byte, which ends the line: the echo cannot stay off then.
+        // Without signals, Ctrl-C comes as a byte that ends the line. So the echo cannot stay off.
         quiet.c_lflag &= ~tcflag_t(ECHO | ECHONL | ISIG)
         quiet.c_lflag |= tcflag_t(ICANON)
         quiet.c_iflag = (quiet.c_iflag | tcflag_t(ICRNL)) & ~tcflag_t(IGNCR | INLCR)

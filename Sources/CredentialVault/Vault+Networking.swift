@@ -7,13 +7,14 @@
         ///
         /// - Parameters:
         ///   - configuration: the settings.
-        ///   - store: nil for SQLite in the configured folder.
-        ///   - keyService: nil for HTTP to the key service that each account was registered with.
-        ///   - transport: nil for async-http-client.
-        ///   - clock: tells the time.
-        ///   - issuers: kinds of servers of the app's own, besides OpenID providers and ``Backends``.
-        /// - Throws: `VaultError`: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid` (also of a policy file
-        ///   of the machine's that cannot be used), `unsafeFileSystem`.
+        ///   - store: the store; nil for SQLite in the configured folder.
+        ///   - keyService: the key service; nil for HTTP to the key service that each account was registered with.
+        ///   - transport: sends the HTTP requests; nil for async-http-client.
+        ///   - clock: the wall clock.
+        ///   - issuers: the app's own kinds of servers, in addition to OpenID providers and ``Backends``.
+        /// - Throws: `VaultError` with code `storeUnreadable` or `busy` (try again), `storeCorrupt` (restore a backup),
+        ///   `configurationInvalid`, also for the machine's policy file (correct the setting), or `unsafeFileSystem`
+        ///   (move the store).
         public init(
             _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
             transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
@@ -26,7 +27,7 @@
 
         /// As ``init(_:store:keyService:transport:clock:issuers:)``.
         ///
-        /// - Parameter machinePolicy: the machine's policy; nil when it has none.
+        /// - Parameter machinePolicy: the machine's policy; nil if it has none.
         package init(
             _ configuration: VaultConfiguration, machinePolicy: VaultPolicy?, store: (any SecureStore)? = nil,
             keyService: (any KeyService)? = nil, transport: (any HTTPTransport)? = nil,

@@ -11,7 +11,7 @@ internal import VaultAgent
 @_exported public import VaultSQLite
 @_exported public import VaultStorage
 
-/// The front door: log in once with OpenID Connect, and from then on with a password.
+/// The main entry point: log in once with OpenID Connect, and later with a password.
 ///
 /// ```swift
 /// let vault = try await Vault(VaultConfiguration(
@@ -28,28 +28,29 @@ public struct Vault: Sendable {
     /// The accounts, and the ways into them.
     public let storage: any StorageProtocol
 
-    /// A vault of an app's own parts: fakes in its tests, mostly.
+    /// Makes a vault from an app's own parts, mostly fakes in tests.
     ///
     /// - Parameters:
     ///   - auth: logs in and out.
-    ///   - storage: has the accounts.
+    ///   - storage: holds the accounts.
     public init(auth: any AuthProtocol, storage: any StorageProtocol) {
         self.auth = auth
         self.storage = storage
     }
 
-    /// Opens the store and wires everything together over the app's own networking. No network is used yet.
+    /// Opens the store and connects the parts of the vault, with the app's own networking. No network is used yet.
     ///
     /// - Parameters:
     ///   - configuration: the settings.
-    ///   - store: nil for SQLite in the configured folder.
-    ///   - keyService: nil for HTTP to the key service that each account was registered with.
+    ///   - store: the store; nil for SQLite in the configured folder.
+    ///   - keyService: the key service; nil for HTTP to the key service that each account was registered with.
     ///   - transport: sends the HTTP requests.
-    ///   - listening: opens a port for the browser's redirect; nil where no sign-in has a redirect URI with a port.
-    ///   - clock: tells the time.
-    ///   - issuers: kinds of servers of the app's own, besides OpenID providers and ``Backends``.
-    /// - Throws: `VaultError`: `storeUnreadable`, `storeCorrupt`, `busy`, `configurationInvalid` (also of a policy file of
-    ///   the machine's that cannot be used), `unsafeFileSystem`.
+    ///   - listening: opens a port for the browser's redirect; nil if no sign-in has a redirect URI with a port.
+    ///   - clock: the wall clock.
+    ///   - issuers: the app's own kinds of servers, in addition to OpenID providers and ``Backends``.
+    /// - Throws: `VaultError` with code `storeUnreadable` or `busy` (try again), `storeCorrupt` (restore a backup),
+    ///   `configurationInvalid`, also for the machine's policy file (correct the setting), or `unsafeFileSystem` (move
+    ///   the store).
     public init(
         _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
         transport: any HTTPTransport, listening: (any RedirectListening)?, clock: any WallClock = SystemWallClock(),
@@ -62,7 +63,7 @@ public struct Vault: Sendable {
 
     /// As ``init(_:store:keyService:transport:listening:clock:issuers:)``.
     ///
-    /// - Parameter machinePolicy: the machine's policy; nil when it has none.
+    /// - Parameter machinePolicy: the machine's policy; nil if it has none.
     package init(
         _ configuration: VaultConfiguration, machinePolicy: VaultPolicy?, store: (any SecureStore)?,
         keyService: (any KeyService)?, transport: any HTTPTransport, listening: (any RedirectListening)?,
@@ -107,13 +108,15 @@ public struct Vault: Sendable {
         storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
     }
 
-    /// The operations under ``storage``.
+    /// The accounts behind ``storage``.
     ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid` for a vault of an app's own parts.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` for a vault from an app's own parts.
     package var accounts: Accounts {
         get throws {
             guard let storage = storage as? Storage else {
-                throw VaultError(.configurationInvalid, "This vault was made of an app's own parts.")
+                throw VaultError(
+                    .configurationInvalid,
+                    "This vault was made from an app's own parts, which do not support this call.")
             }
             return storage.accounts
         }
@@ -125,7 +128,7 @@ public struct Vault: Sendable {
         return (data ?? homeFolder + "/.local/share") + "/credential-vault"
     }
 
-    /// `$HOME`, which the XDG specification goes by, or where it is not set what the system knows of the user.
+    /// `$HOME`, as the XDG specification says. If it is not set, the system's home folder of the user.
     package static var homeFolder: String {
         ProcessInfo.processInfo.environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
     }

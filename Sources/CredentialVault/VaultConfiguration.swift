@@ -9,50 +9,50 @@ public import VaultStorage
     public import VaultNetworking
 #endif
 
-/// What a ``Vault`` needs to know.
+/// The settings of a ``Vault``.
 public struct VaultConfiguration: Sendable {
-    /// The identity provider's issuer URL, exactly as the provider writes it; for a backend or server its base URL.
-    /// Needed to register; where it is set, only this issuer's accounts are found.
+    /// The identity provider's issuer URL, exactly as the provider writes it, or the base URL of a backend or server.
+    /// Needed to register. If it is set, only this issuer's accounts are found.
     public var issuer: String?
-    /// The id of the app at the provider: a client with PKCE, public unless ``clientSecret`` is set. Without one, registering an account also registers a
-    /// client (RFC 7591), or uses the one that was registered before.
+    /// The app's client id at the provider, for a client with PKCE. The client is public unless ``clientSecret`` is
+    /// set. Nil to register a client (RFC 7591), or to use the one that was registered before.
     public var clientID: String?
-    /// The secret of the client ``clientID``, where the provider gave it one, as Google does: printable ASCII. It is
-    /// sealed with each account's token, so only signing in needs it. A secret without a client id is
-    /// `configurationInvalid` at a sign-in that needs a client. A secret in an app that others can read protects nothing.
+    /// The secret of the client ``clientID``, in printable ASCII; nil if the provider issued none. It is sealed with
+    /// each account's token, so only a sign-in needs it. A secret without a client id is `configurationInvalid` at a
+    /// sign-in that needs a client. A secret in an app that others can read protects nothing.
     public var clientSecret: SharedSecret?
-    /// What a sign-in at an OpenID provider asks for, unless the sign-in itself says something else.
+    /// The parameters of a sign-in at an OpenID provider, unless the sign-in has its own.
     public var signInParameters = SignInParameters()
-    /// What a client that is registered calls itself in front of the person.
+    /// The name that a newly registered client shows to the person.
     public var clientName = "Credential Vault"
-    /// Whether to register a new client although one was registered before.
+    /// Whether to register a new client even if one was registered before.
     public var registersClientAnew = false
-    /// The base URL of the key service for new accounts. An account keeps to the one it was registered with.
+    /// The base URL of the key service for new accounts. An account keeps the key service that it was registered with.
     public var keyServiceURL: String?
-    /// The scopes to ask for.
+    /// The requested scopes.
     public var scopes: [String]
-    /// Where the provider sends the browser back to; nil for a free port on 127.0.0.1.
+    /// The URL to which the provider sends the browser; nil for a free port on 127.0.0.1.
     public var redirectURI: String?
-    /// Whether tokens are bound to a key where the provider announces that (DPoP, RFC 9449).
+    /// Whether to bind tokens to a key if the provider announces it (DPoP, RFC 9449).
     public var usesDPoP = true
-    /// How long to wait for servers.
+    /// The time limits for servers.
     public var limits = TimeLimits()
-    /// Gets what happens: sign-ins, locks, refreshes, which kind of token is used, calls of servers. Nothing secret is
-    /// logged at any level. It drops everything unless an app sets another one.
+    /// The log of sign-ins, locks, refreshes, kinds of tokens, and calls to servers. Nothing secret is logged at any
+    /// level. By default nothing is logged.
     public var logger = Logger.silent
     #if Networking
-        /// Certificate authorities to trust besides those of the system, such as a company's own. Not for a transport of
-        /// the app's own.
+        /// Certificate authorities to trust in addition to the system's, such as a company's own. Not used with an
+        /// app's own transport.
         public var certificateFile: CertificateFile?
     #endif
-    /// What the paths and fields are called at a backend that is no OpenID provider.
-    /// An account keeps to the one that it was registered with.
+    /// The names of paths and fields at a backend that is not an OpenID provider. An account keeps the layout that it
+    /// was registered with.
     public var backend = BackendLayout()
-    /// Why ``backend`` cannot be used. A sign-in or renewal that needs it throws this error; nothing else does.
+    /// The error that ``backend`` causes. Only a sign-in or renewal that needs the layout throws it.
     package var backendProblem: VaultError?
     /// The folder of the store; nil for `$XDG_DATA_HOME/credential-vault` (`~/.local/share/credential-vault`).
     public var folder: String?
-    /// Whether that folder may be on a FUSE file system, which only this machine uses. A store on a network file system
+    /// Whether that folder may be on a FUSE file system that only this machine uses. A store on a network file system
     /// is always refused.
     public var allowsFUSE = false
     /// The cost of a new password's Argon2id.
@@ -60,12 +60,12 @@ public struct VaultConfiguration: Sendable {
 
     /// The cost of a guess at a keyslot that needs no key service.
     public var offlineArgon2 = OfflineKeyslot.standardCost
-    /// For how long after it was online last an account that opens without the network does so. 14 days. It is advice:
-    /// whoever has the disk does not use this program.
+    /// The longest time without the network in which an account opens. 14 days by default. The limit does not stop a
+    /// thief who has the disk.
     public var offlineMaximumAge = Duration.seconds(14 * 86_400)
 
-    /// The app's policy. The machine's policy (`VaultPolicy.machineFile`) applies, too, and the stricter limit wins. To read
-    /// the result: `Vault.storage.policy`.
+    /// The app's policy. The machine's policy (`VaultPolicy.machineFile`) applies, too, and the stricter limit wins. To
+    /// read the result: `Vault.storage.policy`.
     public var policy = VaultPolicy.standard
 
     /// Claims of the ID token for a list of accounts, such as `name` and `picture`: see `Account.displayClaims`. They
@@ -76,7 +76,7 @@ public struct VaultConfiguration: Sendable {
     /// the scopes, and when the access token ends.
     public var displayClaims: [String]?
 
-    /// What is asked for unless something else is said.
+    /// The scopes that are requested by default.
     public static let standardScopes = ["openid", "profile", "email", "offline_access"]
 
     /// Makes a configuration. Nothing is checked, opened or sent here: the ``Vault`` does that.

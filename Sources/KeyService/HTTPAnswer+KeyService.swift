@@ -4,18 +4,18 @@ internal import KeyServiceAPI
 internal import VaultHTTP
 
 extension HTTPAnswer {
-    /// What a key service says in the body of a refusal.
+    /// The body of a key service's refusal.
     var problem: KeyServiceProblem? { try? JSONDecoder().decode(KeyServiceProblem.self, from: Data(body)) }
 
-    /// Our own server's word for a base path that it does not serve.
+    /// Whether our own server says that it does not serve this base path.
     var isAboutPath: Bool { problem?.error == "no_such_path" }
 
-    /// A proxy's own page is no word of the key service about a key.
+    /// Whether the body is JSON. A proxy's own page says nothing about a key.
     var isJSON: Bool {
         headerFields[.contentType]?.lowercased().hasPrefix("application/json") ?? body.isEmpty
     }
 
-    /// Whether it is a page for people.
+    /// Whether the body is a page for people.
     var isPage: Bool {
         !body.isEmpty && headerFields[.contentType]?.lowercased().contains("html") == true
     }

@@ -3,7 +3,7 @@ internal import KeyServiceAPI
 internal import VaultCrypto
 internal import VaultHTTP
 
-// The protocol cannot delete a key, so the key is locked by wrong guesses.
+// The protocol cannot delete a key, so wrong guesses lock it.
 extension HTTPKeyService {
     /// The most guesses for one call of ``endKey(id:)``. A service that allows more needs several calls.
     static let maxEndingGuesses = 128
@@ -24,14 +24,14 @@ extension HTTPKeyService {
             switch answer.status.code {
             case 401:
                 guard let told = answer.problem?.guessesRemaining else { continue }
-                // A right guess meanwhile sets the count back. The next call begins again.
+                // A right guess in between sets the count back. The next call begins again.
                 guard told < remaining else { throw uncertain("it does not count wrong guesses") }
                 remaining = told
             case 204, 403, 404:
-                guard try await isAboutKey(answer) else { throw uncertain("something else answered in its place") }
+                guard try await isAboutKey(answer) else { throw uncertain("a proxy answered instead") }
                 return
             case 200:
-                throw uncertain("it takes any secret for the right one")
+                throw uncertain("it accepts any secret")
             default:
                 throw refusal(answer)
             }
@@ -39,8 +39,8 @@ extension HTTPKeyService {
         throw uncertain("it allows more than \(Self.maxEndingGuesses) wrong guesses")
     }
 
-    /// Whether a 204, 403 or 404 is the key service's word about a key. A gateway that does not let the request through
-    /// answers 403 and 404, too.
+    /// Whether a 204, 403 or 404 is the key service's answer about a key. A gateway that blocks the request also
+    /// answers 403 or 404.
     private func isAboutKey(_ answer: HTTPAnswer) async throws -> Bool {
         if answer.status == .noContent { return true }
         if answer.isPage { return false }
@@ -50,8 +50,8 @@ extension HTTPKeyService {
         case "no_such_path": return false
         default: break
         }
-        // A request without a key and a secret is no guess. A key service refuses it with another status; a gateway does
-        // not look into it.
+        // A request without a key and a secret is not a guess. A key service refuses it with another status. A gateway
+        // does not look into it.
         let probe = try await post(KeyServicePath.key, KeyRequest(keyid: ""))
         return (400..<500).contains(probe.status.code)
             && ![405, 408, 429, answer.status.code].contains(probe.status.code)

@@ -13,10 +13,10 @@ public struct HTTPKeyService: KeyService {
     private let limits: HTTPLimits
 
     /// - Parameters:
-    ///   - baseURL: what comes before `/keyservice/v1/…`; may have a path such as `/auth/realms/demo`. `https:`, or
-    ///     `http:` to this machine.
+    ///   - baseURL: the URL before `/keyservice/v1/…`, possibly with a path such as `/auth/realms/demo`. It is
+    ///     `https:`, or `http:` to this machine.
     ///   - transport: carries the calls.
-    ///   - limits: how long a call may take.
+    ///   - limits: the time limits of a call.
     /// - Throws: ``KeyServiceError`` with code `invalidURL`.
     public init(baseURL: String, transport: any HTTPTransport, limits: HTTPLimits = HTTPLimits()) throws {
         guard let parts = URLComponents(string: baseURL), let scheme = parts.scheme?.lowercased(),
@@ -56,7 +56,7 @@ public struct HTTPKeyService: KeyService {
     /// - Parameters:
     ///   - id: the id of the key at the service.
     ///   - secret: UTF-8 text, at least one byte.
-    ///   - kind: says which of the two secrets of the key it is.
+    ///   - kind: the kind of secret: one of the key's two.
     /// - Throws: ``KeyServiceError``: `wrongSecret`: ask the person again. `keyLocked`, `noSuchKey`: register again.
     ///   `unavailable`: try again; the guess may count. `invalidAnswer`: check the URL of the service. `invalidURL`,
     ///   `configurationInvalid`: correct the setting that the text names. `CancellationError` when the task is
@@ -74,23 +74,23 @@ public struct HTTPKeyService: KeyService {
         guard answer.status == .ok else { throw refusal(answer) }
         let released = try Self.key(in: answer)
         guard released.id == id else {
-            throw KeyServiceError(.invalidAnswer, "The key service answered with another key than the one asked for.")
+            throw KeyServiceError(.invalidAnswer, "The key service answered with another key than the requested one.")
         }
         return released
     }
 
-    /// Asks for a key without an id, which is no guess. What matters is that a key service refuses it, and nothing else.
+    /// Asks for a key without an id, which is not a guess. A key service refuses that request.
     public func checkReachable() async throws {
         let answer = try await post(KeyServicePath.key, KeyRequest(keyid: ""))
         let refusal = refusal(answer)
         if answer.status.code >= 500 || answer.status.code == 404 && refusal.code != .noSuchKey { throw refusal }
-        // A web server's way of saying that it does not know what this is.
+        // A web server without a key service answers like this.
         if (200..<400).contains(answer.status.code) || answer.status.code == 405 { throw nothingHere }
     }
 
     static func text(_ secret: borrowing SecretBytes) throws -> String {
         guard let text = secret.utf8String(), !text.isEmpty else {
-            throw KeyServiceError(.invalidAnswer, "A secret for the key service has to be text.")
+            throw KeyServiceError(.invalidAnswer, "The secret for the key service must be text.")
         }
         return text
     }
@@ -118,7 +118,7 @@ public struct HTTPKeyService: KeyService {
     var nothingHere: KeyServiceError {
         KeyServiceError(
             .invalidAnswer,
-            "There is no key service at \(scheme)://\(authority)\(basePath). Its URL includes its base path.")
+            "There is no key service at \(scheme)://\(authority)\(basePath). Check the URL and its base path.")
     }
 
     func refusal(_ answer: HTTPAnswer) -> KeyServiceError {
@@ -135,7 +135,7 @@ public struct HTTPKeyService: KeyService {
         case 429, 503, 502, 504:
             return KeyServiceError(.unavailable, "The key service at \(authority) is busy.")
         case 500:
-            return KeyServiceError(.unavailable, "The key service at \(authority) has a fault of its own (status 500).")
+            return KeyServiceError(.unavailable, "The key service at \(authority) failed (status 500).")
         default:
             return KeyServiceError(
                 .invalidAnswer, "The key service at \(authority) refused the request (status \(answer.status.code)).")
@@ -146,7 +146,7 @@ public struct HTTPKeyService: KeyService {
         guard let response = try? JSONDecoder().decode(KeyResponse.self, from: Data(answer.body)),
             !response.keyid.isEmpty,
             let encoded = try? SecretBytes(utf8: response.key)
-        else { throw KeyServiceError(.invalidAnswer, "The key service's answer is not what its protocol says.") }
+        else { throw KeyServiceError(.invalidAnswer, "The key service's answer breaks its protocol.") }
         let key: SecretBytes
         do {
             key = try SecretBase64.decode(encoded, .standard)

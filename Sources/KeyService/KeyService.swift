@@ -2,37 +2,37 @@ public import Foundation
 public import VaultCrypto
 internal import VaultHTTP
 
-/// The remote service that hands out a key after it has checked a secret, and counts wrong guesses.
+/// The remote service that gives out a key for the right secret, and counts wrong guesses.
 ///
-/// A conformer must not retry by itself (each try is a guess that counts), must not keep or log the secret or the key,
-/// and must be safe to call from any number of tasks at once. It throws ``KeyServiceError`` and nothing else.
+/// A conformer must not retry by itself, as each try counts as a guess. It must not keep or log the secret or the key.
+/// Any number of tasks may call it at once. It throws only ``KeyServiceError``.
 public protocol KeyService: Sendable {
     /// Makes a new key that `secret` releases.
     ///
     /// - Parameter secret: UTF-8 text, at least one byte.
     func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey
 
-    /// Asks for a key. A wrong secret costs one of the few guesses, and a guess that was cancelled or never answered may
-    /// have cost one, too. A wrong long secret costs none.
+    /// Asks for a key. A wrong secret costs one of the few guesses. A cancelled or unanswered call may have cost one,
+    /// too. A wrong long secret costs none.
     ///
-    /// The right `.secret` does not set the count of wrong guesses back. If ``ReleasedKey/wrongGuesses`` is not nil, make
-    /// a new key for the same secret, then call ``endKey(id:)`` for this one: somebody who made those guesses has the id of
-    /// this key, and otherwise has the rest of the guesses still to come.
+    /// The right `.secret` does not set the count of wrong guesses back. If ``ReleasedKey/wrongGuesses`` is not nil,
+    /// make a new key for the same secret, then call ``endKey(id:)`` for this one. Otherwise the thief who guessed can
+    /// use the remaining guesses, too.
     ///
     /// - Parameters:
-    ///   - id: what ``ReleasedKey/id`` was when the key was made.
+    ///   - id: ``ReleasedKey/id`` from the creation of the key.
     ///   - secret: UTF-8 text.
-    ///   - kind: which of the key's two secrets it is.
+    ///   - kind: the kind of secret: one of the key's two.
     func releaseKey(id: String, secret: borrowing SecretBytes, kind: KeySecretKind) async throws -> ReleasedKey
 
-    /// Finds out whether the service answers, without spending a guess.
+    /// Checks that the service answers, without spending a guess.
     func checkReachable() async throws
 
     /// Ends a key for good: no secret releases it any more.
     ///
-    /// Calling it again for the same key does no harm. After an error or a cancellation, call it again later.
+    /// Another call for the same key does no harm. After an error or a cancellation, call it again later.
     ///
-    /// - Throws: ``KeyServiceError`` when it is not certain that the key is ended.
+    /// - Throws: ``KeyServiceError`` if the key may not be ended.
     func endKey(id: String) async throws
 }
 
@@ -40,11 +40,11 @@ public protocol KeyService: Sendable {
 public enum KeySecretKind: Sendable {
     /// The secret that the key was made with.
     case secret
-    /// The 256-bit one that the service made itself and handed out with the key.
+    /// The 256-bit secret that the service made and gave out with the key.
     case longSecret
 }
 
-/// A key that the service handed out.
+/// A key that the service gave out.
 public struct ReleasedKey: ~Copyable, Sendable {
     /// The id of the key at the service.
     public let id: String
@@ -52,7 +52,7 @@ public struct ReleasedKey: ~Copyable, Sendable {
     public let key: SecretBytes
     /// The long secret for the same key, for a biometric provider to protect; UTF-8 text.
     public let longSecret: SecretBytes
-    /// The wrong guesses since the last right one; nil when there were none, and from a service that does not tell.
+    /// The wrong guesses since the last right one; nil if there were none or the service does not tell.
     public let wrongGuesses: WrongGuesses?
 
     /// Makes a key for a ``KeyService`` of your own.
@@ -73,11 +73,11 @@ public struct ReleasedKey: ~Copyable, Sendable {
     }
 }
 
-/// Wrong secrets that somebody tried on a key since the right one was last used.
+/// The wrong secrets that somebody tried on a key since its last right one.
 public struct WrongGuesses: Sendable, Equatable {
-    /// How many, at least 1.
+    /// The number of wrong guesses, at least 1.
     public let count: Int
-    /// When the last one came, by the clock of the service; nil when the service does not tell.
+    /// The time of the last wrong guess by the service's clock; nil if the service does not tell.
     public let last: Date?
 
     /// Makes a report of wrong guesses.
@@ -91,30 +91,30 @@ public struct WrongGuesses: Sendable, Equatable {
     }
 }
 
-/// Why the key service gave no key. It carries no secret and nothing of the answer's body.
+/// The reason why the key service gave no key. It carries no secret and no part of the answer's body.
 public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible {
-    /// What happened. New codes may be added, so a `switch` over them needs a `default`.
+    /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
         /// The secret is wrong: ask the person again.
         public static let wrongSecret = Code(name: "wrongSecret")
-        /// Too many wrong guesses: this key is never handed out again. Register again.
+        /// Too many wrong guesses: the service never gives out this key again. Register again.
         public static let keyLocked = Code(name: "keyLocked")
-        /// The service does not know the key: it was deleted there, or this is another service. Register again.
+        /// The service does not know the key: somebody deleted it, or this is another service. Register again.
         public static let noSuchKey = Code(name: "noSuchKey")
         /// No answer, or an answer that says "later": try again. The guess may have been counted.
         public static let unavailable = Code(name: "unavailable")
-        /// The service refuses the request itself, or its answer makes no sense: the URL is probably wrong.
+        /// The service refuses the request, or its answer makes no sense. Check the URL.
         public static let invalidAnswer = Code(name: "invalidAnswer")
-        /// The URL of the service is not one that may be used.
+        /// The URL of the service is not allowed.
         public static let invalidURL = Code(name: "invalidURL")
-        /// A setting of this machine keeps the request from being sent: the text says which.
+        /// A setting of this machine prevents the request. The text names the setting.
         public static let configurationInvalid = Code(name: "configurationInvalid")
     }
 
     /// The code that tells what happened, and so what to do next.
     public let code: Code
-    /// How many wrong guesses are left, when the service told.
+    /// The number of wrong guesses that are left; nil if the service did not tell.
     public let guessesRemaining: Int?
     /// One sentence for a person.
     public let description: String
@@ -136,10 +136,10 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
         self.underlying = underlying
     }
 
-    /// For `localizedDescription`: the same as ``description``.
+    /// The same text as ``description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 
-    /// Whether a guess may have reached the service although no answer came back.
+    /// Whether a guess may have reached the service without an answer.
     package var mayHaveCounted: Bool {
         guard let code = (underlying as? HTTPError)?.code else { return false }
         return code != .notConnected

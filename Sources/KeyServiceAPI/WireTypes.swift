@@ -2,14 +2,14 @@
 public enum KeyServicePath {
     /// `POST`: makes a key for a secret.
     public static let createKey = "/keyservice/v1/createkey"
-    /// `POST`: hands out a key for the right secret.
+    /// `POST`: gives out a key for the right secret.
     public static let key = "/keyservice/v1/key"
 }
 
 /// The header fields that the protocol adds to HTTP's own.
 public enum KeyServiceHeader {
-    /// On `POST key` with a `secret`; the value is `1`. The client makes a new key as soon as it hears of wrong guesses,
-    /// and ends this one, so the service does not set their count back after the right secret.
+    /// A field of `POST key` with a `secret`; the value is `1`. After wrong guesses, the client makes a new key and
+    /// ends this one. So the service does not set the count back after the right secret.
     public static let renews = "Credential-Vault-Renews"
 }
 
@@ -17,8 +17,8 @@ public enum KeyServiceHeader {
 public struct CreateKeyRequest: Codable, Sendable, CustomReflectable, CustomStringConvertible,
     CustomDebugStringConvertible
 {
-    /// The secret that will release the key. `cv1.` and 43 base64url characters is 256 bits strong already; anything
-    /// else is stretched by the service.
+    /// The secret that will release the key. `cv1.` and 43 base64url characters have 256 bits. The service stretches
+    /// any other secret.
     public var secret: String
 
     /// Makes the body of a request for a new key.
@@ -35,11 +35,11 @@ public struct CreateKeyRequest: Codable, Sendable, CustomReflectable, CustomStri
 
 /// The body of `POST key`: the id of the key, and either its secret or its long secret.
 public struct KeyRequest: Codable, Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// The id that `createkey` answered.
+    /// The id from the answer to `createkey`.
     public var keyid: String
     /// The secret that the key was made with.
     public var secret: String?
-    /// The long secret that `createkey` answered.
+    /// The long secret from the answer to `createkey`.
     public var longsecret: String?
 
     /// Makes the body of a request for a key. Give one of the two secrets.
@@ -54,7 +54,7 @@ public struct KeyRequest: Codable, Sendable, CustomReflectable, CustomStringConv
         self.longsecret = longsecret
     }
 
-    // Not the id either: somebody who reads it in a log can lock the key.
+    // The id is not printed either: a reader of a log could lock the key with it.
     public var description: String { "KeyRequest" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -68,10 +68,10 @@ public struct KeyResponse: Codable, Sendable, CustomReflectable, CustomStringCon
     public var key: String
     /// A second, long secret for the same key, for a biometric provider to protect.
     public var longsecret: String
-    /// How many wrong secrets came since the last right one; only in an answer to `key`, and missing when none did.
-    /// Clients of other makes do not look at it.
+    /// The number of wrong secrets since the last right one; only in an answer to `key`, and missing if there were
+    /// none. Clients of other makes ignore it.
     public var wrongGuesses: Int?
-    /// When the last of them came, in seconds since 1970.
+    /// The time of the last wrong secret, in seconds since 1970.
     public var lastWrongGuessAt: Int64?
 
     /// Makes the body of an answer.
@@ -92,8 +92,7 @@ public struct KeyResponse: Codable, Sendable, CustomReflectable, CustomStringCon
         self.lastWrongGuessAt = lastWrongGuessAt
     }
 
-    /// Reads an answer. A count that is none, or a time outside of the years that calendars have, is as good as missing:
-    /// nobody must be kept out because of it.
+    /// Reads an answer. An impossible count or time counts as missing, so that it keeps nobody out.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         keyid = try members.decode(String.self, forKey: .keyid)
@@ -107,7 +106,7 @@ public struct KeyResponse: Codable, Sendable, CustomReflectable, CustomStringCon
         }
     }
 
-    /// Until the end of the year 9999.
+    /// The allowed times, until the end of the year 9999.
     private static let times: ClosedRange<Int64> = 0...253_402_300_799
 
     public var description: String { "KeyResponse" }
@@ -115,12 +114,12 @@ public struct KeyResponse: Codable, Sendable, CustomReflectable, CustomStringCon
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The body of any other answer. Clients of other makes read the status alone.
+/// The body of any other answer. Clients of other makes read only the status.
 public struct KeyServiceProblem: Codable, Sendable {
     /// A word for programs: `wrong_secret`, `key_locked`, `no_such_key`, `no_such_path`, `invalid_request`, `busy`, `internal_error`.
     public var error: String
-    /// How many wrong guesses are left before the key locks; only with `wrong_secret`, and missing
-    /// after a wrong long secret, which is not counted.
+    /// The number of wrong guesses that are left before the key locks. Only with `wrong_secret`, and missing after a
+    /// wrong long secret, which is not counted.
     public var guessesRemaining: Int?
 
     /// Makes the body of a refusal.
@@ -133,7 +132,7 @@ public struct KeyServiceProblem: Codable, Sendable {
         self.guessesRemaining = guessesRemaining
     }
 
-    /// Reads a problem. A number of guesses that is none is as good as missing.
+    /// Reads a problem. An impossible number of guesses counts as missing.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         error = try members.decode(String.self, forKey: .error)

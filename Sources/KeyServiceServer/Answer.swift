@@ -5,9 +5,9 @@ internal import KeyServiceAPI
 internal import NIOCore
 internal import VaultCrypto
 
-/// An answer of the service: a status and a JSON body. Nothing of it may be kept by a cache.
+/// An answer of the service: a status and a JSON body. Caches must not keep it.
 struct Answer {
-    /// How long a client that came at a busy moment should wait, in seconds.
+    /// The time that a client should wait after "busy", in seconds.
     private static let retryAfter = "1"
     private static let headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
     private static let encoder = {
@@ -25,8 +25,8 @@ struct Answer {
         self.body = try [UInt8](Self.encoder.encode(body))
     }
 
-    /// The answer that hands out a key. Nothing in it needs escaping: ids are of the few characters that a request may
-    /// have in them, and the rest is base64 and numbers.
+    /// Makes the answer that gives out a key. Nothing in it needs escaping: `RequestParsing` limits the characters of
+    /// ids, and the rest is base64 and numbers.
     init(_ key: KeyResponse) {
         status = .ok
         var text = #"{"keyid":"\#(key.keyid)","key":"\#(key.key)","longsecret":"\#(key.longsecret)""#
@@ -40,7 +40,7 @@ struct Answer {
         self.body = (try? [UInt8](Self.encoder.encode(body))) ?? []
     }
 
-    /// The answer that tells of `error`, and nothing more than the client may know.
+    /// Makes the answer for `error`, with only the details that the client may know.
     init(_ error: any Error) {
         switch error {
         case let error as BadRequest:

@@ -5,7 +5,7 @@ public import Logging
 internal import NIOCore
 internal import ServiceLifecycle
 
-/// Where a running key service can be reached.
+/// The address of a running key service.
 public struct BoundAddress: Sendable {
     /// The numeric address.
     public let host: String
@@ -16,17 +16,17 @@ public struct BoundAddress: Sendable {
 }
 
 /// Builds the key service. Nothing runs yet: call `run()` inside a `ServiceGroup`, or `runService()`, which ends on
-/// SIGTERM and SIGINT after the requests that are under way are answered.
+/// SIGTERM and SIGINT after the last requests are answered.
 ///
 /// - Parameters:
 ///   - configuration: address, base path, limits.
-///   - store: where the records are.
-///   - masterKey: the key that the records of this store are wrapped with.
+///   - store: the store of the records.
+///   - masterKey: the key that wraps the records of this store.
 ///   - logger: gets a line for each request, without secrets, bodies or keys.
-///   - now: the time in seconds since 1970, for the records' dates; nil for the system's clock.
+///   - now: returns the time in seconds since 1970; nil for the system's clock.
 ///   - onServerRunning: called once the server accepts connections.
-/// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when a setting is out of bounds or the master key
-///   is not the store's, and `busy` or `storeUnusable` when the store cannot be written.
+/// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a setting is out of bounds or the master key
+///   is not the store's, `busy` or `storeUnusable` if the store cannot be written.
 public func buildApplication(
     _ configuration: KeyServiceServerConfiguration, store: any KeyRecordStore, masterKey: MasterKey, logger: Logger,
     now: (@Sendable () -> Int64)? = nil,
@@ -63,8 +63,8 @@ public func buildApplication(
         logger: logger)
 }
 
-/// Makes what was given back durable before the process ends. Services end in the reverse of their order, so the
-/// server has answered its last request by then.
+/// Makes returned guesses durable before the process ends. Services end in reverse order, so the server has answered
+/// its last request by then.
 private struct CommitService: Service {
     let commits: GroupCommit
 

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Places where a test can make the process die as by `kill -9`. They exist in debug builds only: the environment
-/// variable `VAULT_KEY_SERVICE_FAULT` names one.
+/// Places where a test can kill the process, as with `kill -9`. Debug builds only: the environment variable
+/// `VAULT_KEY_SERVICE_FAULT` names the place.
 enum FaultPoint: String {
-    /// The guess is charged, durably, and not yet evaluated.
+    /// The guess is charged durably, but not evaluated yet.
     case charged
-    /// The guess was right, and is not yet given back.
+    /// The guess was right, but is not given back yet.
     case evaluated
-    /// The right guess is given back, durably if it has to be, and not yet answered.
+    /// The right guess is given back, but not answered yet.
     case settled
 
     func strike() {

@@ -1,28 +1,28 @@
 internal import Dispatch
 internal import VaultLocks
 
-/// The one writer of the store. Whatever waits when a transaction ends goes into the next one together, so that many
-/// requests share one fsync. Changes take effect in the order in which they were handed in.
+/// The only writer of the store. All changes that wait at the end of a transaction go into the next one, so many
+/// requests share one fsync. Changes take effect in the order of the calls.
 final class GroupCommit: Sendable {
     private struct Waiting {
         let change: KeyRecordChange
-        /// Nil when nobody waits for the outcome.
+        /// Nil if nobody waits for the outcome.
         let continuation: CheckedContinuation<KeyRecordOutcome, any Error>?
     }
 
     private struct State {
         var waiting: [Waiting] = []
-        /// How many of the waiting ones have somebody waiting for them.
+        /// The number of waiting changes with a caller that waits for the outcome.
         var awaited = 0
         var isWriting = false
         var isTimerSet = false
     }
 
-    /// How long a change that nobody awaits may wait for company.
+    /// The longest wait of a change that nobody awaits.
     private static let patience = DispatchTimeInterval.milliseconds(20)
-    /// How long until the writer tries again after the store refused.
+    /// The time until the next try after the store refused.
     private static let retryDelay = DispatchTimeInterval.seconds(1)
-    /// How many changes that nobody awaits are kept for a store that refuses.
+    /// The most changes that are kept without a waiting caller while the store refuses.
     private static let maxUnawaited = 10_000
 
     private let store: any KeyRecordStore
@@ -37,7 +37,7 @@ final class GroupCommit: Sendable {
         self.queue = queue
     }
 
-    /// Carries out a change and returns when it is durable. Being cancelled does not stop it.
+    /// Carries out a change and returns when it is durable. Cancellation does not stop it.
     func commit(_ change: KeyRecordChange) async throws -> KeyRecordOutcome {
         try await withCheckedThrowingContinuation { continuation in
             let mustStart = state.withLock { state in
@@ -50,7 +50,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Carries out a change before any that is handed in later, but makes it durable only with the next transaction.
+    /// Carries out a change before all later ones, but makes it durable only with the next transaction.
     func commitSoon(_ change: KeyRecordChange) {
         let mustSetTimer = state.withLock { state in
             state.waiting.append(Waiting(change: change, continuation: nil))
@@ -60,7 +60,7 @@ final class GroupCommit: Sendable {
         if mustSetTimer { setTimer(Self.patience) }
     }
 
-    /// Returns when everything that was handed in before is durable, or was refused by the store.
+    /// Returns when all earlier changes are durable, or the store has refused them.
     func flush() async {
         await withCheckedContinuation { continuation in
             queue.run(after: nil) {
@@ -71,7 +71,7 @@ final class GroupCommit: Sendable {
     }
 
     private func setTimer(_ delay: DispatchTimeInterval) {
-        // Weak, so that a store that refuses for good does not outlive its application.
+        // Weak, so that a broken store does not outlive its application.
         queue.run(after: delay) { [weak self] in
             guard let self else { return }
             self.state.withLock { $0.isTimerSet = false }
@@ -123,9 +123,9 @@ final class GroupCommit: Sendable {
     }
 }
 
-/// Where the writer works: one piece of work at a time, on a thread that may be blocked.
+/// The queue of the writer. It runs one piece of work at a time, on a thread that may block.
 protocol WriterQueue: Sendable {
-    /// Does `work` after what was handed in before, or after a time.
+    /// Runs `work` after all earlier work, or after a delay.
     func run(after delay: DispatchTimeInterval?, _ work: @escaping @Sendable () -> Void)
 }
 

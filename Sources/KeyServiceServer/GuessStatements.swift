@@ -2,10 +2,10 @@ internal import GRDB
 internal import GRDBSQLite
 internal import VaultCrypto
 
-/// The statements that every guess needs, through SQLite's own functions: GRDB's rows and argument lists take longer
-/// than the statements themselves. For one transaction.
+/// The statements of a guess, for one transaction. They use SQLite's own functions, as GRDB's rows and argument lists
+/// take longer than the statements.
 struct GuessStatements {
-    /// Tells SQLite to copy what is bound.
+    /// The constant that makes SQLite copy bound values.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private let find: Statement
@@ -41,7 +41,7 @@ struct GuessStatements {
                 """)
     }
 
-    /// Looks a key up, and counts one more wrong guess at `chargeTime`, unless that is nil or a limit is reached.
+    /// Looks up a key, and counts a wrong guess at `chargeTime`, unless that is nil or a limit is reached.
     func find(_ keyID: String, limits: GuessLimits, chargeTime: Int64?) throws -> KeyRecordOutcome {
         let row = find.sqliteStatement
         defer { sqlite3_reset(row) }
@@ -63,7 +63,7 @@ struct GuessStatements {
         return .found(record, count)
     }
 
-    /// Leaves no wrong guesses in a row on the key, which was used at `time`.
+    /// Sets the wrong guesses in a row to 0, and notes that the key was used at `time`.
     func succeed(_ keyID: String, wasCharged: Bool, time: Int64) throws {
         let statement = succeed.sqliteStatement
         try Self.bind(keyID, to: statement)
@@ -83,13 +83,13 @@ struct GuessStatements {
 
     private static func secretKind(_ row: SQLiteStatement, from first: CInt) -> KeyRecord.SecretKind {
         guard sqlite3_column_type(row, first) != SQLITE_NULL else { return .strong }
-        // A number that is out of bounds stays so, and is refused before Argon2 runs.
+        // Clamping keeps a bad number out of bounds, so it is refused before Argon2 runs.
         func number(_ index: CInt) -> UInt32 { UInt32(clamping: sqlite3_column_int64(row, first + index)) }
         return .stretched(Argon2Parameters(passes: number(0), memoryKiB: number(1), lanes: number(2)))
     }
 
     private static func bytes(_ row: SQLiteStatement, _ column: CInt) -> [UInt8] {
-        // In this order: asking for the pointer may convert the value.
+        // The order matters: asking for the pointer may convert the value.
         let start = sqlite3_column_blob(row, column)
         return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(row, column))))
     }

@@ -14,7 +14,7 @@ public final class InMemoryKeyRecordStore: KeyRecordStore {
 
     private let content = Lock(Content())
 
-    /// An empty store.
+    /// Makes an empty store.
     public init() {}
 
     /// Carries out the changes in memory, one after the other. It never throws.

@@ -1,16 +1,16 @@
 internal import VaultLocks
 
-/// Lets one request at a time work on a key; the others wait in the order in which they came.
+/// Locks that let one request at a time work on a key. The others wait in order of arrival.
 final class KeyHolds: Sendable {
-    /// How many may wait for one key. More is an attack or a broken client.
+    /// The most requests that may wait for one key. More mean an attack or a broken client.
     private static let maxWaiting = 256
 
-    /// A key that is held has an entry, with those who wait for it.
+    /// Each held key has an entry with its waiting requests.
     private let waiting = Lock<[String: [CheckedContinuation<Void, Never>]]>([:])
 
-    /// Runs `body` while nobody else holds the key. Being cancelled stops neither the waiting nor the body.
+    /// Runs `body` while no other request holds the key. Cancellation stops neither the wait nor `body`.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `busy` when too many wait, or what `body` throws.
+    /// - Throws: ``KeyServiceServerError`` with code `busy` if too many requests wait, or the error of `body`.
     func withHold<R: Sendable>(on keyID: String, _ body: () async throws -> R) async throws -> R {
         if try !takeNow(keyID) { await take(keyID) }
         defer { release(keyID) }

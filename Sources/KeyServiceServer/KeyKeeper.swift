@@ -2,11 +2,11 @@ internal import Foundation
 internal import KeyServiceAPI
 internal import VaultCrypto
 
-/// Makes keys, and hands them out against the right secret. All the rules of guessing are here.
+/// The maker and keeper of keys, which gives them out for the right secret. All rules about guesses are here.
 struct KeyKeeper: Sendable {
-    /// What somebody shows to get a key.
+    /// The secret in a request for a key.
     enum Guess {
-        /// - renews: the client makes a new key as soon as it hears of wrong guesses.
+        /// - renews: the client makes a new key after wrong guesses.
         case secret(String, renews: Bool)
         case longSecret(String)
     }
@@ -32,7 +32,7 @@ struct KeyKeeper: Sendable {
         self.now = now
     }
 
-    /// A change that proves that the store can be written and belongs to the master key.
+    /// Returns a change which proves that the store can be written and belongs to the master key.
     func checkIn() throws -> KeyRecordChange {
         .checkIn(masterKeyCheck: try masterKey.makeCheck(), time: now())
     }
@@ -63,7 +63,7 @@ struct KeyKeeper: Sendable {
         return KeyResponse(keyid: id, key: pair.keyText(), longsecret: longSecret)
     }
 
-    /// Evaluates one guess, after every other on the same key that came before.
+    /// Evaluates one guess, after all earlier guesses on the same key.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `wrongSecret`, `keyLocked`, `noSuchKey` or `busy`.
     func releaseKey(keyID: String, for guess: Guess) async throws -> KeyResponse {
@@ -73,14 +73,14 @@ struct KeyKeeper: Sendable {
             case .secret(let secret, let renews) where KeyWrapping.isStrong(secret):
                 try await chargeAndEvaluate(guess, keyID: keyID, renews: renews)
             case .secret(_, let renews):
-                // A place for Argon2 comes first: a client that finds none must not lose a guess.
+                // Argon2's place comes first: a client without a place must not lose a guess.
                 try await stretching.withPlace { try await chargeAndEvaluate(guess, keyID: keyID, renews: renews) }
             }
         }
     }
 
-    /// For a long secret. It has 256 bits, so nobody guesses it, and counting wrong ones would only let others lock the
-    /// key. Only while the key is held.
+    /// Evaluates a long secret. Nobody can guess its 256 bits, and a count would only let others lock the key. Call it
+    /// only while the key is held.
     private func evaluateUncharged(_ guess: Guess, keyID: String) async throws -> KeyResponse {
         let (record, count) = try await found(.find(keyID: keyID, limits: limits))
         do {
@@ -94,7 +94,7 @@ struct KeyKeeper: Sendable {
 
     /// Only while the key is held.
     private func chargeAndEvaluate(_ guess: Guess, keyID: String, renews: Bool) async throws -> KeyResponse {
-        // From here on the guess counts as wrong, whatever happens to this process.
+        // From here on the guess counts as wrong, even if this process dies.
         let (record, count) = try await found(.charge(keyID: keyID, limits: limits, time: now()))
         let charged = GuessCount(inARow: count.inARow + 1, inAll: count.inAll + 1)
         FaultPoint.charged.strike()
@@ -104,7 +104,7 @@ struct KeyKeeper: Sendable {
         } catch let error as VaultCryptoError where error.code == .wrongKey {
             throw KeyServiceServerError.wrongSecret(guessesRemaining: limits.remaining(after: charged))
         } catch {
-            // Out of memory, or a damaged record: nothing was learned about the secret.
+            // Out of memory or a damaged record: the client learned nothing about the secret.
             commits.commitSoon(.giveBack(keyID: keyID, lastWrongAt: count.lastWrongAt, usedAt: nil))
             throw error
         }
@@ -120,9 +120,9 @@ struct KeyKeeper: Sendable {
         return response.telling(count)
     }
 
-    /// Takes back the charge of a right guess. Handed in before the hold ends, it counts before the next guess on this key
-    /// does. A charge that is not the only one goes durably: a process that ends now must not leave the key locked, or
-    /// nearly so, after it said that the guess was right.
+    /// Takes back the charge of a right guess. It runs before the hold ends, so it counts before the next guess. If
+    /// other charges remain, it is durable before the answer. Otherwise a crash could leave the key locked after a
+    /// right guess.
     private func settle(_ change: KeyRecordChange, isOnlyCharge: Bool) async throws {
         guard !isOnlyCharge else { return commits.commitSoon(change) }
         do {
@@ -141,7 +141,7 @@ struct KeyKeeper: Sendable {
         }
     }
 
-    /// - Throws: `VaultCryptoError` with code `wrongKey` when the guess is wrong: nothing else tells.
+    /// - Throws: `VaultCryptoError` with code `wrongKey` if the guess is wrong. No other error means that.
     private func evaluate(_ guess: Guess, record: KeyRecord) async throws -> KeyResponse {
         switch (guess, record.secretKind) {
         case (.longSecret(let longSecret), _):
@@ -155,7 +155,7 @@ struct KeyKeeper: Sendable {
             let key = try await stretch(secret, salt: record.salt, parameters: parameters).take()
             return try open(record.wrappedBySecret, key: key, context: KeyWrapping.contextForSecret(keyID: record.id))
         default:
-            // A secret of the other form: it cannot be the one that the key was made with.
+            // The secret has the other form, so the key was not made with it.
             throw VaultCryptoError(.wrongKey)
         }
     }
@@ -174,7 +174,7 @@ struct KeyKeeper: Sendable {
 }
 
 extension KeyResponse {
-    /// The answer with the wrong guesses that came before.
+    /// Returns the answer with the earlier wrong guesses.
     fileprivate func telling(_ count: GuessCount) -> KeyResponse {
         guard count.inARow > 0 else { return self }
         var answer = self

@@ -1,20 +1,20 @@
 public import VaultCrypto
 
-/// What is stored of one key. Nothing in it is secret without the master key and a secret of the key's owner.
+/// The stored record of a key. Its content is safe without the master key and a secret of the key's owner.
 public struct KeyRecord: Sendable, Hashable {
-    /// How the wrapping key is derived from the secret.
+    /// The derivation of the wrapping key from the secret.
     public enum SecretKind: Sendable, Hashable {
-        /// A `cv1.` secret, 256 bits strong already: HKDF.
+        /// HKDF, for a `cv1.` secret with its 256 bits.
         case strong
-        /// Any other secret: Argon2id of this cost.
+        /// Argon2id of this cost, for any other secret.
         case stretched(Argon2Parameters)
     }
 
-    /// The id, as clients send it.
+    /// The id of the key, as clients send it.
     public var id: String
-    /// When the key was made, in seconds since 1970.
+    /// The time when the key was made, in seconds since 1970.
     public var createdAt: Int64
-    /// How the secret is turned into a wrapping key.
+    /// The derivation of the wrapping key.
     public var secretKind: SecretKind
     /// 16 random bytes, for both derivations.
     public var salt: [UInt8]
@@ -23,7 +23,7 @@ public struct KeyRecord: Sendable, Hashable {
     /// The key and its long secret, sealed under the long secret and the master key.
     public var wrappedByLongSecret: [UInt8]
 
-    /// A record as it was stored.
+    /// Makes a record from its stored parts.
     public init(
         id: String, createdAt: Int64, secretKind: SecretKind, salt: [UInt8], wrappedBySecret: [UInt8],
         wrappedByLongSecret: [UInt8]
@@ -37,16 +37,16 @@ public struct KeyRecord: Sendable, Hashable {
     }
 }
 
-/// What an operator sees of a key.
+/// An operator's view of a key.
 public struct KeyRecordSummary: Sendable, Hashable {
-    /// The id, as clients send it.
+    /// The id of the key, as clients send it.
     public var id: String
-    /// When the key was made, in seconds since 1970.
+    /// The time when the key was made, in seconds since 1970.
     public var createdAt: Int64
-    /// When the key was last handed out, in seconds since 1970; nil when it never was.
+    /// The time when the key was last given out, in seconds since 1970; nil for never.
     public var lastUsedAt: Int64?
-    /// The wrong guesses on it.
+    /// The wrong guesses on the key.
     public var wrongGuesses: GuessCount
-    /// Whether the secret is a `cv1.` one.
+    /// The kind of the key's secret.
     public var secretKind: KeyRecord.SecretKind
 }

@@ -1,14 +1,13 @@
-/// Where the records and their guess counters are kept.
+/// The store of the records and their guess counters.
 ///
-/// The service calls ``commit(_:)`` from one thread, which it may block. A conformer must not assume that nobody else
-/// changes the data (an operator unlocks and deletes keys while the service runs), so it must not answer from a cache,
-/// and it must not assume that the process ends in an orderly way.
+/// The service calls ``commit(_:)`` from one thread, which may block. A conformer must not answer from a cache, as an
+/// operator may unlock or delete keys while the service runs. It must not assume that the process ends in an orderly
+/// way.
 public protocol KeyRecordStore: Sendable {
-    /// Carries out the changes one after the other, all of them or none, and returns when they would survive a crash
-    /// of the machine.
+    /// Carries out the changes in order, all or none, and returns when they survive a crash of the machine.
     ///
     /// - Returns: one outcome for each change, in the same order.
-    /// - Throws: ``KeyServiceServerError`` with code `busy` or `storeUnusable`. None of the changes has happened then.
+    /// - Throws: ``KeyServiceServerError`` with code `busy` or `storeUnusable`. Then no change has happened.
     func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome]
 }
 
@@ -16,32 +15,32 @@ public protocol KeyRecordStore: Sendable {
 public enum KeyRecordChange: Sendable {
     /// Adds a key with no wrong guesses. Outcome: `done`.
     case insert(KeyRecord)
-    /// Looks a key up and counts nothing. Outcome: `found`, `locked` or `noSuchKey`.
+    /// Looks up a key and counts nothing. Outcome: `found`, `locked` or `noSuchKey`.
     case find(keyID: String, limits: GuessLimits)
-    /// Counts one more wrong guess, at `time` (seconds since 1970), unless one of the limits is reached.
-    /// Outcome: `found`, or `locked` or `noSuchKey` when nothing was counted.
+    /// Counts one more wrong guess at `time` (seconds since 1970), unless a limit is reached. Outcome: `found`; or
+    /// `locked` or `noSuchKey`, and nothing was counted.
     case charge(keyID: String, limits: GuessLimits, time: Int64)
-    /// The guess was right: no wrong guesses in a row are left on the key, which was used at `time` (seconds since 1970).
-    /// Of all wrong guesses, one less, if this one was charged. Outcome: `done`, also when the key was deleted meanwhile.
+    /// Notes a right guess: sets the wrong guesses in a row to 0, and the last use to `time` (seconds since 1970). If
+    /// this guess was charged, the count of all wrong guesses drops by one. Outcome: `done`, even for a deleted key.
     case succeed(keyID: String, wasCharged: Bool, time: Int64)
-    /// The charged guess was none: one wrong guess less, and the last one came at `lastWrongAt`. `usedAt`, unless it is
-    /// nil, is when the key was used (seconds since 1970). Outcome: `done`.
+    /// Takes back the charge of a guess, and sets the time of the last wrong guess to `lastWrongAt`. `usedAt` is the
+    /// time of use, or nil for no use (seconds since 1970). Outcome: `done`.
     case giveBack(keyID: String, lastWrongAt: Int64?, usedAt: Int64?)
-    /// Writes the time, as a proof that writing works, and keeps `masterKeyCheck` when there is none yet.
-    /// Outcome: `checkedIn` with the one that is kept.
+    /// Writes the time, as a proof that writing works, and stores `masterKeyCheck` if there is none yet. Outcome:
+    /// `checkedIn` with the stored check.
     case checkIn(masterKeyCheck: [UInt8], time: Int64)
 }
 
-/// What became of a ``KeyRecordChange``.
+/// The outcome of a ``KeyRecordChange``.
 public enum KeyRecordOutcome: Sendable {
-    /// It was done.
+    /// The change was made.
     case done
     /// The key, and the wrong guesses before this one.
     case found(KeyRecord, GuessCount)
-    /// As many wrong guesses are counted as are allowed; nothing was counted.
+    /// A limit of wrong guesses was reached before, so nothing was counted.
     case locked
-    /// There is no key of that id.
+    /// There is no key with this id.
     case noSuchKey
-    /// The store can be written, and belongs to the master key that opens this.
+    /// The store can be written, and belongs to the master key that opens this check.
     case checkedIn(masterKeyCheck: [UInt8])
 }

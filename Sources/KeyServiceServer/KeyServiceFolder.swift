@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The data folder of a key service: the database, and the master key unless that is kept elsewhere.
+/// The data folder of a key service: the database, and the master key unless it is elsewhere.
 public struct KeyServiceFolder: Sendable {
     /// The path of the folder.
     public let path: String
@@ -9,13 +9,13 @@ public struct KeyServiceFolder: Sendable {
     private let masterKeyIsCredential: Bool
 
     /// - Parameters:
-    ///   - path: the folder; it need not exist.
-    ///   - masterKeyFile: where the master key is; nil for `master.key` in the folder.
+    ///   - path: the folder, which need not exist.
+    ///   - masterKeyFile: the path of the master key file; nil for `master.key` in the folder.
     public init(path: String, masterKeyFile: String? = nil) {
         self.init(path: path, masterKeyPath: masterKeyFile ?? path + "/master.key", isCredential: false)
     }
 
-    /// The folder of a systemd service that gets its master key as the credential `master.key`.
+    /// Describes the folder of a systemd service with its master key as the credential `master.key`.
     ///
     /// - Parameter credentialsDirectory: the value of `$CREDENTIALS_DIRECTORY`.
     public init(path: String, credentialsDirectory: String) {
@@ -30,15 +30,15 @@ public struct KeyServiceFolder: Sendable {
 
     private var databasePath: String { path + "/keys.sqlite" }
 
-    /// Makes the folder, the master key and the database. A master key file outside of the folder may exist already.
+    /// Makes the folder, the master key and the database. A master key file outside the folder may exist already.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when there is a database or a master key in
-    ///   the folder: nothing is ever overwritten.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the folder has a database or a master
+    ///   key. Nothing is overwritten.
     public func create() throws {
         try PrivateFile.prepareFolder(path: path, mayCreate: true)
         guard access(databasePath, F_OK) != 0 else {
             throw KeyServiceServerError(
-                .configurationInvalid, "\(databasePath) exists already, and is not overwritten.")
+                .configurationInvalid, "\(databasePath) already exists, and is not overwritten. Choose another folder.")
         }
         let isElsewhere = masterKeyPath != path + "/master.key"
         let masterKey =
@@ -49,10 +49,10 @@ public struct KeyServiceFolder: Sendable {
         _ = try store.commit([.checkIn(masterKeyCheck: masterKey.makeCheck(), time: 0)])
     }
 
-    /// Opens the folder for a server, which no other server may use then.
+    /// Opens the folder for a server, and locks out other servers.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when something is missing or readable by
-    ///   others, `busy` when another server runs on the folder, `storeTooNew` or `storeUnusable`.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a file is missing or readable by others,
+    ///   `busy` if another server uses the folder, `storeTooNew` or `storeUnusable`.
     public func open() throws -> (store: SQLiteKeyRecordStore, masterKey: MasterKey) {
         try PrivateFile.prepareFolder(path: path, mayCreate: false)
         let masterKey = try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
@@ -60,21 +60,21 @@ public struct KeyServiceFolder: Sendable {
         return (try SQLiteKeyRecordStore(path: databasePath, mayCreate: false, lock: lock), masterKey)
     }
 
-    /// Opens the folder for a server, and makes it first when there is neither a database nor a master key in it.
+    /// Opens the folder for a server. If it has neither a database nor a master key, makes them first.
     public func openCreatingIfAbsent() throws -> (store: SQLiteKeyRecordStore, masterKey: MasterKey) {
         if access(databasePath, F_OK) != 0 && access(masterKeyPath, F_OK) != 0 { try create() }
         return try open()
     }
 
-    /// Opens the database alone, for an operator; a server may run meanwhile.
+    /// Opens only the database, for an operator. A server may run at the same time.
     public func openStore() throws -> SQLiteKeyRecordStore {
         try PrivateFile.prepareFolder(path: path, mayCreate: false)
         return try SQLiteKeyRecordStore(path: databasePath, mayCreate: false)
     }
 
-    /// The tags that stand for key ids in the log of this folder's server.
+    /// Returns the tags that stand for key ids in the log of this folder's server.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when the master key cannot be read.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the master key cannot be read.
     public func keyTags() throws -> KeyTags {
         try KeyTags(MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential))
     }

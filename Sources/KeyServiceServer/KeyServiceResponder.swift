@@ -4,8 +4,8 @@ internal import KeyServiceAPI
 internal import Logging
 internal import NIOHTTP1
 
-/// Finds out what a request asks for, has it done, and logs that it was done. It has a handful of fixed paths, and
-/// answers a wrong method with 405 rather than the 404 that a client would read as "no such key".
+/// The handler and logger of requests, with a few fixed paths. It answers a wrong method with 405, as a client would
+/// read 404 as "no such key".
 struct KeyServiceResponder: HTTPResponder {
     typealias Context = BasicRequestContext
 
@@ -38,7 +38,7 @@ struct KeyServiceResponder: HTTPResponder {
     }
 
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
-        // The path as it was sent is not logged: a confused client may have put a secret there.
+        // The unknown path is not logged: a confused client may have put a secret into it.
         guard let route = routes[request.uri.path] else {
             logger.info("No such path", metadata: ["status": "404"])
             return Answer.noSuchPath.response()
@@ -88,7 +88,7 @@ struct KeyServiceResponder: HTTPResponder {
             keyID = key.keyid
             answer = Answer(key)
         } catch let error as HTTPParserError {
-            throw error  // The server answers it, and closes the connection.
+            throw error  // The server answers the error, and closes the connection.
         } catch {
             fault = error
             answer = Answer(error)
@@ -97,7 +97,7 @@ struct KeyServiceResponder: HTTPResponder {
         return answer.response()
     }
 
-    /// Never the body, nor anything of it but a tag in place of the id of a key.
+    /// Logs a request without its body. A tag replaces the id of the key.
     private func log(_ route: Route, _ answer: Answer, fault: (any Error)?, keyID: String?, duration: Duration) {
         let level: Logger.Level = answer.status == .internalServerError ? .error : .info
         guard logger.logLevel <= level else { return }

@@ -7,14 +7,14 @@ struct KeyPair: ~Copyable {
 
     private let bytes: SecretBytes
 
-    /// A new random pair.
+    /// Makes a random pair.
     init() throws {
         bytes = try SecretBytes.random(count: 2 * Self.partSize)
     }
 
-    /// The pair that is sealed in `envelope`.
+    /// Opens the pair that is sealed in `envelope`.
     ///
-    /// - Throws: `VaultCryptoError` with code `wrongKey` when another key sealed it.
+    /// - Throws: `VaultCryptoError` with code `wrongKey` if another key sealed it.
     init(opening envelope: [UInt8], key: borrowing SecretBytes, context: SealingContext) throws {
         let opened = try SealedEnvelope.open(envelope, key: key, context: context)
         guard opened.count == 2 * Self.partSize else { throw VaultCryptoError(.malformedEnvelope) }
@@ -25,12 +25,12 @@ struct KeyPair: ~Copyable {
         try SealedEnvelope.seal(bytes, key: key, context: context)
     }
 
-    /// The key as the protocol has it: base64 (RFC 4648 section 4). An answer needs a string, which cannot be wiped.
+    /// Returns the key in base64 (RFC 4648 section 4). An answer needs a string, which cannot be wiped.
     func keyText() -> String {
         bytes.withUnsafeBytes { Data($0[..<Self.partSize]).base64EncodedString() }
     }
 
-    /// The long secret as the protocol has it: base64url (RFC 4648 section 5) without padding.
+    /// Returns the long secret in base64url (RFC 4648 section 5) without padding.
     func longSecretText() -> String {
         let text = bytes.withUnsafeBytes { Data($0[Self.partSize...]).base64EncodedData() }
         let urlSafe = text.lazy.filter { $0 != UInt8(ascii: "=") }.map { byte in
@@ -57,7 +57,7 @@ enum KeyWrapping {
         SealingContext(purpose: purpose + "wrapped-by-long-secret", issuer: "", subject: "", id: "", keyID: keyID)
     }
 
-    /// Whether a secret is `cv1.` and 43 base64url characters: 256 bits, which no stretching makes stronger.
+    /// Whether a secret is `cv1.` and 43 base64url characters. Its 256 bits need no stretching.
     static func isStrong(_ secret: String) -> Bool {
         let prefix = "cv1.".utf8
         guard secret.utf8.count == prefix.count + 43, secret.utf8.starts(with: prefix) else { return false }
@@ -71,18 +71,18 @@ enum KeyWrapping {
         }
     }
 
-    /// For a `cv1.` secret. Takes microseconds.
+    /// Derives the key from a `cv1.` secret. Takes microseconds.
     static func key(strongSecret: String, salt: [UInt8], masterKey: MasterKey) throws -> SecretBytes {
         try KeyDerivation.hkdf(joined(strongSecret, masterKey), salt: salt, info: purpose + "strong-secret")
     }
 
-    /// For the long secret, as the text that the client sends. Takes microseconds.
+    /// Derives the key from the long secret, in the client's text form. Takes microseconds.
     static func key(longSecret: String, salt: [UInt8], masterKey: MasterKey) throws -> SecretBytes {
         try KeyDerivation.hkdf(joined(longSecret, masterKey), salt: salt, info: purpose + "long-secret")
     }
 
-    /// The text and the master key in one piece of guarded memory, as each piece costs several system calls. The
-    /// master key has a fixed size, so that no two pairs give the same bytes.
+    /// Joins the text and the master key in one piece of guarded memory, as each piece costs several system calls. The
+    /// master key has a fixed size, so no two pairs give the same bytes.
     private static func joined(_ secret: String, _ masterKey: MasterKey) throws -> SecretBytes {
         let size = secret.utf8.count
         return try SecretBytes(count: size + masterKey.bytes.count) { target in
@@ -93,8 +93,8 @@ enum KeyWrapping {
         }
     }
 
-    /// For any other secret: Argon2id with the master key as its secret input (RFC 9106 section 3.1, `K`). Blocks for
-    /// as long as the parameters ask.
+    /// Derives the key from any other secret, with Argon2id and the master key as its secret input (RFC 9106 section
+    /// 3.1, `K`). It blocks for the time that the parameters need.
     static func key(
         stretching secret: String, salt: [UInt8], parameters: Argon2Parameters, masterKey: MasterKey
     ) throws -> SecretBytes {

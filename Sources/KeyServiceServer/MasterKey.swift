@@ -1,22 +1,22 @@
 internal import Foundation
 package import VaultCrypto
 
-/// The 32 bytes without which no record opens. They are never in the database.
+/// The 32 secret bytes that every record needs to open. They are never in the database.
 public final class MasterKey: Sendable {
     /// The size in bytes.
     public static let size = 32
 
     package let bytes: SecretBytes
 
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when there are not 32 bytes.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if there are not 32 bytes.
     package init(_ bytes: consuming SecretBytes) throws {
         guard bytes.count == Self.size else {
-            throw KeyServiceServerError(.configurationInvalid, "A master key has \(Self.size) bytes.")
+            throw KeyServiceServerError(.configurationInvalid, "The master key must have \(Self.size) bytes.")
         }
         self.bytes = bytes
     }
 
-    /// A new master key from the system's random generator.
+    /// Makes a master key with the system's random generator.
     public static func random() throws -> MasterKey {
         try MasterKey(SecretBytes.random(count: size))
     }
@@ -24,22 +24,22 @@ public final class MasterKey: Sendable {
     private static let checkInfo = "credential-vault/key-service/v1/master-key-check"
     private static let checkContext = SealingContext(purpose: checkInfo, issuer: "", subject: "", id: "")
 
-    /// Something to keep in the database that only this master key opens.
+    /// Makes a check value for the database, which only this master key opens.
     func makeCheck() throws -> [UInt8] {
         let key = try KeyDerivation.hkdf(bytes, info: Self.checkInfo)
         return try SealedEnvelope.seal(
             UnsafeRawBufferPointer(start: nil, count: 0), key: key, context: Self.checkContext)
     }
 
-    /// Makes sure that the store belongs to this master key and can be written. Without it every right guess would
-    /// count as a wrong one.
+    /// Checks that the store belongs to this master key. With a wrong master key, every right guess would count as
+    /// wrong.
     func verify(_ check: [UInt8]) throws {
         do {
             let key = try KeyDerivation.hkdf(bytes, info: Self.checkInfo)
             _ = try SealedEnvelope.open(check, key: key, context: Self.checkContext)
         } catch let error as VaultCryptoError where error.code == .wrongKey {
             throw KeyServiceServerError(
-                .configurationInvalid, "The master key is not the one that this database was made with.")
+                .configurationInvalid, "The master key belongs to another database.")
         }
     }
 }

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import VaultCrypto
 
-/// The file that holds the master key: 32 raw bytes, readable by its owner only.
+/// The file with the master key: 32 raw bytes, readable by its owner only.
 enum MasterKeyFile {
     /// Reads the master key.
     ///
-    /// - Parameter isCredential: systemd made the file (`$CREDENTIALS_DIRECTORY`); it grants access by a list that
-    ///   shows up as the permissions of the group.
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, which says what is wrong with the file.
+    /// - Parameter isCredential: whether systemd made the file (`$CREDENTIALS_DIRECTORY`). Its access list shows up as
+    ///   the permissions of the group.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, which names the problem with the file.
     static func read(path: String, isCredential: Bool = false) throws -> MasterKey {
         try PrivateFile.requirePrivate(
             path: path, kind: S_IFREG, forbidden: isCredential ? 0o007 : 0o077, advice: "chmod 600 \(path)")
@@ -17,7 +17,7 @@ enum MasterKeyFile {
         }
         let file = PrivateFile.Descriptor(number: number)
         var count = 0
-        // One byte more than there should be, to notice a longer file.
+        // One byte more than the key has, to notice a longer file.
         let content = try SecretBytes(count: MasterKey.size + 1) { buffer in
             while count < buffer.count {
                 let got = Foundation.read(file.number, buffer.baseAddress?.advanced(by: count), buffer.count - count)
@@ -36,7 +36,7 @@ enum MasterKeyFile {
 
     /// Makes a new master key and a file for it, durable when this returns.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when the file exists or cannot be written.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file exists or cannot be written.
     static func create(path: String) throws -> MasterKey {
         let masterKey = try MasterKey.random()
         let file = try PrivateFile.create(path: path)

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import VaultLocks
 
-/// Files and folders that nobody but their owner may read.
+/// Files and folders that only their owner may read.
 enum PrivateFile {
-    /// A file descriptor that is closed when it ends.
+    /// A file descriptor that is closed at the end of its life.
     struct Descriptor: ~Copyable {
         let number: CInt
 
@@ -14,7 +14,7 @@ enum PrivateFile {
 
     /// Makes a new empty file of mode 0600.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when it exists or cannot be made.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if it exists or cannot be made.
     static func create(path: String) throws -> Descriptor {
         let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         if number < 0 {
@@ -22,12 +22,12 @@ enum PrivateFile {
             throw KeyServiceServerError(
                 .configurationInvalid,
                 reason == EEXIST
-                    ? "\(path) exists already, and is not overwritten." : "\(path) cannot be made (error \(reason)).")
+                    ? "\(path) already exists, and is not overwritten." : "\(path) cannot be made (error \(reason)).")
         }
         return Descriptor(number: number)
     }
 
-    /// Makes the name of a new file durable, too.
+    /// Makes the name of a new file durable.
     static func syncFolder(of path: String) -> Bool {
         let number = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { return false }
@@ -35,7 +35,7 @@ enum PrivateFile {
         return fsync(number) == 0
     }
 
-    /// Makes a folder of mode 0700, or makes sure that an existing one is closed to others.
+    /// Makes a folder of mode 0700, or checks that an existing one is closed to others.
     static func prepareFolder(path: String, mayCreate: Bool) throws {
         if mayCreate, mkdir(path, 0o700) != 0, errno != EEXIST {
             throw KeyServiceServerError(.configurationInvalid, "The folder \(path) cannot be made (error \(errno)).")
@@ -43,20 +43,20 @@ enum PrivateFile {
         try requirePrivate(path: path, kind: S_IFDIR, forbidden: 0o077, advice: "chmod 700 \(path)")
     }
 
-    /// Makes an empty database file when there is none, or makes sure that the existing one is closed to others.
+    /// Makes an empty database file if there is none, or checks that the existing one is closed to others.
     static func prepareDatabase(path: String, mayCreate: Bool) throws {
         if mayCreate, access(path, F_OK) != 0 { try create(path: path).close() }
         try requirePrivate(path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)")
     }
 
-    /// Refuses what is not of the right kind, belongs to another user, or has one of the `forbidden` permissions.
+    /// Refuses a path of the wrong kind, of another user, or with one of the `forbidden` permissions.
     static func requirePrivate(path: String, kind: mode_t, forbidden: mode_t, advice: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
             throw KeyServiceServerError(
                 .configurationInvalid,
                 errno == ENOENT
-                    ? "\(path) does not exist. \"vault-key-service init\" makes a new data folder."
+                    ? "\(path) does not exist. Make a new data folder: vault-key-service init"
                     : "\(path) cannot be read (error \(errno)).")
         }
         guard status.st_mode & S_IFMT == kind else {
@@ -72,12 +72,12 @@ enum PrivateFile {
     }
 }
 
-/// Keeps a second server away from a data folder: guesses on one key are evaluated one at a time, which two processes
-/// could not make sure of. The lock ends with the process, however it ends.
+/// A lock that keeps a second server away from a data folder. Two processes could not evaluate the guesses on a key one
+/// at a time. The lock ends with the process.
 final class FolderLock: Sendable {
     private let number: Lock<CInt>
 
-    /// - Throws: ``KeyServiceServerError`` with code `busy` when another process has it.
+    /// - Throws: ``KeyServiceServerError`` with code `busy` if another process has the lock.
     init(path: String) throws {
         let number = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard number >= 0 else {
@@ -85,7 +85,7 @@ final class FolderLock: Sendable {
         }
         guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
             close(number)
-            throw KeyServiceServerError(.busy, "Another key service runs on this data folder.")
+            throw KeyServiceServerError(.busy, "Another key service uses this data folder.")
         }
         self.number = Lock(number)
     }
@@ -93,7 +93,7 @@ final class FolderLock: Sendable {
     func release() {
         number.withLock { number in
             guard number >= 0 else { return }
-            // Closing is not enough while a process that was just forked has a copy of the descriptor.
+            // Closing is not enough while a forked process has a copy of the descriptor.
             flock(number, LOCK_UN)
             close(number)
             number = -1

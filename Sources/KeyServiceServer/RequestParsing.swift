@@ -5,8 +5,8 @@ internal import KeyServiceAPI
 internal import NIOCore
 internal import VaultJSON
 
-/// A request that cannot be carried out, with the status that says why. None of them is 401, 403 or 404: clients read
-/// those as "wrong secret", "locked" and "no such key".
+/// A bad request, with the status of its answer. The status is never 401, 403 or 404: clients read those as "wrong
+/// secret", "locked" and "no such key".
 struct BadRequest: Error {
     let status: HTTPResponse.Status
 
@@ -16,7 +16,7 @@ struct BadRequest: Error {
     static let unusable = BadRequest(status: .unprocessableContent)
 }
 
-/// Reads the bodies of the protocol, strictly: what is not clear is refused before any guess is charged.
+/// The strict reader of request bodies. It refuses unclear ones before any guess is charged.
 enum RequestParsing {
     private static let maxKeyIDSize = 128
     private static let renewsField = HTTPField.Name(KeyServiceHeader.renews)
@@ -43,9 +43,9 @@ enum RequestParsing {
         }
     }
 
-    /// The members of the object that the body is.
+    /// Reads the members of the body, a JSON object.
     ///
-    /// Two readers may take two different members of one name, so a body with such is refused like one that is no JSON.
+    /// A name must not come twice: two readers could take two different values.
     private static func members(of request: Request) async throws -> JSONValue {
         guard isJSON(request.headers[.contentType]) else { throw BadRequest.notJSON }
         let body = try await collect(request)
@@ -53,7 +53,7 @@ enum RequestParsing {
         return members
     }
 
-    /// A member that may be missing or null, but nothing else than a string.
+    /// Returns a member that must be a string, null or missing.
     private static func string(_ name: String, in members: JSONValue) throws -> String? {
         guard let value = members[name] else { return nil }
         guard let string = value.string else { throw BadRequest.malformed }
@@ -65,7 +65,7 @@ enum RequestParsing {
         return request.headers[renewsField] == "1"
     }
 
-    /// The whole body, which is in one piece as a rule. What goes beyond the limit is not kept.
+    /// Returns the whole body, which usually comes in one piece. It never keeps more than the limit.
     private static func collect(_ request: Request) async throws -> ByteBuffer {
         let limit = KeyServiceServerConfiguration.maxBodySize
         if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > limit {
@@ -86,12 +86,13 @@ enum RequestParsing {
         return mediaType.lowercased().trimmingCharacters(in: .whitespaces) == "application/json"
     }
 
-    /// Any text may be a secret, except none and one with a NUL, which other software would cut short there.
+    /// Accepts any text except an empty one and one with a NUL. Other software would cut it short at the NUL.
     private static func requireSecret(_ secret: String) throws {
         guard !secret.isEmpty, !secret.utf8.contains(0) else { throw BadRequest.unusable }
     }
 
-    /// Looser than what ``KeyKeeper`` makes, as the operator may have brought keys along; safe to put into a log.
+    /// Whether a text is an id that is safe in a log. Operators may have imported keys, so more ids pass than
+    /// ``KeyKeeper`` makes.
     private static func isKeyID(_ text: String) -> Bool {
         (1...maxKeyIDSize).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

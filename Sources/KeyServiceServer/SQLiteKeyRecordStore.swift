@@ -4,15 +4,15 @@ internal import VaultCrypto
 
 /// The records in one SQLite database: write-ahead log, an fsync for each transaction, deleted data overwritten.
 ///
-/// It keeps nothing in memory between two calls, so that a key may be unlocked or deleted by another process.
+/// It keeps nothing in memory between two calls, as another process may unlock or delete a key.
 public final class SQLiteKeyRecordStore: KeyRecordStore {
     private let queue: DatabaseQueue
     private let lock: FolderLock?
 
-    /// Opens a database, or makes one when `mayCreate`, readable by its owner only.
+    /// Opens a database, or makes one if `mayCreate` is true. Only its owner can read it.
     ///
-    /// - Parameter lock: kept until the store ends.
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when the file is missing or readable by
+    /// - Parameter lock: a lock that is kept until the store ends.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file is missing or readable by
     ///   others, `storeTooNew`, `busy` or `storeUnusable`.
     init(path: String, mayCreate: Bool, lock: FolderLock? = nil) throws {
         self.lock = lock
@@ -24,9 +24,9 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         }
     }
 
-    /// Closes the database and lets another server have the folder. Every later call fails.
+    /// Closes the database, and lets another server use the folder. Every later call fails.
     ///
-    /// Only needed where the process goes on; call it after the application has ended.
+    /// Needed only if the process continues. Call it after the application has ended.
     public func close() {
         try? queue.close()
         lock?.release()
@@ -35,8 +35,8 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     /// Carries out the changes in one SQLite transaction.
     ///
     /// - Returns: one outcome for each change, in the same order.
-    /// - Throws: ``KeyServiceServerError``: `busy`: try again. `storeUnusable`: the text says what is wrong with the
-    ///   database. None of the changes has happened then.
+    /// - Throws: ``KeyServiceServerError``: `busy`: try again. `storeUnusable`: see the text. Then no change has
+    ///   happened.
     public func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
         try Self.translatingErrors {
             try queue.write { db in
@@ -96,7 +96,7 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         do {
             return try body()
         } catch is RowDecodingError {
-            // It would print the row, so it goes no further.
+            // The error would print the row, so it is dropped.
             throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
         } catch let error as DatabaseError {
             switch error.resultCode {
@@ -111,9 +111,9 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     }
 }
 
-// What an operator does, also while the service runs.
+// The operator's calls. They also work while the service runs.
 extension SQLiteKeyRecordStore {
-    /// All keys, the oldest first.
+    /// Returns all keys, the oldest first.
     public func summaries() throws -> [KeyRecordSummary] {
         try Self.translatingErrors {
             try queue.read { db in
@@ -136,7 +136,7 @@ extension SQLiteKeyRecordStore {
         }
     }
 
-    /// Gives a key all its guesses back: none are counted any more, neither in a row nor in all.
+    /// Gives a key all its guesses back: sets both counts to 0.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `noSuchKey`, `busy` or `storeUnusable`.
     public func unlock(keyID: String) throws {
@@ -147,12 +147,12 @@ extension SQLiteKeyRecordStore {
             """, keyID: keyID)
     }
 
-    /// Deletes a key for good: what it protects cannot be opened with it any more.
+    /// Deletes a key for good. It cannot be released any more.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `noSuchKey`, `busy` or `storeUnusable`.
     public func delete(keyID: String) throws {
         try change("DELETE FROM key_record WHERE id = ?", keyID: keyID)
-        // Until then the write-ahead log has the old pages. A busy server does it at its next checkpoint.
+        // The checkpoint removes the old pages from the write-ahead log. A busy server does it at its next checkpoint.
         try? queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 
@@ -166,10 +166,10 @@ extension SQLiteKeyRecordStore {
         guard count > 0 else { throw KeyServiceServerError.noSuchKey }
     }
 
-    /// Copies the database, consistent as of one moment, into a new file that only its owner can read.
+    /// Makes a consistent copy of the database in a new file that only its owner can read.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` when the file exists, `busy` or
-    ///   `storeUnusable`. No file is left behind then.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file exists, `busy` or
+    ///   `storeUnusable`. Then no new file remains.
     public func backUp(to path: String) throws {
         try PrivateFile.create(path: path).close()
         do {

@@ -1,8 +1,8 @@
 internal import GRDB
 
-/// The tables, and how an older database becomes a newer one. A migration that has shipped is never changed.
+/// The tables and the migrations of older databases. Never change a shipped migration.
 enum SQLiteSchema {
-    /// Guess counters stand apart from the records: they change with every request, and many fit on one page.
+    /// The migrations. Guess counters have their own table: they change with every request, and many fit on one page.
     static let migrator = {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in
@@ -32,7 +32,7 @@ enum SQLiteSchema {
                     """)
         }
         migrator.registerMigration("2") { db in
-            // What is in a row now is all that is known of a key's past.
+            // The count in a row is all that is known about a key's past.
             try db.execute(
                 sql: """
                     ALTER TABLE guess_counter ADD COLUMN wrong_guesses_in_all INTEGER NOT NULL DEFAULT 0;
@@ -49,20 +49,20 @@ enum SQLiteSchema {
         configuration.busyMode = .timeout(5)
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { db in
-            // Nothing here writes: the database may turn out to be a newer one.
+            // Nothing here writes, as the database may be a newer one.
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
         }
         return configuration
     }()
 
-    /// Brings the database to this version's schema.
+    /// Migrates the database to this version's schema.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `storeTooNew`, with nothing changed.
+    /// - Throws: ``KeyServiceServerError`` with code `storeTooNew`. Then nothing was changed.
     static func prepare(_ queue: DatabaseQueue) throws {
         guard try !queue.read({ try migrator.hasBeenSuperseded($0) }) else {
             throw KeyServiceServerError(
                 .storeTooNew,
-                "A newer version of the key service wrote this database. Nothing was changed: use that one.")
+                "A newer version of the key service wrote this database. Nothing was changed. Use that version.")
         }
         try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         try migrator.migrate(queue)

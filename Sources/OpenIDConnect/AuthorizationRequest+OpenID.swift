@@ -10,17 +10,17 @@ extension AuthorizationRequest {
             additional: [("nonce", nonce)] + additional, dpopKey: dpopKey, state: state, verifier: verifier)
     }
 
-    /// What the ID token has to repeat.
+    /// The nonce, which the ID token has to repeat.
     package var nonce: String { parameters.first { $0.name == "nonce" }?.value ?? "" }
 
-    /// Whether the provider is asked to show the person nothing.
+    /// Whether the request tells the provider to show no page.
     private var showsNothing: Bool { parameters.contains { $0 == ("prompt", "none") } }
 
-    /// Takes the authorization code out of a redirect, which also has to name the right issuer (RFC 9207).
+    /// Takes the authorization code out of a redirect, and checks that the redirect names the right issuer (RFC 9207).
     ///
     /// - Parameter callback: the redirect URL, or its path and query.
-    /// - Throws: ``OpenIDConnectError``: `stateMismatch` for what is not known to be the answer to this request, and for
-    ///   what is `callbackInvalid`, `denied`, `refused`, `interactionRequired` or `unavailable`.
+    /// - Throws: ``OpenIDConnectError``: `stateMismatch` if the redirect may belong to another request, else
+    ///   `callbackInvalid`, `denied`, `refused`, `interactionRequired` or `unavailable`.
     func code(in callback: String) throws -> String {
         let response = try AuthorizationResponse(callback)
         try response.requireState(of: self)
@@ -29,14 +29,14 @@ extension AuthorizationRequest {
                 throw AuthorizationResponse.invalid("it comes from another issuer")
             }
         } else if server.authorizationResponseIssParameterSupported, try response.value("error") == nil {
-            // A refusal has nothing in it that could go to the wrong place, and some providers leave the issuer out there.
+            // A refusal carries no secret that could go to the wrong server. Some providers leave the issuer out of it.
             throw AuthorizationResponse.invalid("its issuer is missing")
         }
         if let refusal = try response.refusal() { throw explained(refusal) }
         return try response.required("code")
     }
 
-    /// The same refusal; after `prompt=none` it says what the person would have to do.
+    /// Returns the refusal. After `prompt=none`, its text says what the person has to do.
     private func explained(_ refusal: OpenIDConnectError) -> OpenIDConnectError {
         guard showsNothing, let need = Self.needs[refusal.providerError ?? ""] else { return refusal }
         return OpenIDConnectError(
@@ -44,7 +44,7 @@ extension AuthorizationRequest {
             providerDescription: refusal.providerDescription)
     }
 
-    /// What the person would have to do (OpenID Connect Core section 3.1.2.6).
+    /// The steps that the provider wants from the person (OpenID Connect Core section 3.1.2.6).
     private static let needs = [
         "login_required": "nobody is logged in at the provider in this browser",
         "interaction_required": "you have to do something on the provider's pages",

@@ -3,17 +3,19 @@ internal import VaultHTTP
 internal import VaultJSON
 internal import VaultLocks
 
-/// Fetches what the provider says about itself once for everybody who asks, and again when it has become old.
+/// Fetches the provider's metadata once for all callers, and again when it is too old.
 final class Discovery: Sendable {
     private struct Known {
         let document: JSONValue
         let metadata: ProviderMetadata
         let fetchedAt: Date
-        /// Until when it is given out without asking again.
+        /// The end of the time in which callers get this document without a new request.
         var freshUntil: Date
-        /// With what only the RFC 8414 document says, and until when that counts; nil when nobody asked for that yet.
+        /// The metadata with the members of the RFC 8414 document, and the end of their time. Nil before the first
+        /// request for them.
         var complete: (metadata: ProviderMetadata, until: Date)?
-        /// The last RFC 8414 document that was right, and when it came: it serves on while a new one cannot be had.
+        /// The last valid RFC 8414 document, and the time when it came. It stays in use while a new one cannot be
+        /// fetched.
         var other: (document: JSONValue, fetchedAt: Date)?
 
         func isFresh(at now: Date) -> Bool { Self.isReached(freshUntil, at: now) }
@@ -22,15 +24,15 @@ final class Discovery: Sendable {
             complete.flatMap { Self.isReached($0.until, at: now) ? $0.metadata : nil }
         }
 
-        /// Whether a time is still to come. One that is too far away is of a clock that was put back since.
+        /// Whether a time is in the future. A time too far in the future means that somebody set the clock back.
         private static func isReached(_ time: Date, at now: Date) -> Bool {
             (0...DocumentLifetime.longest).contains(time.timeIntervalSince(now)) && time != now
         }
     }
 
-    /// After a failure to renew, the old document serves for so long before the next try, in seconds.
+    /// The time between a failed renewal and the next try, in seconds. The old document stays in use meanwhile.
     private static let retryInterval: TimeInterval = 60
-    /// What only completes the picture is not worth a long wait.
+    /// The RFC 8414 document is optional, so it is not worth a long wait.
     private static let patience = Duration.seconds(10)
 
     private let issuer: String
@@ -46,14 +48,14 @@ final class Discovery: Sendable {
         self.clock = clock
     }
 
-    /// The OpenID Connect document, or where there is none the RFC 8414 one.
+    /// Returns the OpenID Connect document. If there is none, returns the RFC 8414 document.
     func metadata() async throws -> ProviderMetadata {
         if let known = fresh() { return known.metadata }
         guard EndpointURL.isAllowed(issuer), !issuer.contains("?") else {
             throw OpenIDConnectError(.configurationInvalid, "the issuer is not an https URL")
         }
         return try await sharing(flight) { [self] in
-            // Somebody may have finished between the look above and this run.
+            // Another caller may have finished since the check above.
             if let known = fresh() { return known.metadata }
             do {
                 var known = try await fetch()
@@ -69,10 +71,10 @@ final class Discovery: Sendable {
         }
     }
 
-    /// The same with the members that only the RFC 8414 document has.
+    /// Returns the metadata, and the members that only the RFC 8414 document has.
     ///
-    /// That document is optional: whatever is wrong with it, it is left out. Only one that was there before is not given
-    /// up for a failure, as sign-ins would silently lose what protects them: like the other it serves on, up to a day.
+    /// The RFC 8414 document is optional, so a bad one is ignored. After a failure, the last good one stays in use for
+    /// up to a day. Without it, sign-ins would silently lose the protection that it describes.
     func completeMetadata() async throws -> ProviderMetadata {
         let metadata = try await metadata()
         if let complete = cached.withLock({ $0?.complete(at: clock.now) }) { return complete }
@@ -116,7 +118,7 @@ final class Discovery: Sendable {
         cached.withLock { known in known.flatMap { $0.isFresh(at: clock.now) ? $0 : nil } }
     }
 
-    /// The old document once more, unless it is too old to be believed.
+    /// Returns the old document again, unless it is older than a day.
     private func keepOld() -> Known? {
         let now = clock.now
         return cached.withLock { known in
@@ -145,7 +147,7 @@ final class Discovery: Sendable {
             complete: isComplete ? (metadata, now.addingTimeInterval(DocumentLifetime.longest)) : nil)
     }
 
-    /// nil when the other document cannot be right.
+    /// Returns nil if the other document is not valid.
     private func merged(_ known: Known, with other: JSONValue) -> ProviderMetadata? {
         guard other["issuer"]?.string == issuer, case .object(var members) = other,
             case .object(let own) = known.document

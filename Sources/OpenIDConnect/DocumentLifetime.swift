@@ -1,16 +1,16 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// How long a document of the provider is kept, in seconds.
+/// The time for which a document of the provider is kept, in seconds.
 enum DocumentLifetime {
-    /// What counts when the provider says nothing.
+    /// The lifetime if the provider names none.
     static let usual: TimeInterval = 3600
-    /// Less would only cost requests, whatever the provider says.
+    /// The shortest lifetime: a shorter one would only cost requests.
     static let shortest: TimeInterval = 60
-    /// More would keep what the provider has long withdrawn.
+    /// The longest lifetime: a longer one would keep keys that the provider withdrew.
     static let longest: TimeInterval = 86_400
 
-    /// From `Cache-Control` (RFC 9111 section 5.2.2), within the bounds above.
+    /// Reads the lifetime from `Cache-Control` (RFC 9111 section 5.2.2), within the bounds above.
     static func seconds(of fields: HTTPFields) -> TimeInterval {
         let directives = (fields[.cacheControl] ?? "").lowercased().split(separator: ",").map {
             $0.filter { !$0.isWhitespace }

@@ -4,17 +4,17 @@ internal import VaultJSON
 
 /// Decides whether an ID token can be trusted (OpenID Connect Core sections 3.1.3.7 and 12.2).
 struct IDTokenVerifier: Sendable {
-    /// What the token is held against besides issuer and client.
+    /// The origin of the token. Some checks depend on it.
     enum Expectation: Sendable {
-        /// The answer to a code: carries the nonce of the authorization request.
+        /// The answer to a code: it carries the nonce of the authorization request.
         case signIn(nonce: String)
-        /// The answer to a grant that knows no nonce: a device code, a user name and password.
+        /// The answer to a grant without a nonce: a device code, a user name and password.
         case signInWithoutNonce
-        /// The answer to a refresh: is about the person who signed in before.
+        /// The answer to a refresh: it is about the person who signed in before.
         case refresh(subject: String)
     }
 
-    /// How far the clocks of provider and machine may be apart, in seconds.
+    /// The largest allowed difference between the clocks of provider and machine, in seconds.
     static let tolerance: TimeInterval = 120
 
     let issuer: String
@@ -24,7 +24,7 @@ struct IDTokenVerifier: Sendable {
 
     /// Checks signature and claims.
     ///
-    /// - Throws: ``OpenIDConnectError``: `tokenInvalid`, or what fetching the provider's keys threw.
+    /// - Throws: ``OpenIDConnectError``: `tokenInvalid`, or the error from fetching the provider's keys.
     func verify(_ encoded: String, accessToken: String, expecting expectation: Expectation) async throws -> IDToken {
         let token = try SignedToken(encoded)
         try await checkSignature(of: token)
@@ -58,7 +58,7 @@ struct IDTokenVerifier: Sendable {
     func checkSignature(of token: SignedToken) async throws {
         let known = try await keys.keys()
         if Self.isSigned(token, byAnyOf: known.keys) { return }
-        // The provider may have changed its keys since.
+        // The provider may have changed its keys since the last fetch.
         if !known.areFresh, let newer = try await keys.keys(newerThan: known.generation),
             Self.isSigned(token, byAnyOf: newer)
         {
@@ -67,7 +67,7 @@ struct IDTokenVerifier: Sendable {
         throw invalid("no key of the provider verifies its signature")
     }
 
-    /// Whether one of the keys that the token may mean made its signature.
+    /// Whether one of the keys made the token's signature.
     static func isSigned(_ token: SignedToken, byAnyOf keys: [SignatureKey]) -> Bool {
         keys.contains { key in
             (token.keyID == nil || token.keyID == key.keyID)
@@ -90,12 +90,14 @@ struct IDTokenVerifier: Sendable {
     private func checkTimes(_ claims: JSONValue) throws -> (expiresAt: Date, issuedAt: Date) {
         let now = clock.now.timeIntervalSince1970
         guard let expiry = Lifetime.time(claims["exp"]) else { throw invalid("it has no expiry time") }
-        guard now < expiry + Self.tolerance else { throw invalid("it has expired; is the clock right?") }
+        guard now < expiry + Self.tolerance else { throw invalid("it has expired. Check the clock of this machine") }
         guard let issued = Lifetime.time(claims["iat"]) else { throw invalid("it has no time of issue") }
-        guard issued <= now + Self.tolerance else { throw invalid("it was issued in the future; is the clock right?") }
+        guard issued <= now + Self.tolerance else {
+            throw invalid("it was issued in the future. Check the clock of this machine")
+        }
         if let notBefore = claims.member("nbf") {
             guard let notBefore = Lifetime.time(notBefore), notBefore <= now + Self.tolerance else {
-                throw invalid("it is not valid yet; is the clock right?")
+                throw invalid("it is not valid yet. Check the clock of this machine")
             }
         }
         return (Date(timeIntervalSince1970: expiry), Date(timeIntervalSince1970: issued))

@@ -1,8 +1,8 @@
 public import Foundation
 package import VaultJSON
 
-/// What an ID token, or an access token in the form of a JWT (RFC 9068), says. **It verifies nothing**: anybody can write
-/// such a token. Use it to look at a token, and never to decide what somebody may do.
+/// The claims of an ID token, or of an access token in the form of a JWT (RFC 9068). **It verifies nothing**: anybody
+/// can write such a token. Use it to look at a token, never to decide on access.
 ///
 /// The claims of an ID token that the vault verified are `RefreshToken.Identity.claimsJSON`: from a sign-in, or from
 /// `Session.identity()`. An access token is for the API alone, which verifies it; its provider may change its form.
@@ -11,8 +11,8 @@ public struct JWT: Sendable, CustomStringConvertible, CustomDebugStringConvertib
     public let claimsJSON: [UInt8]
     private let claims: JSONValue
 
-    /// - Parameter token: in compact form (RFC 7515 section 7.1).
-    /// - Returns: nil when it is something else: an opaque token, or an encrypted one.
+    /// - Parameter token: the token in compact form (RFC 7515 section 7.1).
+    /// - Returns: nil for an opaque or encrypted token.
     public init?(_ token: String) {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]), JSONValue(objectIn: header) != nil,
@@ -22,26 +22,26 @@ public struct JWT: Sendable, CustomStringConvertible, CustomDebugStringConvertib
         self.claims = claims
     }
 
-    /// The claims of a token, whatever its header is like; nil when it has none.
+    /// Reads the claims of a token without a look at its header. Returns nil if there are none.
     package static func claims(in token: String?) -> JSONValue? {
         let parts = token?.split(separator: ".", omittingEmptySubsequences: false) ?? []
         return parts.count == 3 ? Base64URL.decode(parts[1]).flatMap(JSONValue.init(objectIn:)) : nil
     }
 
-    /// Who it is about (`sub`).
+    /// The subject: the person that the token is about (`sub`).
     public var subject: String? { claims["sub"]?.string }
-    /// Who wrote it (`iss`).
+    /// The issuer, which wrote the token (`iss`).
     public var issuer: String? { claims["iss"]?.string }
-    /// Who it is for (`aud`).
+    /// The audience: the services that the token is for (`aud`).
     public var audience: [String] { claims["aud"]?.string.map { [$0] } ?? claims["aud"]?.strings ?? [] }
-    /// When it was written (`iat`).
+    /// The time when the token was issued (`iat`).
     public var issuedAt: Date? { date("iat") }
-    /// When it ends (`exp`).
+    /// The time when the token expires (`exp`).
     public var expiresAt: Date? { date("exp") }
 
-    /// One claim.
+    /// Returns one claim.
     ///
-    /// - Returns: nil when there is none, or one of another type.
+    /// - Returns: nil if the claim is missing or has another type.
     public func claim<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) -> Value? {
         claims[name].flatMap { try? JSONDecoder().decode(type, from: Data($0.encoded())) }
     }

@@ -3,18 +3,18 @@ internal import VaultHTTP
 
 /// The provider's published keys, fetched when first needed and kept for a while.
 actor KeySource {
-    /// Keys, and for how many seconds they may be kept: afterwards they are asked for again, so that a withdrawn key
-    /// stops counting.
+    /// Keys, and their lifetime in seconds. After that they are fetched again, which finds out about withdrawn keys.
     typealias Answer = (keys: [SignatureKey], lifetime: TimeInterval)
 
-    /// Nobody can make us ask more often than this, in seconds, by sending tokens with unknown keys.
+    /// The shortest time between two searches for an unknown key, in seconds. Without it, bad tokens could cause many
+    /// requests.
     private static let searchInterval: TimeInterval = 60
 
     private struct Cached {
         let keys: [SignatureKey]
         let fetchedAt: Date
         let lifetime: TimeInterval
-        /// Counts the fetches.
+        /// The number of the fetch.
         let generation: Int
     }
 
@@ -32,7 +32,7 @@ actor KeySource {
         self.fetch = fetch
     }
 
-    /// The keys, whether they were fetched just now, and the number of the fetch that they come from.
+    /// Returns the keys, whether this call fetched them, and the number of that fetch.
     func keys() async throws -> (keys: [SignatureKey], areFresh: Bool, generation: Int) {
         if let cached, (0..<cached.lifetime).contains(clock.now.timeIntervalSince(cached.fetchedAt)) {
             return (cached.keys, false, cached.generation)
@@ -41,8 +41,8 @@ actor KeySource {
         return (loaded.keys, true, loaded.generation)
     }
 
-    /// Newer keys, because those of a fetch do not verify a token; nil when there are none and the provider was asked
-    /// a moment ago.
+    /// Returns newer keys, for a token that the keys of a fetch do not verify. Returns nil if there are none and the
+    /// last search was less than a minute ago.
     func keys(newerThan generation: Int) async throws -> [SignatureKey]? {
         if let cached, cached.generation > generation { return cached.keys }
         if !isLoading {

@@ -1,50 +1,53 @@
 public import FoundationEssentials
 
-/// What went wrong with the identity provider. It never carries tokens, authorization codes or whole answers.
+/// An error from the identity provider, or from the way to it. It never carries tokens, authorization codes or whole
+/// answers.
 public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConvertible {
-    /// What happened, and so what to do next. New codes may be added, so a `switch` over them needs a `default`.
+    /// The kind of error, which tells the next step. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
         /// No network, the provider is down (5xx) or busy (429): try later. See ``OpenIDConnectError/mayHaveBeenProcessed``.
         public static let unavailable = Code(name: "unavailable")
         /// The provider took the request and did not answer in time: try later.
         public static let timedOut = Code(name: "timedOut")
-        /// The connection broke before the whole answer was there: try again. The request may have been carried out.
+        /// The connection broke before the whole answer arrived: try again. The provider may have carried out the
+        /// request.
         public static let interrupted = Code(name: "interrupted")
         /// The refresh token or authorization code is expired, revoked or used up: sign in again.
         public static let invalidGrant = Code(name: "invalidGrant")
-        /// The code for the sign-in on another device does not work any more, mostly because nobody entered it in time:
-        /// start again.
+        /// The code for the sign-in on another device has expired, mostly because nobody entered it in time: start
+        /// again.
         public static let deviceCodeExpired = Code(name: "deviceCodeExpired")
         /// The user name or the password is wrong: ask for them again.
         public static let wrongCredentials = Code(name: "wrongCredentials")
         /// The person said no in the browser.
         public static let denied = Code(name: "denied")
-        /// The provider was asked with `prompt=none`, and cannot answer without asking the person: sign in again without it.
+        /// The provider has to ask the person, which `prompt=none` forbids: sign in again without it.
         public static let interactionRequired = Code(name: "interactionRequired")
-        /// The provider refuses this client or request: `providerError` and `status` say how. Check the client's settings.
+        /// The provider refuses this client or request: see `providerError` and `status`. Check the client's settings.
         public static let refused = Code(name: "refused")
-        /// The answer is not what the protocol says: probably not an OpenID provider, or another issuer.
+        /// The answer breaks the protocol: check the issuer, which may be another one or not an OpenID provider.
         public static let invalidAnswer = Code(name: "invalidAnswer")
-        /// The ID token must not be trusted. Start over; if it stays, the provider or the machine's clock is wrong.
+        /// The ID token must not be trusted: start over. If the error stays, check the clock of the machine, then the
+        /// provider.
         public static let tokenInvalid = Code(name: "tokenInvalid")
-        /// The user information must not be trusted: do without it.
+        /// The user information must not be trusted: continue without it.
         public static let userInfoInvalid = Code(name: "userInfoInvalid")
         /// The redirect belongs to another sign-in, or somebody forged it: start over.
         public static let stateMismatch = Code(name: "stateMismatch")
         /// The redirect cannot be understood or trusted: start over.
         public static let callbackInvalid = Code(name: "callbackInvalid")
-        /// The provider cannot do what is asked.
+        /// The provider does not support the request.
         public static let unsupported = Code(name: "unsupported")
-        /// The issuer, client or redirect URI given to this library cannot be right.
+        /// The issuer, client or redirect URI for this library is wrong: correct it.
         public static let configurationInvalid = Code(name: "configurationInvalid")
         /// The task was cancelled.
         public static let cancelled = Code(name: "cancelled")
     }
 
-    /// What happened.
+    /// The kind of error.
     public let code: Code
-    /// Why, in a few words for a person; fixed texts of this library, nothing from the provider.
+    /// The reason, in a few words for a person. It is a fixed text of this library, without the provider's words.
     public let reason: String
     /// The HTTP status, where there was an answer.
     public let status: Int?
@@ -54,19 +57,19 @@ public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConverti
     public let providerDescription: String?
     /// Whether the provider may have acted on the request, so that a refresh token or code may be used up.
     public private(set) var mayHaveBeenProcessed: Bool
-    /// What caused it, if it was not the provider's answer.
+    /// The underlying error, if the cause was not the provider's answer.
     public let underlying: (any Error)?
 
-    /// For a `TokenIssuer` of an app's own.
+    /// Makes an error, for an app's own `TokenIssuer`.
     ///
     /// - Parameters:
     ///   - code: what happened.
-    ///   - reason: why, in a few words for a person, without anything secret.
+    ///   - reason: the reason, in a few words for a person, without secrets.
     ///   - status: the HTTP status, where there was an answer.
     ///   - providerError: the server's `error` member.
     ///   - providerDescription: the server's `error_description`.
     ///   - mayHaveBeenProcessed: whether the server may have acted on the request.
-    ///   - underlying: what caused it, if it was not an answer.
+    ///   - underlying: the underlying error, if the cause was not an answer.
     public init(
         _ code: Code, _ reason: String, status: Int? = nil, providerError: String? = nil,
         providerDescription: String? = nil, mayHaveBeenProcessed: Bool = false, underlying: (any Error)? = nil
@@ -80,7 +83,7 @@ public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConverti
         self.underlying = underlying
     }
 
-    /// The same error with another ``mayHaveBeenProcessed``.
+    /// Returns the same error with another ``mayHaveBeenProcessed``.
     package func processed(_ mayHaveBeenProcessed: Bool) -> Self {
         var error = self
         error.mayHaveBeenProcessed = mayHaveBeenProcessed
@@ -95,7 +98,7 @@ public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConverti
             case .timedOut: "The identity provider did not answer in time"
             case .interrupted: "The identity provider's answer did not arrive"
             case .invalidGrant: "The identity provider no longer accepts this sign-in"
-            case .deviceCodeExpired: "The code for the sign-in on another device does not work any more"
+            case .deviceCodeExpired: "The code for the sign-in on another device has expired"
             case .wrongCredentials: "The user name or the password is wrong"
             case .denied: "The sign-in was denied"
             case .interactionRequired: "The identity provider has to ask the person first"
@@ -119,7 +122,7 @@ public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConverti
         return allowed.isEmpty ? nil : String(String.UnicodeScalarView(allowed.prefix(64)))
     }
 
-    /// What could move a terminal's cursor or turn its writing direction goes, too.
+    /// Also removes characters that move a terminal's cursor or turn its writing direction.
     private static func sanitised(description: String) -> String? {
         let allowed = description.unicodeScalars.filter { scalar in
             switch scalar.properties.generalCategory {
@@ -130,6 +133,6 @@ public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConverti
         return allowed.isEmpty ? nil : String(String.UnicodeScalarView(allowed.prefix(200)))
     }
 
-    /// For `localizedDescription`: the same as ``description``.
+    /// The same text as ``description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }

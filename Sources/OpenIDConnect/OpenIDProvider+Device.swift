@@ -1,12 +1,12 @@
 extension OpenIDProvider {
-    /// Starts a sign-in that the person ends on another device (RFC 8628 section 3.1).
+    /// Starts a sign-in that the person completes on another device (RFC 8628 section 3.1).
     ///
     /// - Parameters:
     ///   - scopes: `openid` must be among them.
-    ///   - parameters: what else to ask for. A provider ignores what it does not know (section 3.1). A `prompt` of `none`
-    ///     is left out: the person could not sign in on the other device.
-    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `unsupported` when the provider does not offer this,
-    ///   `refused` when it does not offer it to this client, `configurationInvalid` for a parameter that cannot be set.
+    ///   - parameters: more parameters for the request. A provider ignores unknown ones (section 3.1). A `prompt` of
+    ///     `none` is left out, as the person could not sign in on the other device.
+    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `unsupported` if the provider has no device code,
+    ///   `refused` if it refuses it to this client, `configurationInvalid` for a parameter that is not allowed.
     public func authorizeDevice(
         scopes: [String], parameters: SignInParameters = SignInParameters()
     ) async throws -> DeviceAuthorization {
@@ -20,18 +20,18 @@ extension OpenIDProvider {
 
     /// Waits until the person has signed in on the other device, and gets the tokens (RFC 8628 section 3.4).
     ///
-    /// It asks as often as the provider allows. A poll that gets lost, or meets a provider that is down, is repeated
-    /// after a longer and longer time. An error that the provider names ends the wait (section 3.5), but for
-    /// `authorization_pending` and `slow_down`. Cancelling the task ends the wait at once.
+    /// It polls as often as the provider allows. After a lost poll, or if the provider is down, it waits longer each
+    /// time. An error code of the provider ends the wait (section 3.5), except `authorization_pending` and `slow_down`.
+    /// Cancelling the task ends the wait at once.
     ///
     /// - Parameters:
     ///   - device: the answer of ``authorizeDevice(scopes:parameters:)``.
-    ///   - clock: what the waiting is counted on.
+    ///   - clock: the clock that counts the wait.
     /// - Returns: tokens with a verified ID token.
-    /// - Throws: ``OpenIDConnectError``: `denied` when the person said no, `deviceCodeExpired` when the time ran out,
+    /// - Throws: ``OpenIDConnectError``: `denied` if the person refused, `deviceCodeExpired` if the time ran out,
     ///   `refused`, `invalidAnswer`, `tokenInvalid`, `unsupported`, `configurationInvalid`, `unavailable`, `timedOut`,
-    ///   `interrupted`, `cancelled`. With `deviceCodeExpired` and `mayHaveBeenProcessed` the answer that had the tokens
-    ///   got lost on its way: the person did sign in, but the code is used up. After any of them start over.
+    ///   `interrupted`, `cancelled`. `deviceCodeExpired` with `mayHaveBeenProcessed`: the person signed in, but the
+    ///   answer with the tokens got lost and the code is used up. After any error start over.
     public func redeem(
         _ device: DeviceAuthorization, clock: any Clock<Duration> = ContinuousClock()
     ) async throws -> TokenSet {

@@ -1,14 +1,15 @@
 extension OpenIDProvider {
-    /// The address that logs the person out of the provider when it is opened in the browser (OpenID Connect
-    /// RP-Initiated Logout 1.0 section 2). The tokens of this client are not revoked by that.
+    /// Returns the address that logs the person out of the provider in the browser (OpenID Connect RP-Initiated Logout
+    /// 1.0 section 2). This does not revoke the tokens of this client.
     ///
     /// - Parameters:
-    ///   - idTokenHint: ``IDToken/encoded`` of the person's last ID token; without it the provider may ask who is meant.
-    ///   - postLogoutRedirectURI: where the browser goes afterwards, exactly as registered at the provider; nil to let it
-    ///     stay there.
-    ///   - state: comes back with the redirect.
-    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `unsupported` when the provider has no such address,
-    ///   `configurationInvalid` for a redirect URI that is none.
+    ///   - idTokenHint: ``IDToken/encoded`` of the person's last ID token. Without it, the provider may ask who logs
+    ///     out.
+    ///   - postLogoutRedirectURI: the address that the browser goes to afterwards, exactly as registered at the
+    ///     provider; nil to stay at the provider.
+    ///   - state: a value that comes back with the redirect.
+    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `unsupported` if the provider has no such address,
+    ///   `configurationInvalid` for an invalid redirect URI.
     public func logoutURL(
         idTokenHint: String?, postLogoutRedirectURI: String?, state: String? = nil
     ) async throws -> String {

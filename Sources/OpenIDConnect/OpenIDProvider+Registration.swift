@@ -1,18 +1,18 @@
 internal import VaultJSON
 
 extension OpenIDProvider {
-    /// Registers a client (RFC 7591, OpenID Connect Dynamic Client Registration 1.0). The client ID of this object is not
-    /// used and may be empty.
+    /// Registers a client (RFC 7591, OpenID Connect Dynamic Client Registration 1.0). The client ID of this object is
+    /// ignored, and may be empty.
     ///
     /// The client asks for no secret (`token_endpoint_auth_method` `none`), for refresh tokens, and for the device code
-    /// where the provider knows that.
+    /// if the provider has it.
     ///
     /// - Parameters:
     ///   - client: the name and the redirect URIs of the client.
-    ///   - initialAccessToken: for a provider that lets only those register who have one.
-    /// - Returns: the client, to be stored and reused: every call makes another one.
-    /// - Throws: ``OpenIDConnectError``: `unsupported` when the provider registers nobody, `refused` (with status 401 or
-    ///   403 when it wants an initial access token), `invalidAnswer`, `unavailable`, `cancelled`.
+    ///   - initialAccessToken: a token for providers that register no client without it.
+    /// - Returns: the client. Store it and use it again, as every call makes another one.
+    /// - Throws: ``OpenIDConnectError``: `unsupported` if the provider registers no clients, `refused` (status 401 or
+    ///   403: it wants an initial access token), `invalidAnswer`, `unavailable`, `cancelled`.
     public func registerClient(
         _ client: ClientMetadata, initialAccessToken: String? = nil
     ) async throws -> RegisteredClient {

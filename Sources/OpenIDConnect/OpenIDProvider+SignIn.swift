@@ -3,18 +3,18 @@ internal import FoundationEssentials
 extension OpenIDProvider {
     /// Starts a sign-in with fresh state, nonce and PKCE verifier.
     ///
-    /// Where the provider takes requests beforehand (RFC 9126) this one is handed in, so that its parameters do not pass
-    /// through the browser. A provider that does not insist on that and refuses it gets the plain request.
+    /// If the provider supports pushed requests (RFC 9126), this one is pushed, so its parameters do not pass through
+    /// the browser. If the provider refuses it and does not require it, the plain request is used.
     ///
     /// - Parameters:
-    ///   - redirectURI: where the browser is sent back to, exactly as registered at the provider.
+    ///   - redirectURI: the address that the browser is sent back to, exactly as registered at the provider.
     ///   - scopes: `openid` must be among them.
-    ///   - parameters: what else to ask for: `prompt`, `login_hint` and others.
-    ///   - mayPush: whether the request may be handed in beforehand. Its address then works for a short time only (see
-    ///     ``AuthorizationRequest/expiresAt``): say no when somebody carries the address to another machine.
-    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `configurationInvalid` for a parameter that cannot be
-    ///   set, `unsupported` when the provider announces PKCE methods without S256, and `refused` or `denied` when it
-    ///   insists on taking the request beforehand, and does not.
+    ///   - parameters: more parameters: `prompt`, `login_hint` and others.
+    ///   - mayPush: whether the request may be pushed. Its address then works for a short time only (see
+    ///     ``AuthorizationRequest/expiresAt``). Pass false if somebody carries the address to another machine.
+    /// - Throws: ``OpenIDConnectError``: those of ``metadata()``, `configurationInvalid` for a parameter that is not
+    ///   allowed, `unsupported` if the provider announces PKCE methods without S256, `refused` or `denied` if it
+    ///   requires a pushed request and refuses this one.
     public func authorizationRequest(
         redirectURI: String, scopes: [String], parameters: SignInParameters = SignInParameters(),
         mayPush: Bool = true
@@ -44,8 +44,8 @@ extension OpenIDProvider {
     /// - Returns: tokens with a verified ID token.
     /// - Throws: ``OpenIDConnectError``: `denied`, `interactionRequired`, `stateMismatch`, `callbackInvalid`,
     ///   `invalidGrant`, `refused`, `invalidAnswer`, `tokenInvalid`, `unsupported`, `configurationInvalid`,
-    ///   `unavailable`, `timedOut`, `interrupted`, `cancelled`. A code can be used once only: after an error start
-    ///   over. A second redirect for the same request is `callbackInvalid` and reaches nobody.
+    ///   `unavailable`, `timedOut`, `interrupted`, `cancelled`. An authorization code works only once: after an error
+    ///   start over. A second redirect for the same request is `callbackInvalid`, and its code is not sent.
     public func redeem(_ request: AuthorizationRequest, callback: String) async throws -> TokenSet {
         let code = try request.code(in: callback)
         guard request.answer() else {
@@ -57,10 +57,10 @@ extension OpenIDProvider {
         return try await completed(answer, dpopKey: request.dpopKey, expecting: .signIn(nonce: request.nonce))
     }
 
-    /// Signs in with a user name and a password that this program was told (RFC 6749 section 4.3).
+    /// Signs in with a user name and a password (RFC 6749 section 4.3).
     ///
-    /// OAuth 2.1 leaves this grant out, as it hands the password to the program and knows no second factor: use it only
-    /// when somebody asks for it by name.
+    /// OAuth 2.1 has no such grant: the program sees the password, and there is no second factor. Use it only if the
+    /// person asks for it by name.
     ///
     /// - Parameters:
     ///   - username: the name of the person at the provider.
@@ -68,8 +68,8 @@ extension OpenIDProvider {
     ///   - scopes: `openid` must be among them.
     /// - Returns: tokens with a verified ID token.
     /// - Throws: ``OpenIDConnectError``: `wrongCredentials`, `refused` (mostly `unauthorized_client` or
-    ///   `unsupported_grant_type`: the provider does not offer this), `invalidAnswer`, `tokenInvalid`, `unsupported`,
-    ///   `configurationInvalid`, `unavailable`, `timedOut`, `interrupted`, `cancelled`.
+    ///   `unsupported_grant_type`: the provider does not offer this grant), `invalidAnswer`, `tokenInvalid`,
+    ///   `unsupported`, `configurationInvalid`, `unavailable`, `timedOut`, `interrupted`, `cancelled`.
     public func signIn(username: String, password: String, scopes: [String]) async throws -> TokenSet {
         try Self.requireOpenID(scopes)
         let metadata = try await completeMetadata()

@@ -4,19 +4,19 @@ internal import VaultHTTP
 internal import VaultJSON
 
 extension OpenIDProvider {
-    /// Asks what the provider knows about the person now (OpenID Connect Core section 5.3).
+    /// Asks the provider for its current information about the person (OpenID Connect Core section 5.3).
     ///
-    /// The answer must be about the expected person. A signed one is verified with the provider's keys; an encrypted one
-    /// cannot be read.
+    /// The answer must be about the expected person. A signed answer is verified with the provider's keys. An encrypted
+    /// answer cannot be read.
     ///
     /// - Parameters:
     ///   - accessToken: an access token with the scope `openid`.
-    ///   - subject: who must be meant: the subject of the ID token. Nil only where nobody signed in here: then whoever
-    ///     holds the access token is.
-    ///   - dpopKey: what the access token is bound to; nil for a Bearer token.
-    /// - Throws: ``OpenIDConnectError``: `unsupported` when the provider has no such endpoint, `refused` with status 401
-    ///   when it does not take the access token (refresh it and ask again), `userInfoInvalid`, `unavailable`,
-    ///   `invalidAnswer`, `cancelled`.
+    ///   - subject: the expected person: the subject of the ID token. Nil only if nobody signed in here: then any
+    ///     person is right.
+    ///   - dpopKey: the key that the access token is bound to; nil for a Bearer token.
+    /// - Throws: ``OpenIDConnectError``: `unsupported` if the provider has no such endpoint, `refused` with status 401
+    ///   if it refuses the access token (refresh it and ask again), `userInfoInvalid`, `unavailable`, `invalidAnswer`,
+    ///   `cancelled`.
     public func userinfo(accessToken: String, subject: String?, dpopKey: DPoPKey? = nil) async throws -> UserInfo {
         guard let url = try await completeMetadata().userinfoEndpoint else {
             throw OpenIDConnectError(.unsupported, "user information")
@@ -27,7 +27,7 @@ extension OpenIDProvider {
                 .get, url, fields: [.accept: "application/json, application/jwt"], key: dpopKey,
                 accessToken: accessToken)
         } catch let error as OpenIDConnectError {
-            throw error.processed(false)  // Reading uses nothing up.
+            throw error.processed(false)  // Reading changes nothing at the provider.
         }
         guard answer.status == .ok else {
             if let outage = ProviderConnection.outage(answer.status.code) { throw outage.processed(false) }
@@ -36,7 +36,7 @@ extension OpenIDProvider {
                 providerError: Challenge.error(in: answer) ?? JSONValue(objectIn: answer.body)?["error"]?.string)
         }
         let claimsJSON = try await userInfoClaims(in: answer)
-        // No member twice: whoever reads the claims later must find the same subject in them.
+        // A member must not come twice: a later reader of the claims could find another subject.
         guard let claims = JSONValue(strictObjectIn: claimsJSON) else {
             throw OpenIDConnectError(.userInfoInvalid, "it is not a JSON object", status: answer.status.code)
         }
@@ -49,7 +49,7 @@ extension OpenIDProvider {
             claimsJSON: claimsJSON)
     }
 
-    /// The claims as they came, out of a signed answer only when it may be believed.
+    /// Returns the claims as they came. A signed answer is verified first.
     private func userInfoClaims(in answer: HTTPAnswer) async throws -> [UInt8] {
         let type = answer.headerFields[.contentType]?.prefix { $0 != ";" }.lowercased() ?? ""
         guard type.hasPrefix("application/jwt") else { return answer.body }
@@ -62,8 +62,8 @@ extension OpenIDProvider {
 }
 
 extension IDTokenVerifier {
-    /// Checks signed user information (OpenID Connect Core section 5.3.2): its signature, and of issuer, audience and
-    /// times what is there.
+    /// Checks signed user information (OpenID Connect Core section 5.3.2): its signature, and the issuer, audience and
+    /// times that are in it.
     ///
     /// - Returns: the claims as they came.
     func verifiedUserInfo(_ encoded: String) async throws -> [UInt8] {
@@ -83,12 +83,12 @@ extension IDTokenVerifier {
         let now = clock.now.timeIntervalSince1970
         if let expiry = claims.member("exp") {
             guard let expiry = Lifetime.time(expiry), now < expiry + Self.tolerance else {
-                throw OpenIDConnectError(.tokenInvalid, "it has expired; is the clock right?")
+                throw OpenIDConnectError(.tokenInvalid, "it has expired. Check the clock of this machine")
             }
         }
         if let notBefore = claims.member("nbf") {
             guard let notBefore = Lifetime.time(notBefore), notBefore <= now + Self.tolerance else {
-                throw OpenIDConnectError(.tokenInvalid, "it is not valid yet; is the clock right?")
+                throw OpenIDConnectError(.tokenInvalid, "it is not valid yet. Check the clock of this machine")
             }
         }
         return token.payload

@@ -1,17 +1,16 @@
 public import VaultHTTP
 internal import VaultJSON
 
-/// One OpenID provider as seen by one client: sign in, refresh, revoke, and what goes with that.
+/// A client's view of one OpenID provider: sign in, refresh, revoke, log out.
 ///
-/// It keeps the provider's metadata and keys for as long as the provider lets it, so keep one per issuer and client. It
-/// may be used from any number of tasks; concurrent callers share one request for metadata or keys. Every method throws
-/// ``OpenIDConnectError`` only.
+/// Keep one object per issuer and client, as it stores the provider's metadata and keys. Any number of tasks may use
+/// it. Concurrent callers share one request for metadata or keys. Every method throws ``OpenIDConnectError`` only.
 public final class OpenIDProvider: Sendable {
     /// The configured issuer identifier.
     public let issuer: String
-    /// The client identifier at this provider; empty for a client that is yet to register.
+    /// The client identifier at this provider; empty for a client that is not registered yet.
     public let clientID: String
-    /// Whether tokens are bound to keys where the provider can (RFC 9449).
+    /// Whether tokens are bound to keys if the provider supports that (RFC 9449).
     public let usesDPoP: Bool
 
     let connection: ProviderConnection
@@ -21,16 +20,16 @@ public final class OpenIDProvider: Sendable {
     private let discovery: Discovery
     private let keys: KeySource
 
-    /// Describes a provider. Nothing is fetched yet.
+    /// Describes a provider, without a request to it.
     ///
     /// - Parameters:
     ///   - issuer: the issuer identifier, exactly as the provider writes it.
-    ///   - clientID: the identifier of the client, registered at the provider; may be empty for ``metadata()`` and
+    ///   - clientID: the identifier of the client, registered at the provider; empty is allowed for ``metadata()`` and
     ///     ``registerClient(_:initialAccessToken:)``.
     ///   - clientSecret: the client's secret; nil for a public client.
-    ///   - tokenEndpointAuthMethod: how the client was registered to use its secret, `client_secret_basic` or
-    ///     `client_secret_post`; nil to go by what the provider announces.
-    ///   - usesDPoP: whether to bind tokens to a key where the provider can. Whoever says yes has to keep
+    ///   - tokenEndpointAuthMethod: the registered method of client authentication, `client_secret_basic` or
+    ///     `client_secret_post`; nil to follow the provider's announcement.
+    ///   - usesDPoP: whether to bind tokens to a key if the provider supports that. With true, keep
     ///     ``TokenSet/dpopKey``.
     ///   - transport: sends the requests.
     ///   - clock: tells the time.
@@ -60,35 +59,36 @@ public final class OpenIDProvider: Sendable {
         verifier = IDTokenVerifier(issuer: issuer, clientID: clientID, clock: clock, keys: keys)
     }
 
-    /// What the provider says about itself: its discovery document (OpenID Connect Discovery 1.0 section 4), or where
-    /// there is none (404, 410) its RFC 8414 metadata.
+    /// Returns the provider's discovery document (OpenID Connect Discovery 1.0 section 4). If there is none (404, 410),
+    /// returns its RFC 8414 metadata.
     ///
-    /// It is fetched at the first call and again when its lifetime is over (`Cache-Control`, between a minute and a day;
-    /// an hour when the provider does not say). When it cannot be renewed the old one serves on, up to a day.
+    /// The first call fetches the document, and the first call after its lifetime renews it. `Cache-Control` sets the
+    /// lifetime, between a minute and a day; the default is an hour. If the renewal fails, the old document stays in
+    /// use for up to a day.
     ///
-    /// - Throws: ``OpenIDConnectError``: `unavailable`, `invalidAnswer`, `configurationInvalid` or `cancelled`. A
-    ///   failure is not kept: the next call tries again.
+    /// - Throws: ``OpenIDConnectError``: `unavailable`, `invalidAnswer`, `configurationInvalid` or `cancelled`. The
+    ///   next call tries again.
     public func metadata() async throws -> ProviderMetadata {
         try await discovery.metadata()
     }
 
-    /// The same, with the members that only the provider's RFC 8414 document has, if there is such a document and it
-    /// names the same issuer.
+    /// Returns the metadata, and the members that only the RFC 8414 document has. That document must name the same
+    /// issuer.
     package func completeMetadata() async throws -> ProviderMetadata {
         try await discovery.completeMetadata()
     }
 
-    /// Fetches what a later call needs, ignoring failures: call it while something else takes its time.
+    /// Fetches the documents that later calls need, and ignores failures. Call it during other slow work.
     public func warmUp() async {
         _ = try? await keys.keys()
     }
 
-    /// A key for the tokens of a new sign-in; nil when they are not going to be bound to one.
+    /// Makes a key for the tokens of a new sign-in; nil if they are not bound to a key.
     func newDPoPKey(_ metadata: ProviderMetadata) -> DPoPKey? {
         usesDPoP && metadata.dpopSigningAlgValuesSupported?.contains("ES256") == true ? DPoPKey() : nil
     }
 
-    /// Ends a sign-in: there must be an ID token, and it must be right.
+    /// Completes a sign-in: requires a valid ID token.
     func completed(
         _ answer: TokenAnswer, dpopKey: DPoPKey?, expecting expectation: IDTokenVerifier.Expectation
     ) async throws -> TokenSet {
@@ -107,6 +107,6 @@ public final class OpenIDProvider: Sendable {
 }
 
 extension TokenAnswer {
-    /// Not verified yet; nil when there is none.
+    /// The ID token before its verification; nil if there is none.
     var unverifiedIDToken: String? { json["id_token"]?.string }
 }

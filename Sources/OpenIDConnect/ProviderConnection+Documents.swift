@@ -9,7 +9,7 @@ extension ProviderConnection {
         try await getDocument(url, named: name).json
     }
 
-    /// Fetches a JSON object, and for how many seconds it may be kept.
+    /// Fetches a JSON object and its lifetime in seconds.
     func getDocument(
         _ url: String, named name: String, within limit: Duration = .seconds(30)
     ) async throws -> (json: JSONValue, lifetime: TimeInterval) {
@@ -17,7 +17,7 @@ extension ProviderConnection {
         do {
             answer = try await send(.get, url, within: limit)
         } catch let error as OpenIDConnectError {
-            throw error.processed(false)  // Reading uses nothing up.
+            throw error.processed(false)  // Reading changes nothing at the provider.
         }
         guard answer.status == .ok else {
             if let error = Self.outage(answer.status.code) { throw error.processed(false) }

@@ -1,23 +1,23 @@
 internal import VaultJSON
 
-/// What a provider says about itself (OpenID Connect Discovery 1.0 section 3, RFC 8414, RFC 9207).
+/// The metadata that a provider publishes (OpenID Connect Discovery 1.0 section 3, RFC 8414, RFC 9207).
 ///
-/// URLs are kept as the provider wrote them. All are `https:`, or `http:` to this machine where the issuer is such a URL,
-/// too. Others are left out.
+/// URLs are kept as the provider wrote them. All are `https:`, or `http:` to this machine if the issuer is such a URL.
+/// Other URLs are left out.
 public struct ProviderMetadata: Codable, Sendable, Hashable {
     /// The issuer identifier; equals the configured one.
     public var issuer: String
-    /// Where the browser goes to sign in.
+    /// The address for signing in with the browser.
     public var authorizationEndpoint: String
-    /// Where codes and refresh tokens become tokens.
+    /// The address that exchanges codes and refresh tokens for tokens.
     public var tokenEndpoint: String
-    /// Where the keys lie that sign ID tokens.
+    /// The address of the keys that verify ID tokens.
     public var jwksURI: String
-    /// Where tokens are revoked (RFC 7009), if the provider can.
+    /// The address for revoking tokens (RFC 7009); nil if there is none.
     public var revocationEndpoint: String?
-    /// Where claims about the user can be asked for.
+    /// The address for claims about the person; nil if there is none.
     public var userinfoEndpoint: String?
-    /// Where the browser goes to sign out.
+    /// The address for signing out with the browser; nil if there is none.
     public var endSessionEndpoint: String?
     /// PKCE methods (RFC 7636); nil when the provider does not say.
     public var codeChallengeMethodsSupported: [String]?
@@ -25,13 +25,13 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
     public var idTokenSigningAlgValuesSupported: [String]?
     /// Scopes; nil when the provider does not say.
     public var scopesSupported: [String]?
-    /// Where a device without a browser gets its codes (RFC 8628), if the provider can.
+    /// The address that gives codes to devices without a browser (RFC 8628); nil if there is none.
     public var deviceAuthorizationEndpoint: String?
-    /// Where clients register themselves (RFC 7591), if the provider lets them.
+    /// The address for registering clients (RFC 7591); nil if there is none.
     public var registrationEndpoint: String?
-    /// Where the parameters of a sign-in are handed in beforehand (RFC 9126), if the provider can.
+    /// The address for pushing the parameters of a sign-in before the browser opens (RFC 9126); nil if there is none.
     public var pushedAuthorizationRequestEndpoint: String?
-    /// Whether a sign-in works only with parameters that were handed in beforehand. False when the provider does not say.
+    /// Whether a sign-in works only with pushed parameters. False if the provider does not say.
     public var requirePushedAuthorizationRequests: Bool
     /// Algorithms for proofs of possession (RFC 9449); nil when the provider has none.
     public var dpopSigningAlgValuesSupported: [String]?
@@ -39,7 +39,7 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
     public var grantTypesSupported: [String]?
     /// Response types; nil when the provider does not say.
     public var responseTypesSupported: [String]?
-    /// How clients may say who they are at the token endpoint; nil when the provider does not say.
+    /// The methods of client authentication at the token endpoint; nil if the provider does not say.
     public var tokenEndpointAuthMethodsSupported: [String]?
     /// Whether every redirect carries `iss` (RFC 9207). False when the provider does not say.
     public var authorizationResponseIssParameterSupported: Bool
@@ -66,7 +66,7 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
         case authorizationResponseIssParameterSupported = "authorization_response_iss_parameter_supported"
     }
 
-    /// Reads a metadata document for the issuer it was asked for.
+    /// Reads the metadata document of an issuer.
     init(document: JSONValue, issuer: String) throws {
         guard let named = document["issuer"]?.string else {
             throw OpenIDConnectError(.invalidAnswer, "the provider's metadata has no issuer")
@@ -80,7 +80,7 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
                         ? "by a slash at the end" : String(named.prefix(200).filter { $0.isASCII && !$0.isWhitespace }))
             )
         }
-        // A bad address of what can be done without is left out: it is no reason to refuse the sign-in.
+        // A bad address of an optional endpoint is left out, as the sign-in works without it.
         func url(_ key: CodingKeys) -> String? {
             document[key.rawValue]?.string.flatMap { EndpointURL.isAllowed($0, by: issuer) ? $0 : nil }
         }

@@ -1,24 +1,24 @@
-/// What a sign-in asks the provider for besides its protocol's own parameters (OpenID Connect Core section 3.1.2.1,
-/// RFC 6749 section 3.1).
+/// The optional parameters of a sign-in, besides the protocol's own (OpenID Connect Core section 3.1.2.1, RFC 6749
+/// section 3.1).
 ///
-/// Nil leaves a parameter out; so does an empty text. The provider decides what it makes of each of them.
+/// Nil or an empty text leaves a parameter out. The provider may ignore each of them.
 public struct SignInParameters: Sendable, Hashable {
-    /// What the provider shows, values with spaces between them: `login`, `consent`, `select_account`, or `none` alone for
-    /// nothing at all. With `none`, a provider that has to ask the person fails the sign-in with `interactionRequired`.
+    /// The pages that the provider shows, separated by spaces: `login`, `consent`, `select_account`; or `none` alone
+    /// for no page. With `none`, the sign-in throws `interactionRequired` if the provider has to ask the person.
     public var prompt: String?
-    /// Who is going to sign in, as the provider knows the person: mostly an e-mail address. It fills in the login form;
-    /// somebody else can sign in all the same.
+    /// The provider's name for the person who signs in, mostly an e-mail address. It fills in the login form, but
+    /// another person can still sign in.
     public var loginHint: String?
-    /// How the person should prove who they are, the wanted values first, with spaces between them. A provider may do less
-    /// and sign the person in all the same (section 5.5.1.1). This library does not compare: read the claim `acr` in
-    /// ``IDToken/claimsJSON`` yourself, and refuse what is not enough.
+    /// The wanted levels of authentication, best first, separated by spaces. A provider may sign the person in with
+    /// less (section 5.5.1.1). This library does not check it: compare the claim `acr` in ``IDToken/claimsJSON``
+    /// yourself.
     public var acrValues: String?
-    /// The languages of the provider's pages, the wanted ones first, with spaces between them: `da en`.
+    /// The languages of the provider's pages, best first, separated by spaces: `da en`.
     public var uiLocales: String?
-    /// The API that the access token is for, at providers that want it here, such as Auth0.
+    /// The API that the access token is for. Providers such as Auth0 want it here.
     public var audience: String?
-    /// Others, by the name that the provider has for them: `access_type` or `hd` at Google, `kc_idp_hint` at Keycloak.
-    /// What they ask for is not checked in the answer: after `max_age` compare the claim `auth_time` yourself.
+    /// Other parameters by the provider's names: `access_type` or `hd` at Google, `kc_idp_hint` at Keycloak. This
+    /// library does not check the answer for them: after `max_age` compare the claim `auth_time` yourself.
     public var additionalParameters: [String: String]
 
     /// Collects parameters; see each property.
@@ -34,7 +34,7 @@ public struct SignInParameters: Sendable, Hashable {
         self.additionalParameters = additionalParameters
     }
 
-    /// These parameters, and from `others` what is not set here.
+    /// Returns these parameters, and from `others` the ones that are not set here.
     public func over(_ others: SignInParameters) -> SignInParameters {
         SignInParameters(
             prompt: prompt ?? others.prompt, loginHint: loginHint ?? others.loginHint,
@@ -43,17 +43,17 @@ public struct SignInParameters: Sendable, Hashable {
             additionalParameters: additionalParameters.merging(others.additionalParameters) { own, _ in own })
     }
 
-    /// Finds out whether a sign-in can use these.
+    /// Checks that a sign-in can use these parameters.
     ///
-    /// - Throws: ``OpenIDConnectError`` with code `configurationInvalid`, which names the parameter: one that the sign-in
-    ///   sets itself, one that has a property of its own, or one with characters that it cannot have.
+    /// - Throws: ``OpenIDConnectError`` with code `configurationInvalid`, which names the wrong parameter: the sign-in
+    ///   sets it itself, it has its own property, or a character in it is not allowed.
     public func validate() throws {
         func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.configurationInvalid, reason) }
         for name in additionalParameters.keys.sorted() {
             guard !name.isEmpty, name.utf8.count <= 100, name.utf8.allSatisfy(Self.isNameCharacter) else {
                 throw invalid("the name of a parameter is not valid. Use only letters, digits, and the signs - . _")
             }
-            // Some providers take the names in any case.
+            // Some providers ignore upper and lower case in names.
             guard !Self.protocolNames.contains(name.lowercased()) else {
                 throw invalid("the sign-in sets the parameter \(name) itself. Remove it from the parameters")
             }
@@ -65,13 +65,13 @@ public struct SignInParameters: Sendable, Hashable {
         where value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
             throw invalid("the value of the parameter \(name) has a control character, such as a line break. Remove it")
         }
-        // Section 3.1.2.1: with another value it is an error.
+        // Section 3.1.2.1: `none` together with another value is an error.
         if let values = prompt?.split(separator: " "), values.count > 1, values.contains("none") {
             throw invalid("the parameter prompt has none and other values. Use none alone, or leave it out")
         }
     }
 
-    /// As they are sent.
+    /// The parameters as they are sent.
     var form: ProviderConnection.Form {
         let own = [
             ("prompt", prompt), ("login_hint", loginHint), ("acr_values", acrValues), ("ui_locales", uiLocales),
@@ -81,7 +81,8 @@ public struct SignInParameters: Sendable, Hashable {
             .compactMap { name, value in value.flatMap { $0.isEmpty ? nil : (name, $0) } }
     }
 
-    /// What the protocol itself sets: in an authorization request, in a pushed or a device request, or to name the client.
+    /// The names that the protocol sets itself, in authorization, pushed and device requests and for client
+    /// authentication.
     private static let protocolNames: Set = [
         "response_type", "response_mode", "client_id", "redirect_uri", "scope", "state", "nonce", "code_challenge",
         "code_challenge_method", "request", "request_uri", "registration", "dpop_jkt", "client_secret",
@@ -91,7 +92,7 @@ public struct SignInParameters: Sendable, Hashable {
 
     private static let ownNames: Set = ["prompt", "login_hint", "acr_values", "ui_locales", "audience"]
 
-    /// RFC 6749 appendix A: `name-char`.
+    /// Whether a byte is a `name-char` of RFC 6749 appendix A.
     private static func isNameCharacter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,7 +1,8 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// The signature algorithms an ID token may use (RFC 7518 section 3.1, RFC 8037). Never `none`, never a shared secret.
+/// The signature algorithms that an ID token may use (RFC 7518 section 3.1, RFC 8037). Never `none`, never a shared
+/// secret.
 enum SignatureAlgorithm: String, CaseIterable, Sendable {
     case rs256 = "RS256"
     case rs384 = "RS384"
@@ -34,7 +35,7 @@ enum SignatureAlgorithm: String, CaseIterable, Sendable {
         }
     }
 
-    /// The left half of the hash of an access token, as `at_hash` has it (OpenID Connect Core section 3.1.3.6).
+    /// Returns the left half of the hash of an access token, for `at_hash` (OpenID Connect Core section 3.1.3.6).
     func halfHash(of accessToken: String) -> String {
         let data = Data(accessToken.utf8)
         let hash: [UInt8] =

@@ -3,7 +3,7 @@ internal import CryptoExtras
 internal import FoundationEssentials
 internal import VaultJSON
 
-/// One public key of a provider (RFC 7517). Private members, if somebody published them, are left out.
+/// A public key of a provider (RFC 7517). Private members are left out, if a provider published them.
 struct SignatureKey: Sendable {
     let keyID: String?
     private let type: String
@@ -12,15 +12,15 @@ struct SignatureKey: Sendable {
     private let operations: [String]?
     private let members: [String: String]
 
-    /// More keys than any provider publishes. Each may be tried for each token, and a key set of 1 MiB has 8,000.
+    /// The most keys of a set. A key set of 1 MiB has 8,000 keys, and each may be tried for each token.
     private static let maxCount = 100
 
-    /// The keys of a set (RFC 7517 section 5), without those of no known type.
+    /// Reads the keys of a set (RFC 7517 section 5), and leaves out those of unknown types.
     static func keys(in set: [JSONValue]) -> [SignatureKey] {
         Array(set.lazy.compactMap(SignatureKey.init).prefix(maxCount))
     }
 
-    /// Nil for what is no key of a known type.
+    /// Reads a key. Nil for unknown types.
     init?(_ json: JSONValue) {
         guard let type = json["kty"]?.string else { return nil }
         let names: [String]
@@ -44,7 +44,7 @@ struct SignatureKey: Sendable {
         operations = json["key_ops"]?.strings
     }
 
-    /// Whether the key may verify signatures of this algorithm, going by what it says about itself.
+    /// Whether the key may verify signatures of this algorithm, according to its members.
     func fits(_ algorithm: SignatureAlgorithm) -> Bool {
         type == algorithm.keyType && (use == nil || use == "sig")
             && (self.algorithm == nil || self.algorithm == algorithm.rawValue)
@@ -52,7 +52,7 @@ struct SignatureKey: Sendable {
             && (algorithm.curve == nil || algorithm.curve?.name == members["crv"])
     }
 
-    /// Whether `signature` is this key's signature over `input`. False for keys that are too weak or broken as well.
+    /// Whether `signature` is this key's signature over `input`. Also false for a weak or broken key.
     func verifies(_ signature: [UInt8], over input: [UInt8], algorithm: SignatureAlgorithm) -> Bool {
         guard fits(algorithm) else { return false }
         do {
@@ -81,7 +81,7 @@ struct SignatureKey: Sendable {
         }
     }
 
-    /// A member that is missing, of another length than the curve's, or of a key that is too weak.
+    /// The error for a missing member, a member of the wrong length, or a weak key.
     private struct Unusable: Error {}
 
     private func isRSA(
@@ -93,7 +93,7 @@ struct SignatureKey: Sendable {
             .isValidSignature(.init(rawRepresentation: signature), for: digest, padding: padding)
     }
 
-    /// Both coordinates of a point. The library checks that the point is on the curve.
+    /// Returns both coordinates of a point. The library checks that the point is on the curve.
     private func point(of algorithm: SignatureAlgorithm) throws -> [UInt8] {
         try coordinate("x", of: algorithm) + coordinate("y", of: algorithm)
     }
@@ -107,7 +107,8 @@ struct SignatureKey: Sendable {
         members[name].flatMap { Base64URL.decode($0) }
     }
 
-    /// 2048 to 16384 bits that are no broken generator's, and an odd exponent of at least 3 and at most 64 bits.
+    /// Whether the modulus has 2048 to 16384 bits and is not from a broken generator, and the exponent is odd, at least
+    /// 3, and at most 64 bits long.
     private static func isSound(modulus: [UInt8], exponent: [UInt8]) -> Bool {
         let modulus = modulus.drop { $0 == 0 }
         let exponent = exponent.drop { $0 == 0 }

@@ -6,13 +6,13 @@ struct SignedToken: Sendable {
     let keyID: String?
     /// The claims as they came.
     let payload: [UInt8]
-    /// What is signed: the first two parts as they came, with their dot.
+    /// The signed bytes: the first two parts as they came, with the dot between them.
     let signingInput: [UInt8]
     let signature: [UInt8]
 
     /// Takes a token apart.
     ///
-    /// `jwk`, `jku`, `x5u` and `x5c` in the header are not looked at: only the provider's published keys count.
+    /// It ignores `jwk`, `jku`, `x5u` and `x5c` in the header: only the provider's published keys count.
     init(_ token: String) throws {
         func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.tokenInvalid, reason) }
 

@@ -1,7 +1,7 @@
 /// Lets many tasks share one piece of work.
 ///
-/// A caller that is cancelled gets `CancellationError` at once; the work goes on for the others. The result of a run is
-/// given to everybody who came while it ran, and to nobody later.
+/// A cancelled caller gets `CancellationError` at once, and the work continues for the others. All callers that come
+/// during a run get its result. Later callers start a new run.
 actor SingleFlight<Value: Sendable> {
     private var waiters: [Int: CheckedContinuation<Value, any Error>] = [:]
     private var nextID = 0
@@ -17,7 +17,7 @@ actor SingleFlight<Value: Sendable> {
                 waiters[id] = continuation
                 guard !isRunning else { return }
                 isRunning = true
-                // Not a child of the caller's task: it must outlive the caller's cancellation.
+                // This is not a child of the caller's task, as it must outlive the caller's cancellation.
                 Task {
                     do { finish(.success(try await work())) } catch { finish(.failure(error)) }
                 }

@@ -1,23 +1,24 @@
 public import FoundationEssentials
 
-/// What the token endpoint gave (RFC 6749 section 5.1). It does not print its tokens.
+/// The tokens from the token endpoint (RFC 6749 section 5.1). It does not print its tokens.
 public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The access token: an opaque string for the resource server.
     public var accessToken: String
     /// `Bearer` or `DPoP`, as the provider spelled it.
     public var tokenType: String
-    /// When the access token ends, counted from before the request was sent; nil when the provider does not say.
+    /// The time when the access token expires, counted from before the request; nil if the provider does not say.
     public var expiresAt: Date?
-    /// The granted scopes, separated by spaces; nil means those that were asked for.
+    /// The granted scopes, separated by spaces; nil means the requested scopes.
     public var scope: String?
-    /// The refresh token; nil at a refresh means that the old one stays.
+    /// The refresh token; nil after a refresh means that the old one stays valid.
     public var refreshToken: String?
     /// The verified ID token. Never nil after a sign-in.
     public var idToken: IDToken?
-    /// The key that was proved (RFC 9449); nil for none. It is what the refresh token, and with the token type `DPoP` the
-    /// access token, is bound to. Without it they are worth nothing: keep it as long and as secret as the refresh token.
+    /// The key that the refresh token is bound to (RFC 9449); nil for none. With the token type `DPoP`, the access
+    /// token is bound to it, too. Bound tokens are useless without the key: keep it as long and as secret as the
+    /// refresh token.
     ///
-    /// How to send the access token is up to ``tokenType``: a Bearer token goes without a proof.
+    /// ``tokenType`` decides how to send the access token: a Bearer token goes without a proof.
     public var dpopKey: DPoPKey?
 
     /// Makes a token set, for tests and other token sources.
@@ -34,7 +35,7 @@ public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConv
         self.dpopKey = dpopKey
     }
 
-    /// What an answer has in it that can be used.
+    /// Takes the usable tokens out of an answer.
     package init(_ answer: TokenAnswer, dpopKey: DPoPKey? = nil) {
         self.init(
             accessToken: answer.accessToken, tokenType: answer.tokenType, expiresAt: answer.expiresAt,
@@ -48,28 +49,28 @@ public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConv
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A verified ID token (OpenID Connect Core section 2). It does not print what it says about the person.
+/// A verified ID token (OpenID Connect Core section 2). It does not print the claims.
 public struct IDToken: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Who issued it.
+    /// The provider that issued the token.
     public var issuer: String
     /// The person's identifier at this issuer: 1 to 255 printable ASCII characters.
     public var subject: String
     /// The e-mail address, as the provider wrote it; not necessarily confirmed.
     public var email: String?
-    /// The name the person likes to be called by in programs; neither unique nor stable.
+    /// The person's preferred name in programs; neither unique nor stable.
     public var preferredUsername: String?
     /// The full name.
     public var name: String?
-    /// When the ID token ends. This says nothing about the access token.
+    /// The time when the ID token expires, which says nothing about the access token.
     public var expiresAt: Date
-    /// When it was issued.
+    /// The time when the ID token was issued.
     public var issuedAt: Date
     /// All claims: the verified payload, a JSON object in UTF-8.
     public var claimsJSON: [UInt8]
-    /// The signed token as it came, which the provider takes as a hint of who wants to log out; empty if it is not known.
+    /// The signed token as it came; empty if unknown. At logout it tells the provider who logs out.
     public var encoded: String
 
-    /// Makes an ID token, for tests and for restoring one that was verified before.
+    /// Makes an ID token, for tests and for restoring a verified one.
     public init(
         issuer: String, subject: String, email: String? = nil, preferredUsername: String? = nil, name: String? = nil,
         expiresAt: Date, issuedAt: Date, claimsJSON: [UInt8], encoded: String = ""

@@ -1,12 +1,12 @@
-/// What the provider says about a person now (OpenID Connect Core section 5.3). It does not print that.
+/// The provider's current information about a person (OpenID Connect Core section 5.3). It does not print itself.
 public struct UserInfo: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The person's identifier at the issuer; it was compared with the expected one.
+    /// The person's identifier at the issuer; compared with the expected one.
     public var subject: String
     /// The e-mail address, as the provider wrote it.
     public var email: String?
-    /// Whether the provider made sure that the address is the person's; nil when it does not say.
+    /// Whether the provider confirmed that the address is the person's; nil if it does not say.
     public var emailVerified: Bool?
-    /// The name the person likes to be called by in programs; neither unique nor stable.
+    /// The person's preferred name in programs; neither unique nor stable.
     public var preferredUsername: String?
     /// The full name.
     public var name: String?

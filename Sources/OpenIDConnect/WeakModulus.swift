@@ -1,12 +1,12 @@
-/// Tells RSA keys whose primes come from a broken generator (ROCA, CVE-2017-15361): their factors can be found.
+/// Recognises RSA keys from a broken generator, whose factors can be found (ROCA, CVE-2017-15361).
 enum WeakModulus {
-    /// Such primes are powers of 65537 modulo every one of these, and so is their product. Of other moduli about one in
-    /// 2^27 looks like that by accident.
+    /// Modulo each of these, such primes are powers of 65537, and so is their product. About one in 2^27 other moduli
+    /// looks like that by accident.
     private static let primes: [Int] = (3...167).filter { number in
         (2..<number).allSatisfy { number % $0 != 0 }
     }
 
-    /// The powers of 65537 modulo each of the primes, by the prime.
+    /// The powers of 65537 modulo each prime.
     private static let powers: [(prime: Int, powers: Set<Int>)] = primes.map { prime in
         var powers: Set<Int> = []
         var power = 1

@@ -1,13 +1,13 @@
-/// An access token as the agent hands it out.
+/// An access token in an answer of the agent.
 package struct AgentToken: Hashable, Sendable {
     package var value: String
     package var tokenType: String
-    /// Unix time in seconds; nil when the provider did not say.
+    /// Unix time in seconds; nil if the provider did not say.
     package var expiresAt: Double?
     package var scope: String?
     /// Unix time in seconds.
     package var obtainedAt: Double
-    /// Whether the provider was asked for it just now.
+    /// Whether the provider has just issued it.
     package var isNew: Bool
 
     package init(
@@ -22,11 +22,11 @@ package struct AgentToken: Hashable, Sendable {
     }
 }
 
-/// Why the agent did not do what it was asked.
+/// The reason why the agent refused a request.
 package struct AgentFailure: Hashable, Sendable {
     /// The name of the error's code.
     package var code: String
-    /// For a person.
+    /// The text for people.
     package var message: String
 
     package init(code: String, message: String) {
@@ -35,7 +35,7 @@ package struct AgentFailure: Hashable, Sendable {
     }
 }
 
-/// Something that happened to a session.
+/// An event of a session.
 package struct AgentEvent: Hashable, Sendable {
     package var account: AgentAccount
     package var event: String
@@ -55,11 +55,11 @@ package struct AgentHolding: Hashable, Sendable {
     package var account: AgentAccount
     package var name: String
     package var isOffline: Bool
-    /// Seconds until it is locked when nobody uses it; nil for no limit.
+    /// Seconds without use until it is locked; nil for no limit.
     package var idleLeft: Double?
     /// Seconds until it is locked in any case; nil for no limit.
     package var lifetimeLeft: Double?
-    /// Why the provider refused the account, if it did.
+    /// The provider's refusal of the account; nil if there is none.
     package var refusal: AgentFailure?
 
     package init(
@@ -75,15 +75,15 @@ package struct AgentHolding: Hashable, Sendable {
     }
 }
 
-/// What the agent is, and what it holds.
+/// The state of the agent and its sessions.
 package struct AgentStatus: Hashable, Sendable {
     package var process: UInt32
     package var folder: String
     package var isConfirming: Bool
-    /// What locks the sessions besides their limits, for a person.
+    /// The reasons for a lock other than the sessions' limits, for people.
     package var listening: [String]
     package var sessions: [AgentHolding]
-    /// What `vault agent unlock` opens again.
+    /// The accounts that `vault agent unlock` opens again.
     package var locked: [AgentAccount]
 
     package init(
@@ -99,12 +99,12 @@ package struct AgentStatus: Hashable, Sendable {
     }
 }
 
-/// What the agent answers.
+/// An answer of the agent.
 package enum AgentAnswer: Hashable, Sendable {
     case failed(AgentFailure)
     case done
     case token(AgentToken)
-    /// A request that would have to wait: the token has to be renewed, or a person has to be asked.
+    /// The request would have to wait, because the token must be renewed or a person must be asked.
     case notAtHand
     case data([UInt8])
     case text(String)
@@ -231,7 +231,7 @@ extension FieldReader {
         var status = AgentStatus(
             process: try uint32(), folder: try text(), isConfirming: try bool(), listening: [], sessions: [],
             locked: [])
-        // Each element takes bytes, so a count that is too great ends in an error, not in memory.
+        // Each element needs bytes, so a false count ends in an error before it uses much memory.
         for _ in 0..<(try uint32()) { status.listening.append(try text()) }
         for _ in 0..<(try uint32()) {
             status.sessions.append(

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A client's connection to the agent. Its calls wait, so they belong on a thread that may.
+/// A client's connection to the agent. Its calls block, so call them on a thread that may block.
 ///
-/// One thread at a time uses it. Only ``interrupt()`` may come from any other.
+/// Only one thread at a time may use it, except for ``interrupt()``.
 package final class AgentConnection: @unchecked Sendable {
     private let descriptor: Int32
     private var received: [UInt8] = []
@@ -10,8 +10,8 @@ package final class AgentConnection: @unchecked Sendable {
     /// Connects to an agent of the same user.
     ///
     /// - Parameters:
-    ///   - path: from ``AgentSocket/path(runtimeFolder:accountsFolder:)``.
-    ///   - patience: how many seconds the agent may take for each answer; nil for no limit.
+    ///   - path: the result of ``AgentSocket/path(runtimeFolder:accountsFolder:)``.
+    ///   - patience: the longest wait for each answer, in seconds; nil for no limit.
     /// - Throws: ``AgentProtocolError``: `unreachable`, `notOurs`.
     package init(path: String, patience: Int?) throws(AgentProtocolError) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -34,7 +34,7 @@ package final class AgentConnection: @unchecked Sendable {
 
     deinit { close(descriptor) }
 
-    /// Ends a call that waits, from another thread.
+    /// Ends a blocked call. May be called from another thread.
     package func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Sends a request and waits for its answer.
@@ -60,7 +60,7 @@ package final class AgentConnection: @unchecked Sendable {
         }
     }
 
-    /// The next message of the agent.
+    /// Waits for the next message of the agent.
     package func next() throws(AgentProtocolError) -> AgentAnswer {
         while true {
             if let range = try MessageFrame.first(in: received[...], limit: MessageFrame.longestAnswer) {
@@ -87,7 +87,7 @@ package final class AgentConnection: @unchecked Sendable {
         }
     }
 
-    /// Overwrites what a message may have held. Copies that the compiler made cannot be reached.
+    /// Overwrites the bytes of a message. Copies that the compiler made cannot be reached.
     package static func wipe(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes { buffer in
             guard let base = buffer.baseAddress else { return }

@@ -1,15 +1,15 @@
-/// Why a message of the agent or of one of its clients is of no use.
+/// The reason why a message between the agent and a client cannot be used.
 package enum AgentProtocolError: Error, Sendable {
-    /// The bytes are no message of this protocol.
+    /// The bytes are not a message of this protocol.
     case malformed
     /// The length of the message is over the limit.
     case tooLong
     /// The other side speaks another version of the protocol.
     case otherVersion(UInt8)
-    /// No agent listens, or it went away.
+    /// No agent listens, or it has ended.
     case unreachable
-    /// The agent took too long.
+    /// The agent did not answer in time.
     case timedOut
-    /// The socket is not this user's, or another user's process listens there.
+    /// The socket does not belong to this user, or another user's process listens there.
     case notOurs
 }

@@ -1,4 +1,4 @@
-/// Whose session is meant.
+/// The account whose session is meant.
 package struct AgentAccount: Hashable, Sendable {
     package let issuer: String
     package let subject: String
@@ -9,13 +9,13 @@ package struct AgentAccount: Hashable, Sendable {
     }
 }
 
-/// How long the agent holds a session, and beside which others.
+/// The rules for holding a session.
 package struct HoldingRules: Hashable, Sendable {
-    /// After how many seconds without a request the session is locked; 0 for no limit.
+    /// The seconds without a request until the session is locked; 0 for no limit.
     package var idleSeconds: UInt32
-    /// After how many seconds at most the session is locked; 0 for no limit.
+    /// The seconds until the session is locked in any case; 0 for no limit.
     package var lifetimeSeconds: UInt32
-    /// Whether all other sessions are locked.
+    /// Whether to lock all other sessions.
     package var isExclusive: Bool
 
     package init(idleSeconds: UInt32, lifetimeSeconds: UInt32, isExclusive: Bool) {
@@ -25,12 +25,12 @@ package struct HoldingRules: Hashable, Sendable {
     }
 }
 
-/// What a token has to be like.
+/// The requirements for a token.
 package struct AgentTokenWish: Hashable, Sendable {
     package var isForced = false
-    /// How many seconds it has to be valid at least.
+    /// The least time for which it must be valid, in seconds.
     package var minimumSeconds: UInt32 = 60
-    /// A token that a server refused.
+    /// The value of a token that a server refused.
     package var rejected: String?
     /// Unix time of the wish, in seconds.
     package var at: Double = 0
@@ -43,18 +43,18 @@ package struct AgentTokenWish: Hashable, Sendable {
     }
 }
 
-/// What a client asks the agent for.
+/// A request of a client.
 package enum AgentRequest: Hashable, Sendable {
-    /// The token at hand of the account that a person means by a name; empty when there is only one. It is answered at
-    /// once, or not at all: `notAtHand`.
+    /// The present token of the account with this name. An empty name stands for the only account. If the agent cannot
+    /// answer at once, it answers `notAtHand`.
     case quickToken(user: String, minimumSeconds: UInt32)
     /// The list of accounts, as `vault users` prints it.
     case accountTable
-    /// What the agent is, and what it holds.
+    /// The state of the agent and its sessions.
     case status
-    /// Holds a session, in place of one of the same account.
+    /// Holds a session. Replaces an earlier one of the same account.
     case hold(AgentAccount, vaultKey: [UInt8], HoldingRules, isOffline: Bool)
-    /// How the session of an account is.
+    /// The state of the session of an account.
     case attach(AgentAccount)
     case token(AgentAccount, AgentTokenWish)
     /// The private key that the tokens are bound to.
@@ -65,16 +65,16 @@ package enum AgentRequest: Hashable, Sendable {
     case setPIN(AgentAccount, [UInt8])
     /// Locks one session, or all.
     ///
-    /// - Parameter isFinal: whether `vault agent unlock` does not open it again.
+    /// - Parameter isFinal: whether `vault agent unlock` must not open it again.
     case lock(AgentAccount?, isFinal: Bool)
-    /// Tells from now on what happens to a session, or to all. The client sends nothing more.
+    /// Reports the events of a session, or of all, from now on. The client sends nothing more.
     case watch(AgentAccount?)
-    /// Locks everything and ends the agent.
+    /// Locks all sessions and ends the agent.
     ///
-    /// - Parameter isForced: whether it ends also when a renewed token cannot be stored, and is lost. It answers `text`
-    ///   then.
+    /// - Parameter isForced: whether to end even if a renewed token cannot be stored. The token is then lost, and the
+    ///   answer is `text`.
     case stop(isForced: Bool)
-    /// A key for a streamed item, from the vault key.
+    /// A key for one streamed item, derived from the vault key.
     case streamKey(AgentAccount, item: String)
 
     private enum Kind: UInt8 {

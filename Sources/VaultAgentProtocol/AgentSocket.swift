@@ -1,16 +1,16 @@
 package import Glibc
 
-/// Where an agent listens.
+/// The path of the agent's socket.
 package enum AgentSocket {
-    /// The longest path that a socket's address holds, in bytes.
+    /// The longest path in the address of a socket, in bytes.
     package static let longestPath = 107
 
-    /// The socket of the agent for one folder of accounts: `$XDG_RUNTIME_DIR/credential-vault/agent-….sock`.
+    /// Returns the socket of the agent for one folder of accounts: `$XDG_RUNTIME_DIR/credential-vault/agent-….sock`.
     ///
     /// - Parameters:
     ///   - runtimeFolder: `XDG_RUNTIME_DIR`.
     ///   - accountsFolder: the folder of the accounts.
-    /// - Returns: nil without a runtime folder, for a folder that is not absolute, or where the path would be too long.
+    /// - Returns: nil without a runtime folder, for a folder that is not absolute, or for a path that is too long.
     package static func path(runtimeFolder: String?, accountsFolder: String) -> String? {
         let slash = UInt8(ascii: "/")
         guard let runtimeFolder, runtimeFolder.utf8.first == slash, accountsFolder.utf8.first == slash else {
@@ -20,10 +20,10 @@ package enum AgentSocket {
         return path.utf8.count <= longestPath ? path : nil
     }
 
-    /// The folder of the accounts where no setting says another one: `$XDG_DATA_HOME/credential-vault`, by default
+    /// Returns the default folder of the accounts: `$XDG_DATA_HOME/credential-vault`, or
     /// `~/.local/share/credential-vault`.
     ///
-    /// - Returns: nil when neither variable has an absolute path.
+    /// - Returns: nil if neither variable has an absolute path.
     package static func usualFolder(dataHome: String?, home: String?) -> String? {
         let slash = UInt8(ascii: "/")
         if let dataHome, dataHome.utf8.first == slash { return dataHome + "/credential-vault" }
@@ -31,7 +31,7 @@ package enum AgentSocket {
         return home + "/.local/share/credential-vault"
     }
 
-    /// FNV-1a: it only has to give each folder a name, and nothing goes by its strength.
+    /// FNV-1a. It only has to give each folder a name, so it need not be a strong hash.
     private static func hash(_ text: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -39,7 +39,7 @@ package enum AgentSocket {
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    /// The address of a socket.
+    /// Calls `body` with the address of a socket.
     package static func withAddress<R>(
         _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
     ) -> R? {

@@ -1,4 +1,4 @@
-/// Reads the fields of a message that another process sent. What is cut off, too long, or no UTF-8 is an error.
+/// Reads the fields of a message from another process. A field that is cut off, too long, or not UTF-8 is an error.
 package struct FieldReader {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
@@ -58,7 +58,7 @@ package struct FieldReader {
 
     package mutating func optionalDouble() throws(AgentProtocolError) -> Double? { try bool() ? double() : nil }
 
-    /// - Throws: ``AgentProtocolError/malformed`` when there is more than was read.
+    /// - Throws: ``AgentProtocolError/malformed`` if bytes are left.
     package func end() throws(AgentProtocolError) {
         guard position == bytes.endIndex else { throw .malformed }
     }

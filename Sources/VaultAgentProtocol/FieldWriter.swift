@@ -1,13 +1,13 @@
-/// Writes the fields of a message one after the other. Numbers are big-endian; text and bytes stand behind their length.
+/// Writes the fields of a message in order. Numbers are big-endian. Text and bytes come after their length.
 package struct FieldWriter {
     package private(set) var bytes: [UInt8] = []
 
     package init() {
-        // Most messages fit. An array that grows leaves copies of what it held in memory.
+        // Most messages fit. An array that grows would leave copies of its bytes in memory.
         bytes.reserveCapacity(4096)
     }
 
-    /// Replaces the first four bytes with the count of all that follow.
+    /// Replaces the first four bytes with the number of bytes after them.
     mutating func putLength() {
         let length = UInt32(truncatingIfNeeded: bytes.count - MessageFrame.lengthSize)
         withUnsafeBytes(of: length.bigEndian) { bytes.replaceSubrange(..<MessageFrame.lengthSize, with: $0) }

@@ -1,18 +1,18 @@
-/// A message between the agent and a client: four bytes of length, the version of the protocol, the kind, and the fields.
+/// A message between the agent and a client: four bytes of length, the protocol's version, the kind, and the fields.
 ///
-/// The head and the answer `failed` stay the same in all versions, so that a program of another version understands at
-/// least why it is refused.
+/// The head and the answer `failed` are the same in all versions. So a program of another version can at least read why
+/// it is refused.
 package enum MessageFrame {
-    /// The version that this program speaks.
+    /// The version of the protocol that this program uses.
     package static let version: UInt8 = 1
-    /// The longest message that a client may send, in bytes, without the length.
+    /// The longest message from a client, in bytes without the length.
     package static let longestRequest = 160 * 1024
-    /// The longest message that the agent sends, in bytes, without the length.
+    /// The longest message from the agent, in bytes without the length.
     package static let longestAnswer = 2 * 1024 * 1024
 
     package static let lengthSize = 4
 
-    /// A whole message, ready to be sent.
+    /// Returns a whole message, ready to be sent.
     package static func bytes(kind: UInt8, version: UInt8 = version, _ write: (inout FieldWriter) -> Void) -> [UInt8] {
         var writer = FieldWriter()
         writer.put(UInt32(0))
@@ -23,10 +23,10 @@ package enum MessageFrame {
         return writer.bytes
     }
 
-    /// Finds the first message in what was received so far.
+    /// Finds the first message in the received bytes.
     ///
-    /// - Parameter limit: how long it may be.
-    /// - Returns: where it stands, without its length; nil when it is not complete yet.
+    /// - Parameter limit: the longest allowed message, in bytes.
+    /// - Returns: the range of the message without its length; nil if it is not complete.
     package static func first(
         in received: ArraySlice<UInt8>, limit: Int
     ) throws(AgentProtocolError) -> Range<Int>? {
@@ -40,9 +40,9 @@ package enum MessageFrame {
         return start..<start + length
     }
 
-    /// Takes the head off a message.
+    /// Removes the head from a message.
     ///
-    /// - Parameter message: without its length.
+    /// - Parameter message: the message without its length.
     package static func opened(_ message: ArraySlice<UInt8>) throws(AgentProtocolError) -> (
         kind: UInt8, fields: FieldReader
     ) {

@@ -10,7 +10,7 @@ extension RedirectListenerError: VaultErrorConvertible {
     package var vaultError: VaultError {
         code == .timedOut
             ? VaultError(
-                .cancelled, "The browser did not come back within five minutes. Start again.", underlying: self)
+                .cancelled, "The browser sent no answer within five minutes. Start the login again.", underlying: self)
             : VaultError(.configurationInvalid, description, underlying: self)
     }
 }
@@ -35,7 +35,7 @@ extension VaultError {
             switch error.code {
             case .deviceCodeExpired: error.description + " Start again."
             case .configurationInvalid:
-                // What is wrong is a setting of this machine, which has nothing to do with OpenID Connect.
+                // A wrong setting of this machine has nothing to do with OpenID Connect, so its own text is shown.
                 (error.underlying as? HTTPError).flatMap { $0.code == .certificateFileInvalid ? $0.description : nil }
                     ?? error.description
             default: error.description

@@ -3,7 +3,7 @@ internal import VaultAuth
 internal import VaultJSON
 internal import VaultStorage
 
-/// Whom an answer is about.
+/// The person that an answer is about.
 struct BackendUser: Sendable {
     let id: String
     let identity: RefreshToken.Identity
@@ -12,12 +12,12 @@ struct BackendUser: Sendable {
         let object = answer[path: fields.object].flatMap { $0.isObject ? $0 : nil } ?? answer
         let alternative = fields.alternativeID.isEmpty ? nil : object[path: fields.alternativeID]
         guard let id = object[path: fields.id]?.identifier ?? alternative?.identifier else {
-            throw OpenIDConnectError(.invalidAnswer, "it does not say who that is")
+            throw OpenIDConnectError(.invalidAnswer, "it has no identifier of the person")
         }
         self.id = id
         let name = object[path: fields.fullName]?.string
         var claims = object
-        // Where the stored claims of every account have it.
+        // The stored claims of every account have the name in this member.
         if let name, claims["name"] == nil { claims.set(.string(name), at: "name") }
         identity = .init(
             email: object[path: fields.email]?.string, preferredUsername: object[path: fields.username]?.string,
@@ -36,7 +36,7 @@ struct BackendUser: Sendable {
             name: claims["name"]?.string, claimsJSON: claims.encoded())
     }
 
-    /// - Throws: ``OpenIDConnectError`` when it is somebody else.
+    /// - Throws: ``OpenIDConnectError`` if the person is another one.
     func require(_ account: AccountID, mayHaveBeenProcessed: Bool = false) throws {
         guard id == account.subject else {
             throw OpenIDConnectError(
@@ -56,7 +56,7 @@ extension UserInfo {
 extension JSONValue {
     var isObject: Bool { if case .object = self { true } else { false } }
 
-    /// What can name a person: a text without control characters, or a whole number, digit by digit.
+    /// The identifier of a person: a text without control characters, or a whole number as digits.
     var identifier: String? {
         if number != nil { return exactInteger }
         guard let string, !string.isEmpty, string.utf8.count <= 255,

@@ -6,22 +6,22 @@ package import VaultHTTP
 internal import VaultJSON
 internal import VaultStorage
 
-/// Asks a backend or server whether it is there and has the calls that a sign-in needs, without signing anybody in: what
-/// is read is read without a token, and what is posted is an empty JSON object.
+/// A test that a backend or server answers, and has the calls that a sign-in needs. It signs nobody in: it reads
+/// without a token, and posts empty JSON objects.
 package struct BackendCheck: Sendable {
-    /// What a backend is used as.
+    /// The kind of backend, which decides about the calls.
     package enum Kind: Sendable {
         case browser, password, server
     }
 
-    /// What one call was answered.
+    /// The answer to one call.
     package struct Finding: Sendable, Equatable {
         package let call: String
         package let status: Int
-        /// The server's version, where the layout says where the answer has it.
+        /// The server's version; nil unless the layout names its member.
         package let version: String?
 
-        /// Whether there is such a call. A refusal is an answer, too: nobody said who asks.
+        /// Whether the call exists. A refusal proves that, too, as the request had no token.
         package var isThere: Bool { (200..<300).contains(status) || (400..<500).contains(status) && !isMissing }
         private var isMissing: Bool { [404, 405, 410].contains(status) }
     }
@@ -31,7 +31,7 @@ package struct BackendCheck: Sendable {
     private let kind: Kind
     private let layout: BackendLayout
 
-    /// - Throws: ``VaultError`` with code `configurationInvalid` for what is no address of a backend.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if `url` is not the address of a backend.
     package init(_ url: String, as kind: Kind, layout: BackendLayout, transport: any HTTPTransport) throws {
         endpoint = try ServerEndpoint(url)
         connection = ProviderConnection(transport: transport)
@@ -39,9 +39,9 @@ package struct BackendCheck: Sendable {
         self.layout = layout
     }
 
-    /// Asks for each call, and ends with the first that gets no answer.
+    /// Tries each call, and stops at the first call without an answer.
     ///
-    /// - Throws: ``OpenIDConnectError`` when the backend cannot be reached, answers what is no HTTP, or is out of order.
+    /// - Throws: ``OpenIDConnectError`` if the backend cannot be reached, does not answer in HTTP, or is out of order.
     package func run() async throws -> [Finding] {
         var findings: [Finding] = []
         for (method, path) in calls where !path.isEmpty {
@@ -63,7 +63,7 @@ package struct BackendCheck: Sendable {
         return JSONValue(objectIn: answer.body)?[path: path]?.string
     }
 
-    /// Only what every sign-in, or every renewal, needs.
+    /// The calls that every sign-in or every renewal needs.
     private var calls: [(HTTPRequest.Method, String)] {
         switch kind {
         case .browser: [(.get, layout.browser.me), (.post, layout.browser.token)]

@@ -6,12 +6,12 @@ internal import VaultHTTP
 internal import VaultJSON
 internal import VaultStorage
 
-/// Speaks JSON over HTTP with one backend, and says in the usual errors what went wrong.
+/// A JSON connection to one backend over HTTP. It throws the usual errors.
 struct BackendConnection: Sendable {
     let endpoint: ServerEndpoint
     let http: ProviderConnection
 
-    /// What a refusal by this status, with this text in the member `error`, means; nil for what it means usually.
+    /// The meaning of a refusal with this status and this text in the member `error`; nil for the usual meaning.
     typealias Meaning = @Sendable (_ status: Int, _ error: String?) -> OpenIDConnectError.Code?
 
     init(_ endpoint: ServerEndpoint, transport: any HTTPTransport) {
@@ -19,7 +19,7 @@ struct BackendConnection: Sendable {
         http = ProviderConnection(transport: transport)
     }
 
-    /// Reads something. That uses nothing up, whatever becomes of the answer.
+    /// Reads a path. Even if the answer gets lost, nothing is used up.
     func get(_ path: String, token: String? = nil, meaning: Meaning = { _, _ in nil }) async throws -> JSONValue {
         do {
             let answer = try await http.send(.get, endpoint.url(path), fields: Self.fields(token))
@@ -29,16 +29,16 @@ struct BackendConnection: Sendable {
         }
     }
 
-    /// - Parameter secrets: what of the request must not be in an error, should the backend repeat it.
+    /// - Parameter secrets: parts of the request that must not be in an error if the backend repeats them.
     func post(
         _ path: String, json: JSONValue, secrets: [String?], meaning: Meaning = { _, _ in nil }
     ) async throws -> JSONValue {
         try Self.object(in: try await send(path, json: json), meaning, secrets: secrets)
     }
 
-    /// Posts what a person typed.
+    /// Posts credentials that a person typed.
     ///
-    /// - Parameter refusals: the statuses that say that it is wrong.
+    /// - Parameter refusals: the statuses that mean "wrong credentials".
     /// - Throws: also ``VaultError`` with code `tooManyAttempts`.
     func post(
         _ path: String, credentials: JSONValue, password: String, refusals: Set<Int>, now: Date
@@ -58,7 +58,7 @@ struct BackendConnection: Sendable {
         try Self.check(answer, { _, _ in nil }, secrets: secrets + [token])
     }
 
-    /// Says that the person logged out on this machine.
+    /// Tells the backend that the person logged out on this machine.
     func tellLogout(_ path: String?, token: String, now: Date) async throws {
         guard let path else { return }
         try await tell(path, json: .object([:]), token: token, secrets: [], now: now)
@@ -68,12 +68,12 @@ struct BackendConnection: Sendable {
         try Self.check(try await http.send(.delete, endpoint.url(path)), { _, _ in nil }, secrets: [])
     }
 
-    /// Has a token ended. What the backend answers does not matter as long as it agrees.
+    /// Ends a token at the backend. Any answer with a good status will do.
     ///
     /// - Parameters:
     ///   - secret: the token.
-    ///   - isBearer: whether it goes into the header, too.
-    ///   - accepted: statuses that say as much as success does.
+    ///   - isBearer: whether the token goes into the header, too.
+    ///   - accepted: statuses that also mean success.
     func end(
         _ path: String, json: JSONValue, secret: String, isBearer: Bool = false, accepted: Set<Int> = []
     ) async throws {
@@ -127,7 +127,7 @@ struct BackendConnection: Sendable {
             providerDescription: harmless(words.description), mayHaveBeenProcessed: !isRefusal)
     }
 
-    /// What the backend says of an error: OAuth's two members, or whatever text there is for a person.
+    /// Returns the backend's words for an error: OAuth's two members, or any text for a person.
     private static func words(in json: JSONValue?) -> (error: String?, description: String?) {
         if let description = json?["error_description"]?.string { return (json?["error"]?.string, description) }
         return (nil, json?["error"]?.string ?? json?["error"]?["message"]?.string ?? json?["message"]?.string)
@@ -137,11 +137,11 @@ struct BackendConnection: Sendable {
         let wait = answer.headerFields[.retryAfter].flatMap { retryAfter($0, now: now) }
         let hint = wait.map { "Try again in \($0 == 1 ? "1 second" : "\($0) seconds")." } ?? "Try again later."
         return VaultError(
-            .tooManyAttempts, "The server says that there were too many attempts. \(hint)",
+            .tooManyAttempts, "The server refused the request after too many attempts. \(hint)",
             retryAfter: wait.map { .seconds($0) })
     }
 
-    /// Seconds from `Retry-After`, which is a number of them or a date (RFC 9110 section 10.2.3). A day at most.
+    /// Returns the seconds of `Retry-After`, a number or a date (RFC 9110 section 10.2.3), at most a day.
     private static func retryAfter(_ text: String, now: Date) -> Int? {
         if let seconds = Int(text) { return seconds >= 0 ? min(seconds, 86_400) : nil }
         let formatter = DateFormatter()

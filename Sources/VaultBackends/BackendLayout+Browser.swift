@@ -1,13 +1,13 @@
 internal import VaultAuth
 
 extension BackendLayout {
-    /// A backend in front of an identity provider, which keeps that provider's protocol to itself.
+    /// The layout of a backend that handles the protocol of its identity provider itself.
     public struct Browser: Sendable, Codable, Hashable {
-        /// Where the browser is sent to log in.
+        /// The path of the login page for the browser.
         public var login = "/auth/login"
-        /// `POST`: what came back with the browser, for an access token.
+        /// `POST`: exchanges the code from the redirect for an access token.
         public var token = "/auth/token"
-        /// `GET`: whose access token it is, or that it does not count any more.
+        /// `GET`: the person of the access token, or a refusal if the token is not valid any more.
         public var me = "/auth/me"
         /// `POST`: ends the access token.
         public var logout = "/auth/logout"
@@ -16,10 +16,10 @@ extension BackendLayout {
         public var code = "code"
         /// In the redirect, and in the request to ``token``.
         public var state = "state"
-        /// In the address that the browser is sent to, and in the request to ``token``.
+        /// In the address of the login page, and in the request to ``token``.
         public var redirectURI = "redirect_uri"
-        /// `POST`, with the access token: the person logged out on this machine. The stored token should stay valid, or the
-        /// account has to be registered again. nil: the backend is not told.
+        /// `POST` with the access token: tells the backend that the person logged out on this machine. The backend
+        /// should keep the stored token valid, or the person has to register again. nil: the backend is not told.
         public var localLogout: String?
         /// nil: the backend has no list of a person's sessions.
         public var sessions: Sessions?

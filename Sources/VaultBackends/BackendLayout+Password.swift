@@ -1,21 +1,22 @@
 internal import VaultAuth
 
 extension BackendLayout {
-    /// A backend that takes e-mail address and password, and issues refresh tokens.
+    /// The layout of a backend that takes e-mail address and password, and issues refresh tokens.
     public struct Password: Sendable, Codable, Hashable {
-        /// `POST`: e-mail address and password, for tokens.
+        /// `POST`: exchanges e-mail address and password for tokens.
         public var login = "/auth/login"
-        /// `GET`: whose access token it is. Empty, or 404 there: the access token's own claims say that.
+        /// `GET`: the person of the access token. If empty, or if the answer is 404, the claims of the access token
+        /// name the person.
         public var me = "/auth/me"
-        /// `POST`: a refresh token, for new tokens.
+        /// `POST`: exchanges a refresh token for new tokens.
         public var refresh = "/auth/refresh"
         /// `POST`: ends the refresh token.
         public var logout = "/auth/logout"
 
-        /// `POST`: e-mail address and password of somebody new, and the full name by ``User/fullName``. nil: the backend
-        /// has no such call.
+        /// `POST`: makes an account from e-mail address, password and, as ``User/fullName``, the full name. nil: the
+        /// backend has no such call.
         public var signUp: String?
-        /// `POST`: the e-mail address of somebody who has forgotten the password. nil: the backend has no such call.
+        /// `POST`: the e-mail address of a person with a forgotten password. nil: the backend has no such call.
         public var forgotPassword: String?
 
         /// In the requests to ``login``, ``signUp`` and ``forgotPassword``.
@@ -24,10 +25,10 @@ extension BackendLayout {
         public var password = "password"
         /// In the requests to ``refresh`` and ``logout``.
         public var refreshToken = "refresh_token"
-        /// The least number of characters of the backend's passwords: shorter ones are not sent.
+        /// The smallest number of characters in the backend's passwords. Shorter passwords are not sent.
         public var minimumPasswordLength = 6
-        /// `POST`, with the access token: the person logged out on this machine. The stored token should stay valid, or the
-        /// account has to be registered again. nil: the backend is not told.
+        /// `POST` with the access token: tells the backend that the person logged out on this machine. The backend
+        /// should keep the stored token valid, or the person has to register again. nil: the backend is not told.
         public var localLogout: String?
         /// nil: the backend has no list of a person's sessions.
         public var sessions: Sessions?

@@ -1,19 +1,20 @@
 internal import VaultAuth
 
 extension BackendLayout {
-    /// A server that says what it can: OAuth, or only API tokens. What OAuth itself fixes is not settable.
+    /// The layout of a server that announces its abilities: OAuth, or only API tokens. OAuth's fixed names cannot be
+    /// set.
     public struct Server: Sendable, Codable, Hashable {
         /// `GET`: version and features.
         public var info = "/api/info"
         /// `POST`: registers an OAuth client (RFC 7591).
         public var client = "/api/oauth/client"
-        /// Where the browser is sent to log in.
+        /// The path of the login page for the browser.
         public var authorize = "/authorize"
         /// `POST`: OAuth's token endpoint.
         public var token = "/api/oauth/token"
-        /// `POST`: user name and password, for an API token.
+        /// `POST`: exchanges user name and password for an API token.
         public var apiToken = "/api/auth"
-        /// `GET`: whose token it is, or that it does not count any more.
+        /// `GET`: the person of the token, or a refusal if the token is not valid any more.
         public var profile = "/api/profile"
         /// `POST`: ends an OAuth token (RFC 7009).
         public var oauthRevocation = ""
@@ -24,7 +25,7 @@ extension BackendLayout {
         public var features = "features"
         /// In the answer of ``info``: the server's version. nil: it is not shown.
         public var version: String?
-        /// What is in that list at a server with OAuth.
+        /// The entry for OAuth in the list ``features``.
         public var oauthFeature = "oauth"
         /// In the request to ``client``.
         public var clientName = "client_name"
@@ -32,9 +33,9 @@ extension BackendLayout {
         public var redirectURIs = "redirect_uris"
         /// In the answer of ``client``.
         public var clientID = "client_id"
-        /// In the answer of ``client``, where the server insists on one.
+        /// In the answer of ``client``, if the server insists on a secret.
         public var clientSecret = "client_secret"
-        /// What else the request to ``client`` says: `client_uri`, for example, where the server wants that.
+        /// More members for the request to ``client``, for example `client_uri`.
         public var clientDetails = ["software_id": "credential-vault", "software_version": "1"]
         /// In the request to ``apiToken``: ``applicationName``.
         public var application = "application"
@@ -44,10 +45,10 @@ extension BackendLayout {
         public var password = "password"
         /// In the answer of ``apiToken``.
         public var issuedToken = "token"
-        /// What API tokens are called in the person's list of them.
+        /// The name of API tokens in the person's list.
         public var applicationName = "Credential Vault"
-        /// `POST`, with the access token: the person logged out on this machine. The stored token should stay valid, or the
-        /// account has to be registered again. nil: the backend is not told.
+        /// `POST` with the access token: tells the backend that the person logged out on this machine. The backend
+        /// should keep the stored token valid, or the person has to register again. nil: the backend is not told.
         public var localLogout: String?
         /// nil: the backend has no list of a person's sessions.
         public var sessions: Sessions?

@@ -5,14 +5,14 @@ extension BackendLayout {
     public struct Sessions: Sendable, Codable, Hashable {
         /// `GET`: the sessions.
         public var list = "/auth/sessions"
-        /// `DELETE`: ends the session whose identifier takes the place of `{id}`. Empty: none can be ended.
+        /// `DELETE`: ends a session. The identifier of the session replaces `{id}`. Empty: no session can be ended.
         public var end = "/auth/sessions/{id}"
 
         /// The list in the answer of ``list``.
         public var items = "sessions"
-        /// What names a session for ``end``: a text, or a whole number.
+        /// The identifier of a session for ``end``: a text, or a whole number.
         public var id = "id"
-        /// What the person knows it by: a device or a program.
+        /// The name that the person knows: a device or a program.
         public var name = "name"
         /// A time as in RFC 3339, or in seconds since 1970.
         public var createdAt = "created_at"

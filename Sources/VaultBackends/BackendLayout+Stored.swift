@@ -4,7 +4,7 @@ internal import VaultAuth
 internal import VaultStorage
 
 extension BackendLayout {
-    /// What is stored with an account: the part that its method needs, and nothing for a method without a layout.
+    /// Returns the part of the layout that is stored with an account; nil for a method without a layout.
     func stored(for method: SignInMethod) throws -> StoredLayout? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -24,7 +24,8 @@ extension BackendLayout {
         } catch {
             throw VaultError(
                 .storeCorrupt,
-                "The stored layout of the account's backend is damaged. Nothing was sent and nothing was deleted. Register again: vault register",
+                "The stored layout of the account's backend is damaged. Nothing was deleted. Register again: "
+                    + "vault register",
                 underlying: error)
         }
     }

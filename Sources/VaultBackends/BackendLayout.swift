@@ -1,17 +1,17 @@
 internal import OpenIDConnect
 internal import VaultAuth
 
-/// The paths and field names of the backends that are no OpenID providers, all with their usual values.
+/// The paths and field names of backends other than OpenID providers, with their usual values.
 ///
-/// Paths are below the backend's base URL; an empty one says that the backend has no such call. Fields are members of JSON
-/// objects, also nested ones: `data.user.id`. From JSON only what differs has to be there; a member that does not exist is
-/// an error, so that a slip of the pen does not go unnoticed.
+/// Paths are below the backend's base URL. An empty path means that the backend has no such call. Fields are members of
+/// JSON objects, also nested ones: `data.user.id`. JSON needs only the members that differ. An unknown member is an
+/// error, so spelling mistakes are noticed.
 public struct BackendLayout: Sendable, Codable, Hashable {
-    /// A backend in front of an identity provider, for ``BackendSignIn``.
+    /// The layout of a backend in front of an identity provider, for ``BackendSignIn``.
     public var browser = Browser()
-    /// A backend with user names and passwords of its own, for ``PasswordSignIn``.
+    /// The layout of a backend with its own user names and passwords, for ``PasswordSignIn``.
     public var password = Password()
-    /// A server that says what it can, for ``ServerSignIn``.
+    /// The layout of a server that announces its abilities, for ``ServerSignIn``.
     public var server = Server()
 
     /// Makes the layout with its usual values.
@@ -24,7 +24,7 @@ public struct BackendLayout: Sendable, Codable, Hashable {
         try members.read(.server, into: &server)
     }
 
-    /// Where tokens are in an answer (RFC 6749 section 5.1).
+    /// The places of the tokens in an answer (RFC 6749 section 5.1).
     public struct Tokens: Sendable, Codable, Hashable {
         /// The field of the access token.
         public var accessToken = "access_token"
@@ -60,13 +60,13 @@ public struct BackendLayout: Sendable, Codable, Hashable {
         }
     }
 
-    /// Where an answer says who somebody is.
+    /// The places of a person's details in an answer.
     public struct User: Sendable, Codable, Hashable {
-        /// The object that the others are in. Where it is missing they are looked for in the answer itself.
+        /// The object with the other members. If it is missing, they are read from the answer itself.
         public var object = "user"
-        /// What names the person for good: a text, or a whole number.
+        /// The permanent identifier of the person: a text, or a whole number.
         public var id = "id"
-        /// What serves in its place at a backend that knows people by their names only; empty for nothing.
+        /// The member that replaces ``id`` at backends that have only names; empty for none.
         public var alternativeID = "username"
         /// The field of the person's user name.
         public var username = "username"
@@ -91,12 +91,12 @@ public struct BackendLayout: Sendable, Codable, Hashable {
 }
 
 extension Decoder {
-    /// The members of a layout, of which none may be unknown.
+    /// Returns the members of a layout. Throws if one is unknown.
     func layout<K: CodingKey>(keyedBy type: K.Type) throws -> KeyedDecodingContainer<K> {
         let names = try container(keyedBy: AnyKey.self).allKeys.map(\.stringValue)
         if let unknown = names.first(where: { K(stringValue: $0) == nil }) {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: codingPath, debugDescription: "There is no member \"\(unknown)\" here."))
+                .init(codingPath: codingPath, debugDescription: "The member \"\(unknown)\" is unknown."))
         }
         return try container(keyedBy: type)
     }

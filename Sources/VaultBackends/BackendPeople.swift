@@ -4,8 +4,7 @@ public import VaultHTTP
 internal import VaultJSON
 internal import VaultStorage
 
-/// Sign-up and forgotten passwords at a backend that has its own e-mail addresses and passwords. The backend's layout
-/// has to name the paths for them.
+/// Sign-up and forgotten passwords at a backend with its own passwords. The backend's layout must name the paths.
 public struct BackendPeople: Sendable {
     private let connection: BackendConnection
     private let layout: BackendLayout.Password
@@ -13,10 +12,10 @@ public struct BackendPeople: Sendable {
 
     /// - Parameters:
     ///   - url: the backend's base URL.
-    ///   - layout: what its paths and fields are called.
+    ///   - layout: the names of its paths and fields.
     ///   - transport: sends the requests.
     ///   - clock: tells the time.
-    /// - Throws: ``VaultError`` with code `configurationInvalid` for what is no address of a backend.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if `url` is not the address of a backend.
     public init(
         _ url: String, layout: BackendLayout.Password, transport: any HTTPTransport,
         clock: any WallClock = SystemWallClock()
@@ -26,15 +25,16 @@ public struct BackendPeople: Sendable {
         self.clock = clock
     }
 
-    /// Makes an account at the backend. Nobody is signed in by that: use ``PasswordSignIn`` next. Some backends want the
-    /// e-mail address confirmed first.
+    /// Makes an account at the backend, without a sign-in: use ``PasswordSignIn`` next. Some backends want the e-mail
+    /// address confirmed first.
     ///
     /// - Parameters:
     ///   - credentials: the e-mail address as the user name, and the password that the person chose.
-    ///   - name: the full name, where the backend takes one.
-    /// - Throws: ``VaultError``: `passwordUnusable` before anything is sent (see ``BackendLayout/Password/check(_:)``),
-    ///   `configurationInvalid` when the backend has no such call or refuses it, for example because the address is taken:
-    ///   the description has the backend's words. `tooManyAttempts`, `identityProviderUnavailable`: try again later.
+    ///   - name: the full name, if the backend takes one.
+    /// - Throws: ``VaultError``: `passwordUnusable` before a request (see ``BackendLayout/Password/check(_:)``),
+    ///   `configurationInvalid` if the backend has no such call or refuses it, for example because the address is
+    ///   taken. The description has the backend's words. `tooManyAttempts`, `identityProviderUnavailable`: try again
+    ///   later.
     public func signUp(_ credentials: UserCredentials, name: String? = nil) async throws {
         let path = try path(layout.signUp, "sign-up", "signUp")
         let password = try layout.checked(credentials)
@@ -47,10 +47,10 @@ public struct BackendPeople: Sendable {
         }
     }
 
-    /// Asks the backend to let a person choose another password. Most backends send an e-mail for that. They give the
-    /// same answer for an address that they do not know.
+    /// Asks the backend to let a person choose another password. Most backends send an e-mail. Their answer for an
+    /// unknown address is the same.
     ///
-    /// - Throws: ``VaultError``: `passwordUnusable` for an empty address, `configurationInvalid` when the backend has no
+    /// - Throws: ``VaultError``: `passwordUnusable` for an empty address, `configurationInvalid` if the backend has no
     ///   such call or refuses it, `tooManyAttempts`, `identityProviderUnavailable`: try again later.
     public func requestNewPassword(email: String) async throws {
         let path = try path(layout.forgotPassword, "forgotten password", "forgotPassword")
@@ -65,18 +65,18 @@ public struct BackendPeople: Sendable {
         guard let path, !path.isEmpty else {
             throw VaultError(
                 .configurationInvalid,
-                "No path for \(name) is known at \(connection.endpoint). If the backend has one, name it in the backend file: {\"password\": {\"\(member)\": \"/PATH\"}}"
-            )
+                "The layout of \(connection.endpoint) has no path for \(name). If the backend has one, add it to the "
+                    + "backend file: {\"password\": {\"\(member)\": \"/PATH\"}}")
         }
         return path
     }
 }
 
 extension BackendLayout.Password {
-    /// Finds out whether credentials could be right at the backend, before anything is sent.
+    /// Checks credentials before they are sent to the backend.
     ///
-    /// - Throws: ``VaultError`` with code `passwordUnusable`, which says what is wrong: the e-mail address or the password
-    ///   is empty or nothing but blanks, or the password is shorter than ``minimumPasswordLength``.
+    /// - Throws: ``VaultError`` with code `passwordUnusable`, which names the problem: e-mail address or password is
+    ///   empty or blank, or the password is shorter than ``minimumPasswordLength``.
     public func check(_ credentials: UserCredentials) throws { _ = try checked(credentials) }
 
     /// - Returns: the password as text.
@@ -86,10 +86,10 @@ extension BackendLayout.Password {
 }
 
 extension UserCredentials {
-    /// Finds out whether these could be right at any server, before anything is sent.
+    /// Checks credentials before they are sent to any server.
     ///
     /// - Parameter minimumPasswordLength: in characters.
-    /// - Throws: ``VaultError`` with code `passwordUnusable`, which says what is wrong.
+    /// - Throws: ``VaultError`` with code `passwordUnusable`, which names the problem.
     public func check(minimumPasswordLength: Int = 1) throws {
         _ = try checked(minimumPasswordLength: minimumPasswordLength)
     }

@@ -7,15 +7,15 @@ public import VaultStorage
 
 /// A session of a person at a backend: a device or a program that is signed in there.
 public struct BackendSession: Sendable, Hashable, Identifiable {
-    /// What ``BackendSessions/end(_:)`` takes.
+    /// The identifier for ``BackendSessions/end(_:)``.
     public let id: String
-    /// What the person knows it by; nil when the backend does not say.
+    /// The name that the person knows; nil if the backend does not say.
     public let name: String?
-    /// When the person signed in there; nil when the backend does not say.
+    /// The time of the sign-in; nil if the backend does not say.
     public let createdAt: Date?
-    /// When it was used last; nil when the backend does not say.
+    /// The time of the last use; nil if the backend does not say.
     public let lastUsedAt: Date?
-    /// Whether it is the session of the account that asks.
+    /// Whether this is the session of the account that asks.
     public let isCurrent: Bool
 
     init?(_ json: JSONValue, _ fields: BackendLayout.Sessions) {
@@ -35,7 +35,7 @@ public struct BackendSession: Sendable, Hashable, Identifiable {
     }
 }
 
-/// The active sessions of a person at a backend, where the backend's layout names paths for them.
+/// The active sessions of a person at a backend. The backend's layout must name the paths.
 ///
 /// ```swift
 /// let transport = try vault.auth.authorizedTransport(for: [account.id.issuer])
@@ -43,17 +43,17 @@ public struct BackendSession: Sendable, Hashable, Identifiable {
 /// for session in try await sessions.list() where !session.isCurrent { try await sessions.end(session.id) }
 /// ```
 ///
-/// Every method throws ``VaultError``: `configurationInvalid` when the backend has no such call or refuses it, what the
-/// transport throws when nobody is logged in, and `identityProviderUnavailable` to try again later.
+/// Every method throws ``VaultError``: `configurationInvalid` if the backend has no such call or refuses it,
+/// `identityProviderUnavailable` to try again later, or the transport's error if nobody is logged in.
 public struct BackendSessions: Sendable {
     private let connection: BackendConnection
     private let layout: BackendLayout.Sessions
 
     /// - Parameters:
-    ///   - account: whose sessions they are. It has to be logged in when a method is called.
-    ///   - settings: the layout for an account without a stored one. An earlier version registered such an account.
+    ///   - account: the account of the person. It must be logged in during each call.
+    ///   - settings: the layout for an account without a stored one, from an earlier version.
     ///   - transport: adds the account's access token to each request.
-    /// - Throws: ``VaultError``: `configurationInvalid` when the layout names no paths for sessions, `storeCorrupt` when
+    /// - Throws: ``VaultError``: `configurationInvalid` if the layout names no paths for sessions, `storeCorrupt` if
     ///   the account's layout is damaged.
     public init(
         of account: Account, settings: BackendLayout = BackendLayout(), transport: any HTTPTransport
@@ -62,14 +62,14 @@ public struct BackendSessions: Sendable {
         guard let sessions = layout.sessions(of: account.method), !sessions.list.isEmpty else {
             throw VaultError(
                 .configurationInvalid,
-                "No list of sessions is known at \(account.id.issuer). If the backend has one, name its path in the backend file and register again: vault register"
-            )
+                "The layout of \(account.id.issuer) has no list of sessions. If the backend has one, add its path to "
+                    + "the backend file and register again: vault register")
         }
         self.layout = sessions
         connection = BackendConnection(try ServerEndpoint(account.id.issuer), transport: transport)
     }
 
-    /// The sessions as the backend lists them. One without an identifier is left out.
+    /// Returns the sessions in the backend's order. Sessions without an identifier are left out.
     public func list() async throws -> [BackendSession] {
         try await converting {
             let answer = try await connection.get(layout.list)
@@ -80,17 +80,17 @@ public struct BackendSessions: Sendable {
         }
     }
 
-    /// Ends a session: its tokens do not work any more. After the current one is ended, the account has to be registered
-    /// again.
+    /// Ends a session: its tokens do not work any more. After the end of the current session, the person has to
+    /// register again.
     ///
     /// - Parameter id: ``BackendSession/id``.
     public func end(_ id: String) async throws {
         guard layout.end.contains("{id}") else {
-            throw VaultError(.configurationInvalid, "The backend's layout names no path that ends a session.")
+            throw VaultError(.configurationInvalid, "The backend's layout has no path for ending a session.")
         }
-        // An empty identifier could mean all of them.
+        // An empty identifier could end all sessions.
         guard !id.isEmpty, id != ".", id != ".." else {
-            throw VaultError(.configurationInvalid, "That is no identifier of a session. See: vault backend sessions")
+            throw VaultError(.configurationInvalid, "This is not a session identifier. See: vault backend sessions")
         }
         try await converting {
             try await connection.delete(layout.end.replacing("{id}", with: FormParameters.escape(id)))
@@ -110,7 +110,7 @@ extension BackendLayout {
 }
 
 extension Account {
-    /// Whether its backend is told when the person logs out on this machine. False for a layout that cannot be read.
+    /// Whether the backend is told about a logout on this machine. False for an unreadable layout.
     package var tellsLogout: Bool {
         guard let layout = try? layout.map({ try BackendLayout($0) }) else { return false }
         let path =
@@ -124,12 +124,12 @@ extension Account {
     }
 }
 
-/// Runs what throws this target's errors, so that an app sees ``VaultError`` only.
+/// Runs `body` and turns this target's errors into ``VaultError``.
 func converting<R: Sendable>(_ body: () async throws -> R) async throws -> R {
     do {
         return try await body()
     } catch let error as OpenIDConnectError {
-        // What the transport said when nobody is logged in.
+        // The transport's own error if nobody is logged in.
         throw error.underlying as? VaultError ?? VaultError.converting(error)
     } catch {
         throw VaultError.converting(error)

@@ -4,25 +4,25 @@ internal import VaultHTTP
 internal import VaultJSON
 public import VaultStorage
 
-/// Signs in in the browser at a backend that stands in front of an identity provider and keeps that provider's protocol,
-/// PKCE included, to itself. What the app gets is the backend's own access token, and no refresh token.
+/// A browser sign-in at a backend that handles the protocol of its identity provider itself, with PKCE. The app gets
+/// the backend's own access token, and no refresh token.
 ///
-/// The issuer of the settings is the backend's base URL. The `state` in the redirect is the backend's own and goes back to
-/// it: this program cannot tell by it whether the redirect is that of its own login. Show the person who is signed in.
+/// The issuer of the settings is the backend's base URL. The `state` in the redirect belongs to the backend, so this
+/// program cannot check that the redirect belongs to its own login. Show the person which account is signed in.
 public struct BackendSignIn: SignIn {
     let userAgent: any UserAgent
     let delivery: RedirectDelivery
 
     /// - Parameters:
     ///   - userAgent: shows the login to the person.
-    ///   - delivery: how the redirect comes back.
+    ///   - delivery: the way in which the redirect comes back.
     public init(using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic) {
         self.userAgent = userAgent
         self.delivery = delivery
     }
 
-    /// Signs in in the browser. `AuthProtocol.signIn(_:)` calls it, and gives each error below as a `VaultError`. It
-    /// waits at most 300 seconds for the browser.
+    /// Signs in with the browser, and waits at most 300 seconds for it. `AuthProtocol.signIn(_:)` calls this, and turns
+    /// each error below into a `VaultError`.
     ///
     /// - Returns: the login, with the access token of the backend. It is not stored yet.
     /// - Throws: `OpenIDConnectError`: `denied`: the person said no. `callbackInvalid`: start again. `refused`: start
@@ -83,7 +83,7 @@ struct BrowserBackend: UserInfoSource, LogoutListener {
     }
 
     func revoke(_ credential: Credential, of id: AccountID) async throws {
-        // A token that the backend does not take any more is as good as ended.
+        // A token that the backend refuses has already ended.
         try await connection.end(
             layout.logout, json: .object([:]), secret: credential.value, isBearer: true, accepted: [401])
     }

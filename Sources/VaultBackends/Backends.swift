@@ -3,7 +3,7 @@ public import VaultAuth
 public import VaultHTTP
 public import VaultStorage
 
-/// Servers that are no OpenID providers, as issuers of tokens: see ``BackendSignIn``, ``PasswordSignIn`` and
+/// Servers other than OpenID providers as issuers of tokens: see ``BackendSignIn``, ``PasswordSignIn`` and
 /// ``ServerSignIn``.
 public struct Backends: IssuerKind {
     private let layout: BackendLayout
@@ -12,9 +12,9 @@ public struct Backends: IssuerKind {
     private let clock: any WallClock
 
     /// - Parameters:
-    ///   - layout: what the paths and fields are called at the server of the settings. An account keeps to the one that
-    ///     it was registered with.
-    ///   - problem: why `layout` cannot be used. What needs it throws this error; nothing else does.
+    ///   - layout: the names of paths and fields at the server of the settings. An account keeps the layout of its
+    ///     registration.
+    ///   - problem: the reason why `layout` cannot be used. Only calls that need the layout throw this error.
     ///   - transport: sends the requests.
     ///   - clock: tells the time.
     public init(
@@ -51,7 +51,7 @@ public struct Backends: IssuerKind {
         do {
             layout = try stored.map { try BackendLayout($0) } ?? usableLayout()
         } catch let error as VaultError {
-            // The account opens all the same: only what needs the backend does not work.
+            // The account still opens. Only calls to the backend fail.
             return RefusingIssuer(error: error)
         }
         let connection = BackendConnection(try ServerEndpoint(key.issuer), transport: transport)
@@ -65,7 +65,7 @@ public struct Backends: IssuerKind {
         }
     }
 
-    /// - Throws: what is wrong with the settings.
+    /// - Throws: the error in the settings.
     func usableLayout() throws -> BackendLayout {
         if let problem { throw problem }
         return layout
@@ -73,12 +73,12 @@ public struct Backends: IssuerKind {
 }
 
 extension SignInContext {
-    /// The backend at the address of the settings.
+    /// Returns the backend at the address of the settings.
     func backendConnection() throws -> BackendConnection {
         BackendConnection(try ServerEndpoint(settings.issuer), transport: transport)
     }
 
-    /// What its paths and fields are called.
+    /// Returns the names of its paths and fields.
     func backendLayout() throws -> BackendLayout {
         if let layout { return try BackendLayout(layout) }
         return try issuers.lazy.compactMap { $0 as? Backends }.first?.usableLayout() ?? BackendLayout()

@@ -4,19 +4,19 @@ public import VaultStorage
 
 /// Asks the person for user name and password at a server.
 ///
-/// A conformer must say which server asks and why, must not keep what was typed, must not assume that it is asked at all,
-/// and must return when its task is cancelled.
+/// A conformer must show the server and the reason, and must not keep the input. It must not assume that it is called.
+/// It must return when its task is cancelled.
 public protocol CredentialPrompt: Sendable {
-    /// - Throws: `CancellationError` when the person does not want to; anything else ends the sign-in with that error.
+    /// - Throws: `CancellationError` if the person refuses. Any other error ends the sign-in with that error.
     func credentials(for request: CredentialRequest) async throws -> UserCredentials
 }
 
-/// What a person has to know before typing a password.
+/// The facts that a person needs before typing a password.
 public struct CredentialRequest: Sendable, CustomStringConvertible {
-    /// Why the password is needed. New reasons may be added, so a `switch` over them needs a `default`.
+    /// The reason for the password. New reasons may be added, so a `switch` over them needs a `default`.
     public struct Reason: Hashable, Sendable {
         let name: String
-        /// An API token was asked for.
+        /// The caller chose an API token.
         public static let chosen = Reason(name: "chosen")
         /// The server has no OAuth.
         public static let noOAuth = Reason(name: "noOAuth")
@@ -28,7 +28,7 @@ public struct CredentialRequest: Sendable, CustomStringConvertible {
     public let server: String
     /// The reason why the password is needed.
     public let reason: Reason
-    /// With `oauthFailed`: what went wrong.
+    /// The error of OAuth, with `oauthFailed`.
     public let failure: VaultError?
 
     /// Makes a request, for tests of a ``CredentialPrompt``.
@@ -45,7 +45,7 @@ public struct CredentialRequest: Sendable, CustomStringConvertible {
 
     /// One or two sentences for a person.
     public var description: String {
-        let ask = "User name and password for \(server) are needed for an API token."
+        let ask = "An API token for \(server) needs your user name and password."
         return switch reason {
         case .noOAuth: "This server has no OAuth. \(ask)"
         case .oauthFailed: "Signing in with OAuth did not work: \(failure?.description ?? "it failed.") \(ask)"
@@ -54,7 +54,7 @@ public struct CredentialRequest: Sendable, CustomStringConvertible {
     }
 }
 
-/// What a person typed. It does not print itself.
+/// The credentials that a person typed. They do not print themselves.
 public struct UserCredentials: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The user name, as typed.
     public let username: String

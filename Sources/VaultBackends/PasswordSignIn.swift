@@ -6,16 +6,16 @@ internal import VaultHTTP
 internal import VaultJSON
 public import VaultStorage
 
-/// Signs in with e-mail address and password at a backend that has people of its own and issues refresh tokens.
+/// A sign-in with e-mail address and password at a backend that issues refresh tokens.
 ///
-/// The issuer of the settings is the backend's base URL. What cannot be right is not sent at all; wrong passwords are
-/// slowed down on this machine, too, also across restarts.
+/// The issuer of the settings is the backend's base URL. Impossible credentials are not sent. After wrong passwords,
+/// this machine also makes the person wait, even after a restart.
 public struct PasswordSignIn: SignIn {
     let email: String
     let password: SharedSecret
 
     /// - Parameters:
-    ///   - email: as the backend knows the person.
+    ///   - email: the person's e-mail address at the backend.
     ///   - password: the person's password at the backend, UTF-8.
     public init(email: String, password: borrowing SecretBytes) throws {
         self.email = email
@@ -86,7 +86,7 @@ struct PasswordBackend: UserInfoSource, LogoutListener {
         let claimed = JWT.claims(in: answer[path: layout.tokens.accessToken]?.string)?["sub"]?.identifier
         let isSomebodyElse = claimed != nil && claimed != id.subject
         if isSomebodyElse && layout.me.isEmpty {
-            // The subject came from such a claim. Somebody else's refresh token must not take this one's place.
+            // The subject came from such a claim. Another person's refresh token must not replace this one.
             throw OpenIDConnectError(.userInfoInvalid, "it is about another person", mayHaveBeenProcessed: true)
         }
         var renewed = credential
@@ -95,15 +95,15 @@ struct PasswordBackend: UserInfoSource, LogoutListener {
         renewed.value = tokens.refreshToken ?? credential.value
         if tokens.hasToken { try await keep(renewed) }
         try tokens.usable()
-        // The backend may call people otherwise in its tokens than elsewhere: only it can tell. When it does not, nobody
-        // gets the access token; the new refresh token is stored already, and the next try asks again.
+        // The backend may use other identifiers in its tokens, so it is asked. If it does not answer, this call fails.
+        // The new refresh token is stored already, and the next try asks again.
         if isSomebodyElse { try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true) }
         return TokenSet(
             accessToken: tokens.accessToken, expiresAt: Self.end(of: tokens), scope: tokens.scope,
             refreshToken: tokens.refreshToken)
     }
 
-    /// What OAuth's words say that is not about the refresh token (RFC 6749 section 5.2).
+    /// OAuth's error codes that are not about the refresh token (RFC 6749 section 5.2).
     private static let otherMeanings: Set<String> = [
         "invalid_request", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
     ]
@@ -122,17 +122,18 @@ struct PasswordBackend: UserInfoSource, LogoutListener {
 
     func userInfo(accessToken: String) async throws -> UserInfo { UserInfo(try await user(of: accessToken)) }
 
-    /// Whose access token it is: what the backend answers, or where it has no such call what the token claims.
+    /// Finds the person of an access token: asks the backend, or reads the token's claims if the backend has no such
+    /// call.
     func user(of accessToken: String) async throws -> BackendUser {
         if !layout.me.isEmpty {
             do {
                 return try BackendUser(try await connection.get(layout.me, token: accessToken), layout.user)
             } catch let error as OpenIDConnectError where error.status == 404 || error.status == 410 {
-                // There is no such call.
+                // The backend has no such call.
             }
         }
         guard let user = JWT.claims(in: accessToken).flatMap(BackendUser.init(claims:)) else {
-            throw OpenIDConnectError(.invalidAnswer, "it does not say who that is", mayHaveBeenProcessed: true)
+            throw OpenIDConnectError(.invalidAnswer, "it has no identifier of the person", mayHaveBeenProcessed: true)
         }
         return user
     }

@@ -5,13 +5,14 @@ internal import VaultHTTP
 internal import VaultJSON
 internal import VaultStorage
 
-/// A server that says what it can.
+/// A server that announces its abilities.
 struct Server: Sendable {
     let connection: BackendConnection
     let layout: BackendLayout.Server
     let clock: any WallClock
 
-    /// Asks what the server can. Also a server without OAuth answers, so that no password goes to any other one.
+    /// Asks the server for its abilities. A server without OAuth must answer, too, so no password goes to a wrong
+    /// server.
     func hasOAuth() async throws -> Bool {
         let features = try await connection.get(layout.info)[path: layout.features]
         return features?.array?.contains(.string(layout.oauthFeature)) == true
@@ -32,24 +33,24 @@ struct Server: Sendable {
         return LoginClient(id: client.clientID, secret: client.clientSecret)
     }
 
-    /// A client of this server, whose secret goes where its other parameters are.
+    /// Makes a client of this server. Its secret goes into the form, like its other parameters.
     func client(id: String, secret: String?) -> OAuthClient {
         OAuthClient(
             id: id, secret: secret,
             exchange: DPoPExchange(connection: connection.http, nonces: DPoPNonces(), clock: clock), clock: clock)
     }
 
-    /// Ends a login in the browser.
+    /// Completes a login in the browser.
     func redeem(_ request: AuthorizationRequest, of client: LoginClient, _ redirect: String) async throws
         -> RefreshToken
     {
         let response = try AuthorizationResponse(redirect)
-        // Some servers leave the state out when the person says no; at worst somebody else said it.
+        // Some servers leave the state out of a refusal. At worst, a forged refusal ends this login.
         if try response.value("state") == nil, let refusal = try response.refusal(), refusal.code == .denied {
             throw refusal
         }
         try response.requireState(of: request)
-        // Servers that name themselves (RFC 9207) do so by their address; a path in it is their own affair.
+        // The issuer in a redirect is the server's address (RFC 9207). Its path does not matter.
         if let issuer = try response.value("iss"), Origin(issuer) != Origin(connection.endpoint.url) {
             throw AuthorizationResponse.invalid("it comes from another server")
         }
@@ -79,7 +80,7 @@ struct Server: Sendable {
 
     // MARK: - Both
 
-    /// Finds out whose tokens they are.
+    /// Finds the person of the tokens.
     func signedIn(
         _ tokens: TokenAnswer, clientID: String, clientSecret: String? = nil, method: SignInMethod
     ) async throws -> RefreshToken {
@@ -112,7 +113,7 @@ extension Server: AuthorizationServer {
         layout.oauthRevocation.isEmpty ? nil : connection.endpoint.url(layout.oauthRevocation)
     }
     var tokenEndpointAuthMethodsSupported: [String]? { ["client_secret_post"] }
-    // Something in front of the server may have said that.
+    // A proxy in front of the server may have sent the refusal.
     var refusesDeadGrantsSilently: Bool { false }
     var tokenFields: TokenAnswer.Fields { layout.tokens.fields }
 }

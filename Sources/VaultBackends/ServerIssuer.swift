@@ -5,7 +5,7 @@ internal import VaultHTTP
 internal import VaultJSON
 internal import VaultStorage
 
-/// A server as the issuer of an account's tokens: it renews OAuth's refresh tokens, and says whether other tokens count.
+/// A server as the issuer of an account's tokens. It renews OAuth's refresh tokens, and checks other tokens.
 struct ServerIssuer: UserInfoSource, LogoutListener {
     let server: Server
     let method: SignInMethod
@@ -29,7 +29,8 @@ struct ServerIssuer: UserInfoSource, LogoutListener {
         renewed.scope = tokens.scope ?? credential.scope
         if tokens.hasToken { try await keep(renewed) }
         try tokens.usable()
-        // Most tokens do not say whose they are. The server may call people otherwise in them: only it can tell.
+        // Most tokens do not name their person. In others, the server may use another identifier, so the server is
+        // asked.
         if let claimed = JWT.claims(in: tokens.accessToken)?["sub"]?.identifier, claimed != id.subject {
             try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true)
         }
@@ -44,7 +45,7 @@ struct ServerIssuer: UserInfoSource, LogoutListener {
                 server.layout.apiTokenRevocation, json: .object([:]), secret: credential.value, isBearer: true,
                 accepted: [401])
         }
-        // Some want the token as a proof of who asks; a refresh token is none.
+        // Some servers want an access token as proof of the person. A refresh token does not prove that.
         let isAccessToken = credential.isAccessToken == true
         try await client(of: credential).revoke(
             credential.value, hint: isAccessToken ? "access_token" : "refresh_token", at: server,

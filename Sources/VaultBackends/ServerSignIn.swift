@@ -5,16 +5,16 @@ internal import VaultCrypto
 internal import VaultHTTP
 public import VaultStorage
 
-/// Signs in at a server that says what it can: with OAuth in the browser, or else with user name and password for an API
-/// token.
+/// A sign-in at a server that announces its abilities: with OAuth in the browser, or with user name and password for an
+/// API token.
 ///
-/// The issuer of the settings is the server's address. The person is asked for the password when the server has no OAuth,
-/// or when OAuth fails for a technical reason; not when the person said no, and not when the redirect may be forged.
+/// The issuer of the settings is the server's address. The person is asked for the password if the server has no OAuth,
+/// or if OAuth fails for a technical reason. The person is not asked after a refusal, or if the redirect may be forged.
 public struct ServerSignIn: SignIn {
-    /// What may be used. New ones may be added.
+    /// The allowed kinds of token. New choices may be added.
     public struct Choice: Hashable, Sendable {
         let name: String
-        /// OAuth where it works, an API token elsewhere.
+        /// OAuth if it works, else an API token.
         public static let automatic = Choice(name: "automatic")
         /// OAuth, or an error.
         public static let oauth = Choice(name: "oauth")
@@ -29,9 +29,9 @@ public struct ServerSignIn: SignIn {
 
     /// - Parameters:
     ///   - userAgent: shows the login to the person.
-    ///   - delivery: how the redirect comes back.
-    ///   - prompt: asks for user name and password; its request says why. Without one there are no API tokens.
-    ///   - choice: what may be used.
+    ///   - delivery: the way in which the redirect comes back.
+    ///   - prompt: asks for user name and password; nil: no API tokens.
+    ///   - choice: the allowed kinds of token.
     public init(
         using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic,
         asking prompt: (any CredentialPrompt)? = nil, choosing choice: Choice = .automatic
@@ -78,7 +78,7 @@ public struct ServerSignIn: SignIn {
         guard let prompt else {
             throw VaultError(
                 .configurationInvalid,
-                "The server wants user name and password for an API token, and nobody can be asked for them.")
+                "The server wants user name and password for an API token, but this program cannot ask for them.")
         }
         let failure = error.map {
             VaultError.converting($0) as? VaultError ?? VaultError(.configurationInvalid, "\($0)", underlying: $0)
@@ -109,7 +109,7 @@ public struct ServerSignIn: SignIn {
             await clients.keep(client, redirectURI: receiver.redirectURI)
             return token
         } catch {
-            // The server knew the client. After anything else the next sign-in registers another one.
+            // The server knew the client. After any other error, the next sign-in registers another client.
             if (error as? OpenIDConnectError)?.code == .denied {
                 await clients.keep(client, redirectURI: receiver.redirectURI)
             }
@@ -117,7 +117,8 @@ public struct ServerSignIn: SignIn {
         }
     }
 
-    /// Whether it was not the person who ended it, nobody meddled with it, and a password would get any further.
+    /// Whether the cause is technical, and a password may work instead. False if the person refused, or if the redirect
+    /// may be forged.
     private static func isTechnical(_ error: any Error) -> Bool {
         guard !Task.isCancelled else { return false }
         switch error {

@@ -4,18 +4,19 @@ internal import VaultAuth
 internal import VaultHTTP
 internal import VaultStorage
 
-/// An access token that stands for itself: nothing renews it, but the backend can be asked whether it still counts.
+/// An access token without a refresh token. Nothing renews it, but the backend can be asked whether it is still valid.
 struct StandingToken: Sendable {
-    /// How long a token that does not say when it ends is used without asking again.
+    /// The time between two such questions for a token without an expiry time, in seconds.
     static let trust: TimeInterval = 300
 
     let connection: BackendConnection
-    /// Where the backend says whose token it is.
+    /// The path that names the person of the token.
     let path: String
     let fields: BackendLayout.User
     let clock: any WallClock
 
-    /// - Throws: ``OpenIDConnectError`` with code `invalidGrant` when it is over by its own time, or the backend says so.
+    /// - Throws: ``OpenIDConnectError`` with code `invalidGrant` if the token has expired, or if the backend refuses
+    ///   it.
     func confirm(
         _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
     ) async throws -> TokenSet {
@@ -23,7 +24,7 @@ struct StandingToken: Sendable {
             throw OpenIDConnectError(.invalidGrant, "the access token has ended")
         }
         let answer = try await connection.get(path, token: credential.value) { status, _ in
-            // What the token may not do (403) says nothing of whether it counts.
+            // A 403 is about the token's rights, not about its validity.
             status == 401 ? .invalidGrant : nil
         }
         try await keep(credential)
@@ -32,12 +33,12 @@ struct StandingToken: Sendable {
             accessToken: credential.value, expiresAt: Self.end(of: credential, at: clock.now), scope: credential.scope)
     }
 
-    /// Until when a token may be used before the backend is asked again.
+    /// Returns the time at which the backend must be asked again.
     static func end(of credential: Credential, at now: Date) -> Date { credential.expiresAt ?? now + trust }
 }
 
 extension RefreshToken {
-    /// What a sign-in gave whose credential is the access token itself.
+    /// Makes the result of a sign-in whose credential is the access token itself.
     init(
         standing credential: Credential, user: BackendUser, endpoint: ServerEndpoint, method: SignInMethod,
         clientID: String = "", at now: Date

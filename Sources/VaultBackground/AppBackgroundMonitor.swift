@@ -1,6 +1,6 @@
 internal import VaultLocks
 
-/// A monitor for an app that knows itself when it goes to the background: when its last window is hidden, for example.
+/// A monitor for an app that knows itself when it goes to the background, for example with its last window.
 public final class AppBackgroundMonitor: BackgroundMonitor {
     private struct State {
         var isInBackground = false
@@ -12,10 +12,10 @@ public final class AppBackgroundMonitor: BackgroundMonitor {
     /// Makes a monitor of an app that is in the foreground.
     public init() {}
 
-    /// Says that the app is in the background now. Saying it again changes nothing.
+    /// Notes that the app is in the background now. Another call changes nothing.
     public func enterBackground() { change(to: true) }
 
-    /// Says that the app is in the foreground again.
+    /// Notes that the app is in the foreground again.
     public func leaveBackground() { change(to: false) }
 
     /// Begins to listen. An app that is in the background now is told as `entered` at once.
@@ -31,11 +31,11 @@ public final class AppBackgroundMonitor: BackgroundMonitor {
         return stream
     }
 
-    /// Says that the app itself tells.
+    /// Returns the status: the app itself reports changes.
     public func status() async -> MonitorStatus { MonitorStatus(source: "app", events: ["background"]) }
 
     private func change(to isInBackground: Bool) {
-        // Told under the lock, so that two threads that change it at once tell everybody in the same order.
+        // The lock is held during the notice, so all listeners get concurrent changes in the same order.
         state.withLock { state in
             guard state.isInBackground != isInBackground else { return }
             state.isInBackground = isInBackground

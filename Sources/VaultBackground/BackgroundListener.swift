@@ -1,9 +1,9 @@
 internal import VaultLocks
 
-/// One listener of a monitor, with the changes that it has not asked for yet.
+/// A listener of a monitor, with the changes that it has not read yet.
 ///
-/// It can tell when a change was *taken*: when the listener, having done what the change calls for, asks for the next.
-/// A process that is about to be stopped waits for that, since what is done afterwards may be done much later.
+/// It reports when a change was *taken*: when the listener has finished with the change and asks for the next. A
+/// process waits for that before it stops, as later work may come much later.
 package final class BackgroundListener: Sendable {
     private struct Told {
         let change: BackgroundChange
@@ -12,12 +12,12 @@ package final class BackgroundListener: Sendable {
 
     private struct State {
         var waiting: [Told] = []
-        /// Given to the listener, which may still be busy with it.
+        /// The changes at the listener, which may still be busy with them.
         var givenOut: [Told] = []
         var asking: [CheckedContinuation<BackgroundChange?, Never>] = []
         var hasEnded = false
 
-        /// What can be done now, one step at a time, to be done outside of the lock.
+        /// Returns the next possible step, to run outside the lock.
         mutating func nextStep() -> (@Sendable () -> Void)? {
             if hasEnded {
                 if let told = givenOut.popLast() ?? waiting.popLast() {
@@ -33,7 +33,7 @@ package final class BackgroundListener: Sendable {
         }
     }
 
-    /// Ends the listening when the stream that holds it is dropped.
+    /// Ends the listening when its stream is dropped.
     private final class Lifetime: Sendable {
         let listener: BackgroundListener
 
@@ -51,7 +51,7 @@ package final class BackgroundListener: Sendable {
 
     /// Makes a stream, and the listener that feeds it.
     ///
-    /// - Parameter onEnd: called once, on any thread, when nobody listens any more.
+    /// - Parameter onEnd: called once, on any thread, when the listening ends.
     package static func make(
         onEnd: @escaping @Sendable () -> Void = {}
     ) -> (stream: AsyncStream<BackgroundChange>, listener: BackgroundListener) {
@@ -61,7 +61,7 @@ package final class BackgroundListener: Sendable {
         return (stream, listener)
     }
 
-    /// Whether nobody listens any more.
+    /// Whether the listening has ended.
     package var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// Queues a change.
@@ -70,7 +70,7 @@ package final class BackgroundListener: Sendable {
         work()
     }
 
-    /// Calls `action` once, on any thread, when the listener is done with all that it was told, or is gone.
+    /// Calls `action` once, on any thread, when the listener has taken all changes, or is gone.
     package func whenTaken(_ action: @escaping @Sendable () -> Void) {
         let isTaken = state.withLock { state in
             if state.hasEnded { return true }
@@ -86,7 +86,7 @@ package final class BackgroundListener: Sendable {
         if isTaken { action() }
     }
 
-    /// Ends the stream. Nothing is told any more.
+    /// Ends the stream. No more changes are told.
     package func end() {
         let isFirst = state.withLock { state in
             defer { state.hasEnded = true }

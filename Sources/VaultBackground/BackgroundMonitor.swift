@@ -1,29 +1,29 @@
-/// Whether the person is at the app.
+/// A change of the person's presence at the app.
 public enum BackgroundChange: Sendable {
-    /// The person went away from the app: it is in the background, stopped, asleep, or behind a locked screen.
+    /// The person left the app: it is in the background, stopped, asleep, or behind a locked screen.
     case entered
     /// The person is back.
     case left
 }
 
-/// Notices when an app goes to the background and when it comes back.
+/// A monitor that notices when an app goes to the background and comes back.
 ///
-/// A conformer must not assume that there is just one listener, or any at all when something happens; that a listener
-/// reads at once; or that the process runs between `entered` and `left`: it may be stopped or asleep. Where it can, it
-/// lets its listeners read `entered` before that happens, since they count the time from then on. A listener that comes
-/// while the app is in the background is told `entered` first. The same change may be told twice in a row.
+/// There may be no listener or several, and a listener may read late. The process may be stopped or asleep between
+/// `entered` and `left`. If possible, a conformer lets its listeners read `entered` before the stop, as they count the
+/// time from then on. A listener that comes while the app is in the background gets `entered` first. The same change
+/// may come twice in a row.
 public protocol BackgroundMonitor: Sendable {
-    /// What happens from now on, to one listener, which gets every change in order.
+    /// Returns the changes from now on, for one listener, in order.
     ///
-    /// The stream ends only when nothing will ever be noticed again. Dropping it, or cancelling the task that waits for
-    /// it, ends the listening.
+    /// The stream ends only if the monitor will notice nothing more. To end the listening, drop the stream, or cancel
+    /// the task that waits for it.
     func changes() -> AsyncStream<BackgroundChange>
 
-    /// What it listens to now, and whether it can. Without this function that is the type's name, and nothing more.
+    /// Returns the present state of the monitor. The default has only the type's name.
     func status() async -> MonitorStatus
 }
 
 extension BackgroundMonitor {
-    /// Gives the name of the type: for a monitor that has no status of its own.
+    /// Returns the name of the type, for a monitor without its own status.
     public func status() async -> MonitorStatus { MonitorStatus(source: "\(Self.self)", events: ["its own events"]) }
 }

@@ -1,10 +1,9 @@
 internal import VaultLocks
 
-/// Ends the session of somebody who stays away from the app for too long.
+/// A timeout that ends the session of a person who stays away from the app too long.
 ///
-/// The time away is measured, and not only waited for: a process that was stopped or asleep meanwhile finds out when it
-/// runs again. Whoever is logged in when the time is up is locked out first, and then the handler is called, once for
-/// each stay in the background.
+/// The time away is measured, so a process that was stopped or asleep notices it when it runs again. When the time is
+/// up, the session is locked first. Then the handler is called, once for each stay in the background.
 package final class BackgroundTimeout: Sendable {
     private struct Stay {
         let number: Int
@@ -17,16 +16,16 @@ package final class BackgroundTimeout: Sendable {
         var stay: Stay?
         var stays = 0
         var isDisabled = false
-        /// One task for each monitor.
+        /// The tasks, one for each monitor.
         var listening: [Task<Void, Never>] = []
-        /// The monitors that say that the person is away, and those that will tell nothing more.
+        /// The monitors that report the person as away, and those that have ended.
         var away: Set<Int> = []
         var ended: Set<Int> = []
-        /// The last lockout, which is over when all are over.
+        /// The last lockout. When it is over, all earlier ones are over, too.
         var lockout: Task<Void, Never>?
     }
 
-    /// Whose lock or handler the current task runs in.
+    /// The timeout whose lock or handler runs in the current task.
     @TaskLocal private static var current: BackgroundTimeout?
 
     private let state = Lock(State())
@@ -37,15 +36,15 @@ package final class BackgroundTimeout: Sendable {
     private let lock: @Sendable () async -> Void
     private let handler: @Sendable () async -> Void
 
-    /// Starts listening. It goes on until ``disable()`` is called or the value is dropped.
+    /// Starts listening, until ``disable()`` is called or the value is dropped.
     ///
     /// - Parameters:
-    ///   - duration: how long somebody may stay away.
-    ///   - monitors: tell when the stay begins and ends. It begins with the first that says so, and ends with the last.
-    ///   - clock: measures it; has to go on while the machine is asleep.
-    ///   - isLoggedIn: whether there is a session to end. Asked when the time is up.
+    ///   - duration: the allowed time away.
+    ///   - monitors: report the begin and end of a stay. A stay begins with the first report, and ends with the last.
+    ///   - clock: measures the stay. It must count during sleep.
+    ///   - isLoggedIn: returns whether there is a session to end. Called when the time is up.
     ///   - lock: ends the session.
-    ///   - handler: called after that. It may call ``disable()``.
+    ///   - handler: called after `lock`. It may call ``disable()``.
     package init(
         duration: Duration, monitors: [any BackgroundMonitor], clock: any Clock<Duration> = ContinuousClock(),
         isLoggedIn: @escaping @Sendable () async -> Bool, lock: @escaping @Sendable () async -> Void,
@@ -66,7 +65,7 @@ package final class BackgroundTimeout: Sendable {
                     case .left: self?.leave(index)
                     }
                 }
-                // A stay that this monitor began goes on. It ends when the next monitor says that the person is back.
+                // A stay from this monitor continues. It ends when another monitor reports the person back.
                 self?.state.withLock { state in
                     state.ended.insert(index)
                     state.away.remove(index)
@@ -76,7 +75,7 @@ package final class BackgroundTimeout: Sendable {
         state.withLock { $0.listening = listening }
     }
 
-    /// What is listened to now, by each monitor.
+    /// Returns the present state of each monitor.
     package func status() async -> [MonitorStatus] {
         var all: [MonitorStatus] = []
         for (index, monitor) in monitors.enumerated() {
@@ -91,8 +90,8 @@ package final class BackgroundTimeout: Sendable {
 
     deinit { cancel() }
 
-    /// Stops listening and counting. No handler starts any more, and one that runs is waited for, unless this is called
-    /// by a handler: two that wait for each other would wait for ever.
+    /// Stops listening and counting, and waits for a running handler. No further handler starts. A call from a handler
+    /// does not wait, as two handlers could wait for each other for ever.
     package func disable() async {
         cancel()
         guard Self.current == nil else { return }
@@ -105,7 +104,7 @@ package final class BackgroundTimeout: Sendable {
             state.isDisabled = true
             return state.listening + [state.stay?.counting].compactMap { $0 }
         }
-        // What this makes a monitor or a clock do may come back here, so not under the lock.
+        // A cancelled monitor or clock may call back, so the lock must not be held.
         for task in ended { task.cancel() }
     }
 
@@ -115,7 +114,7 @@ package final class BackgroundTimeout: Sendable {
         let (isOver, end) = Self.timer(clock, duration)
         state.withLock { state in
             state.away.insert(monitor)
-            // A stay that has locked already counts no more, also while another monitor is still away.
+            // A stay that has already locked does not count again, even if another monitor is still away.
             guard !state.isDisabled, state.stay?.isTooLong ?? true else { return }
             state.stays += 1
             let number = state.stays
@@ -163,7 +162,7 @@ package final class BackgroundTimeout: Sendable {
 
     private var isDisabled: Bool { state.withLock { $0.isDisabled } }
 
-    /// Whether a time that begins now is over, and the wait for its end.
+    /// Returns a check whether a time from now is over, and the wait for its end.
     private static func timer<C: Clock<Duration>>(
         _ clock: C, _ duration: Duration
     ) -> (isOver: @Sendable () -> Bool, end: @Sendable () async throws -> Void) {

@@ -1,11 +1,11 @@
-/// A monitor for the time since the last activity. The app tells of each key, click or card.
+/// A monitor for the time since the last activity. The app reports each key press, click or card.
 public final class IdleMonitor: BackgroundMonitor {
     private let monitor = AppBackgroundMonitor()
 
-    /// Makes a monitor whose last activity was now.
+    /// Makes a monitor with a last activity now.
     public init() { monitor.enterBackground() }
 
-    /// Says that the person did something. It may be called as often as one likes, on any thread.
+    /// Notes an activity of the person. Call it as often as you like, on any thread.
     public func noteActivity() {
         monitor.leaveBackground()
         monitor.enterBackground()
@@ -17,6 +17,6 @@ public final class IdleMonitor: BackgroundMonitor {
     /// - Returns: the changes from now on. The stream does not end by itself.
     public func changes() -> AsyncStream<BackgroundChange> { monitor.changes() }
 
-    /// Says that the app itself tells of activity.
+    /// Returns the status: the app itself reports activity.
     public func status() async -> MonitorStatus { MonitorStatus(source: "app", events: ["no activity"]) }
 }

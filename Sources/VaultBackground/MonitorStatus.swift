@@ -1,11 +1,10 @@
-/// What a monitor listens to, and whether it does. For a person: its description is one line, such as
-/// `logind: screen lock, sleep`.
+/// The state of a monitor. Its description is one line for a person, such as `logind: screen lock, sleep`.
 public struct MonitorStatus: Sendable, Hashable, CustomStringConvertible {
-    /// What tells: `logind`, `terminal`, `app`.
+    /// The source of the changes: `logind`, `terminal`, `app`.
     public let source: String
-    /// What it tells of: `screen lock`, `sleep`. Empty while it tells of nothing.
+    /// The noticed events: `screen lock`, `sleep`. Empty while it notices nothing.
     public let events: [String]
-    /// Why it tells of nothing, or of less than usual; nil when all is well. One sentence.
+    /// The reason why it notices nothing, or less than usual, in one sentence; nil if all is well.
     public let problem: String?
 
     /// Makes the status of a ``BackgroundMonitor`` of your own.
@@ -13,15 +12,15 @@ public struct MonitorStatus: Sendable, Hashable, CustomStringConvertible {
     /// - Parameters:
     ///   - source: the name of the source: `app`.
     ///   - events: the names of the events; empty while the monitor tells of nothing.
-    ///   - problem: one sentence for a person that says why the monitor tells of nothing, or of less than usual; nil
-    ///     when all is well.
+    ///   - problem: the reason why the monitor notices nothing, or less than usual, in one sentence for a person; nil
+    ///     if all is well.
     public init(source: String, events: [String], problem: String? = nil) {
         self.source = source
         self.events = events
         self.problem = problem
     }
 
-    /// Whether it tells of anything.
+    /// Whether it notices any events.
     public var isListening: Bool { !events.isEmpty }
 
     public var description: String {

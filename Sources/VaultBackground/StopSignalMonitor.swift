@@ -1,12 +1,11 @@
-/// A monitor for a program in a terminal: it is in the background while it is stopped, by Ctrl-Z (SIGTSTP), until the
-/// shell lets it go on (SIGCONT).
+/// A monitor for a program in a terminal. The program is in the background from Ctrl-Z (SIGTSTP) until the shell
+/// continues it (SIGCONT).
 ///
-/// While somebody listens the program handles SIGTSTP: it tells, gives the listeners up to a second, and then stops as
-/// it would have without, by the handler that was there before or else by the kernel. When nobody listens any more that
-/// handler is back. A program that was started with SIGTSTP ignored is never stopped by it, and hears nothing. Being
-/// stopped by SIGSTOP cannot be noticed.
+/// While there is a listener, the program handles SIGTSTP. It tells the listeners and waits for them, for up to a
+/// second. Then it stops by its former handler, or by the kernel. After the last listener, the former handler is back.
+/// A program that was started with SIGTSTP ignored gets no events. A stop by SIGSTOP cannot be noticed.
 public struct StopSignalMonitor: BackgroundMonitor {
-    /// Makes a monitor. Signals are the business of the whole process, so all of these notice the same.
+    /// Makes a monitor. All of them notice the same, as signals go to the whole process.
     public init() {}
 
     /// Begins to listen for SIGTSTP and SIGCONT.
@@ -18,7 +17,7 @@ public struct StopSignalMonitor: BackgroundMonitor {
     public func status() async -> MonitorStatus {
         StopSignals.areIgnored
             ? MonitorStatus(
-                source: "terminal", events: [], problem: "This program was started so that Ctrl-Z is ignored.")
+                source: "terminal", events: [], problem: "This program was started with Ctrl-Z ignored.")
             : MonitorStatus(source: "terminal", events: ["Ctrl-Z"])
     }
 }

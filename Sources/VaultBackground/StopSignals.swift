@@ -3,7 +3,7 @@ internal import Foundation
 internal import Synchronization
 internal import VaultLocks
 
-/// Where the signal handler finds what to wake up. Set before the handler is installed, and never changed again.
+/// The event descriptor that the signal handler wakes up. It is set before the handler is installed, and never changes.
 private let wakeUp = Atomic<Int32>(-1)
 
 private func noteStopSignal(_: Int32) {
@@ -12,22 +12,22 @@ private func noteStopSignal(_: Int32) {
 
 /// The process's handling of SIGTSTP while somebody listens for it.
 ///
-/// A handler and a thread of our own: a Dispatch source would keep the signal for good, and block nearly all signals in
-/// whichever thread gets it.
+/// It uses its own handler and thread: a Dispatch source would keep the signal for good, and block nearly all signals
+/// in its thread.
 final class StopSignals: Sendable {
-    /// One for the process, as its signal handlers are.
+    /// The one object of the process, as signal handlers belong to the process.
     static let shared = StopSignals()
 
     private struct State {
         var listeners: [BackgroundListener] = []
-        /// How the signal was handled before. nil while our handler is not installed.
+        /// The former handling of the signal; nil while our handler is not installed.
         var before: sigaction?
         var isStopping = false
         var hasThread = false
     }
 
     private let state = Lock(State())
-    /// How long a listener may keep the person from stopping the program.
+    /// The longest time for which a listener may delay the stop.
     private static let patience = DispatchTimeInterval.seconds(1)
 
     func changes() -> AsyncStream<BackgroundChange> {
@@ -63,8 +63,7 @@ final class StopSignals: Sendable {
         state.before = before
     }
 
-    /// Puts back what was there before, if it was not put back yet. False when that is not for us to do: somebody has
-    /// since put a handler over ours.
+    /// Restores the former handler, unless it is already back. Returns false if another handler has replaced ours.
     private func uninstall(_ state: inout State) -> Bool {
         guard var before = state.before else { return true }
         state.before = nil
@@ -73,7 +72,7 @@ final class StopSignals: Sendable {
         return sigaction(SIGTSTP, &before, nil) == 0
     }
 
-    /// Whether the program is never stopped by the signal, and hears nothing of it.
+    /// Whether the program ignores the signal.
     static var areIgnored: Bool {
         var current = sigaction()
         return sigaction(SIGTSTP, nil, &current) == 0 && handler(current) == ignore
@@ -95,7 +94,7 @@ final class StopSignals: Sendable {
             while event.wait() {
                 tellEntered()
                 stop()
-                // Signals that came meanwhile are dropped, as the kernel drops a stop that SIGCONT overtakes.
+                // Signals from the meantime are dropped, as the kernel drops a stop after SIGCONT.
                 event.reset()
                 for listener in state.withLock({ $0.listeners }) { listener.tell(.left) }
             }
@@ -113,7 +112,7 @@ final class StopSignals: Sendable {
         _ = taken.wait(timeout: .now() + Self.patience)
     }
 
-    /// Does what the signal would have done without us. When that stops the process, this returns after SIGCONT.
+    /// Does the signal's former action. If that stops the process, this returns after SIGCONT.
     private func stop() {
         let isAsBefore = state.withLock { state in
             state.isStopping = true

@@ -1,28 +1,28 @@
 public import FoundationEssentials
 
-/// Why hardware did not protect or open a secret. It carries no PIN and no secret.
+/// The reason why hardware did not protect or open a secret. It carries no PIN and no secret.
 public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible {
-    /// What happened, and so what to do next. New codes may be added, so a `switch` over them needs a `default`.
+    /// The kind of error, which tells the next step. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         /// The code as a word, stable across versions.
         public let name: String
-        /// It did not work: the text says why. Try again, or use another way in.
+        /// It did not work: the text names the reason. Try again, or unlock in another way.
         public static let failed = Code(name: "failed")
         /// The PIN is wrong: ask again. See ``BiometricError/triesLeft``.
         public static let wrongPIN = Code(name: "wrongPIN")
-        /// The person called it off.
+        /// The person cancelled.
         public static let cancelled = Code(name: "cancelled")
-        /// The hardware takes no PIN now: wait for ``BiometricError/endsAfter``, or unlock it with its own tools.
+        /// The hardware accepts no PIN now: wait for ``BiometricError/endsAfter``, or unlock it with its own tools.
         public static let lockedOut = Code(name: "lockedOut")
         /// The hardware is not there: plug it in.
         public static let hardwareMissing = Code(name: "hardwareMissing")
-        /// Another piece of hardware is in its place: plug in the one that was enrolled.
+        /// Another piece of hardware is in its place: plug in the enrolled one.
         public static let hardwareReplaced = Code(name: "hardwareReplaced")
-        /// Nothing of this account is protected by it: enrol first.
+        /// It protects nothing of this account: enrol it first.
         public static let notEnrolled = Code(name: "notEnrolled")
         /// The hardware or its driver did not answer in time: unplug it and try again.
         public static let timedOut = Code(name: "timedOut")
-        /// A library or service that is needed is not there: the text says which.
+        /// A library or service is missing: the text names it.
         public static let unavailable = Code(name: "unavailable")
     }
 
@@ -30,9 +30,9 @@ public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible 
     public let code: Code
     /// One or two sentences for a person, with the next step.
     public let description: String
-    /// With `wrongPIN`: how many wrong ones are left, where the hardware tells.
+    /// The number of wrong PINs that are left, with `wrongPIN`; nil if the hardware does not tell.
     public let triesLeft: Int?
-    /// With `lockedOut`: when it ends by itself, where that is known.
+    /// The time until the lockout ends by itself, with `lockedOut`; nil if unknown.
     public let endsAfter: Duration?
     /// The error that caused this one, for a log; nil when the hardware itself refused.
     public let underlying: (any Error)?
@@ -56,14 +56,14 @@ public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible 
         self.underlying = underlying
     }
 
-    /// For `localizedDescription`: the same as ``description``.
+    /// The same text as ``description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }
 
 extension BiometricAvailability {
-    /// What a provider answers after a look at its hardware.
+    /// Turns the result of a look at the hardware into a provider's answer.
     ///
-    /// - Parameter look: throws when nothing would be protected or opened now.
+    /// - Parameter look: throws if the hardware could protect or open nothing now.
     package static func found(by look: () async throws -> Void) async -> BiometricAvailability {
         do {
             try await look()
@@ -75,7 +75,7 @@ extension BiometricAvailability {
             default: return .unusable(error.description)
             }
         } catch {
-            return .unusable("The hardware was not asked to the end.")
+            return .unusable("The check of the hardware was cancelled.")
         }
     }
 }

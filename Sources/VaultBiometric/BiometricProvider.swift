@@ -1,29 +1,28 @@
 public import VaultCrypto
 
-/// Protects a small secret with a hardware key: a PKCS#11 token, a TPM, a security key. What Touch ID and
-/// Face ID are elsewhere.
+/// A hardware key that protects a small secret: a PKCS#11 token, a TPM, a security key. It is like Touch ID and Face ID
+/// on other systems.
 ///
-/// The secret is a key of 32 random bytes; what it opens is the vault's business. A conformer must not keep the secret,
-/// must not block the cooperative thread pool (C libraries and hardware get a thread of their own), must not wait longer
-/// than its own time limit, and must not assume that the hardware is the same, or there at all, from one call to the
-/// next. It throws ``BiometricError``, and what a prompt that it was given throws.
+/// The secret is a key of 32 random bytes. A conformer must not keep the secret. It must not block the cooperative
+/// thread pool: C libraries and hardware get their own thread. It must not wait longer than its own time limit. It must
+/// not assume that the same hardware is there at the next call. It throws ``BiometricError``, or the error of a prompt.
 public protocol BiometricProvider: Sendable {
-    /// What keyslots made with it are called: `pkcs11`, `tpm2`, `fido2`.
+    /// The name of its kind of keyslot: `pkcs11`, `tpm2`, `fido2`.
     var kind: String { get }
 
-    /// Whether hardware of this kind counts wrong PINs itself and stops at some number of them. Only then may it protect a
-    /// keyslot that opens without the key service, and only while ``guessLimit()`` is firm.
+    /// Whether hardware of this kind counts wrong PINs and stops at a limit. Only then may it protect a keyslot that
+    /// opens without the key service, and only while ``guessLimit()`` is firm.
     var limitsGuesses: Bool { get }
 
-    /// Finds out, without asking the person for anything, whether the hardware that is there now limits the guesses of
-    /// somebody who has it. Without this function that is what `limitsGuesses` says.
+    /// Checks, without a question to the person, whether the present hardware limits a thief's guesses. The default
+    /// follows `limitsGuesses`.
     ///
-    /// - Throws: ``BiometricError`` when the hardware is not there or does not tell.
+    /// - Throws: ``BiometricError`` if the hardware is missing or does not tell.
     func guessLimit() async throws -> GuessLimit
 
-    /// Finds out, without asking the person for anything, whether a protected secret could be opened now.
+    /// Checks, without a question to the person, whether a protected secret could be opened now.
     ///
-    /// - Parameter protected: nil to ask whether something new could be protected.
+    /// - Parameter protected: the secret; nil to ask about protecting a new one.
     func availability(of protected: ProtectedSecret?) async -> BiometricAvailability
 
     /// Protects a secret.
@@ -33,7 +32,7 @@ public protocol BiometricProvider: Sendable {
     ///   - prompt: asks the person for a PIN or a touch.
     func protect(_ secret: borrowing SecretBytes, prompt: any BiometricPrompt) async throws -> ProtectedSecret
 
-    /// Opens what ``protect(_:prompt:)`` made: exactly the same bytes, or an error.
+    /// Opens a secret from ``protect(_:prompt:)``: returns exactly the same bytes, or throws.
     func unprotect(_ protected: ProtectedSecret, prompt: any BiometricPrompt) async throws -> SecretBytes
 }
 
@@ -44,21 +43,21 @@ extension BiometricProvider {
     }
 }
 
-/// Whether hardware limits the guesses of somebody who has it. The texts are for a person, and say what to do.
+/// The limit that hardware sets to a thief's guesses. The texts are for a person, and name the next step.
 public enum GuessLimit: Sendable, Hashable {
-    /// It counts wrong PINs, and only whoever knows another secret starts the count anew.
+    /// It counts wrong PINs. Only another secret can reset the count.
     case firm
-    /// It counts them, and whoever has it may be able to start the count anew, for this reason.
+    /// It counts wrong PINs, but a thief may be able to reset the count, for this reason.
     case weak(String)
-    /// It does not count them, or so that it is no limit.
+    /// It does not count wrong PINs, or its limit is too high, for this reason.
     case absent(String)
 }
 
-/// A secret under the protection of hardware. It is stored in the clear: without the hardware it is worth nothing.
+/// A secret under the protection of hardware. It is stored in the clear, as it is useless without the hardware.
 public struct ProtectedSecret: Sendable, Hashable {
-    /// What the provider needs to open it, in a form of its own with a version in it; at most 64 KiB.
+    /// The provider's data for opening it, in the provider's own format with a version; at most 64 KiB.
     public let bytes: [UInt8]
-    /// What the person knows the hardware by: the token's label or model.
+    /// The hardware's name for the person: the token's label or model.
     public let label: String
 
     /// Makes a protected secret for a ``BiometricProvider`` of your own.
@@ -72,22 +71,22 @@ public struct ProtectedSecret: Sendable, Hashable {
     }
 }
 
-/// Whether something protected could be opened now.
+/// Whether a protected secret could be opened now.
 public enum BiometricAvailability: Sendable, Hashable {
     /// The hardware is there.
     case available
-    /// It is not there, or another one is.
+    /// The hardware is missing, or another one is in its place.
     case missing
-    /// It is there and refuses PINs; until then, where that is known.
+    /// The hardware accepts no PIN, for this time; nil if unknown.
     case lockedOut(for: Duration?)
-    /// It cannot be used at all here, for this reason: a library or service is not installed or not running.
+    /// The hardware cannot be used here, for this reason: a library or service is not installed or not running.
     case unusable(String)
 }
 
-/// Asks the person on behalf of hardware.
+/// A prompt that asks the person on behalf of hardware.
 ///
-/// A conformer must show what it is asked for as it is, must not keep the answer, and throws `BiometricError.cancelled`
-/// (or `CancellationError`) when the person does not want to.
+/// A conformer must show the request unchanged, and must not keep the answer. It throws `BiometricError.cancelled` (or
+/// `CancellationError`) if the person refuses.
 public protocol BiometricPrompt: Sendable {
     /// Asks for a PIN.
     func pin(_ request: PINRequest) async throws -> SecretBytes
@@ -96,13 +95,13 @@ public protocol BiometricPrompt: Sendable {
     func act(_ instruction: String) async
 }
 
-/// What a PIN is asked for.
+/// The details of a question for a PIN.
 public struct PINRequest: Sendable, Hashable {
-    /// What the person knows the hardware by.
+    /// The hardware's name for the person.
     public let label: String
-    /// How many wrong PINs are left, where the hardware tells.
+    /// The number of wrong PINs that are left; nil if the hardware does not tell.
     public let triesLeft: Int?
-    /// Whether a wrong PIN was entered before, without a right one since.
+    /// Whether a wrong PIN was entered since the last right one.
     public let isLow: Bool
     /// Whether the next wrong PIN locks the hardware.
     public let isFinal: Bool

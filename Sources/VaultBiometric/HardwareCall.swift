@@ -1,7 +1,6 @@
 internal import VaultLocks
 
-/// A call of hardware on a thread of its own, which may answer, run out of time, or be given up: it has one outcome, the
-/// first one.
+/// A call of hardware on its own thread. It may answer, run out of time, or be given up. Only the first outcome counts.
 package final class HardwareCall<Answer: Sendable>: Sendable {
     private enum State {
         case running
@@ -14,7 +13,7 @@ package final class HardwareCall<Answer: Sendable>: Sendable {
 
     package init() {}
 
-    /// Whether it was given up, or has ended.
+    /// Whether the call was given up, or has ended.
     package var isOver: Bool {
         state.withLock { state in
             switch state {
@@ -24,7 +23,7 @@ package final class HardwareCall<Answer: Sendable>: Sendable {
         }
     }
 
-    /// Ends it, unless it has ended already.
+    /// Ends the call, unless it has already ended.
     package func end(_ result: Result<Answer, any Error>) {
         let waiting: CheckedContinuation<Answer, any Error>? = state.withLock { state in
             switch state {
@@ -39,7 +38,7 @@ package final class HardwareCall<Answer: Sendable>: Sendable {
         waiting?.resume(with: result)
     }
 
-    /// Resumes the continuation with the outcome. To be called once.
+    /// Resumes the continuation with the outcome. Call it once.
     package func whenOver(_ continuation: CheckedContinuation<Answer, any Error>) {
         let result: Result<Answer, any Error>? = state.withLock { state in
             if case .over(let result) = state {

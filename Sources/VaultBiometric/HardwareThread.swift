@@ -1,17 +1,17 @@
 internal import Foundation
 internal import VaultCrypto
 
-/// Runs C calls on a thread of their own, for as long as somebody is willing to wait for them.
+/// A runner of C calls, each on its own thread and with a time limit.
 package struct HardwareThread: Sendable {
-    /// How long a call may take.
+    /// The time limit of a call.
     package let limit: Duration
     package let clock: any Clock<Duration>
     private let late: String
 
     /// - Parameters:
-    ///   - limit: how long a call may take.
-    ///   - clock: what the limit is counted on.
-    ///   - late: what a person is told when the limit is over, with the next step.
+    ///   - limit: the time limit of a call.
+    ///   - clock: the clock that counts the limit.
+    ///   - late: the message for the person when the time is over, with the next step.
     package init(limit: Duration, clock: any Clock<Duration>, late: String) {
         self.limit = limit
         self.clock = clock
@@ -20,12 +20,12 @@ package struct HardwareThread: Sendable {
 
     /// Runs `body` on a new thread.
     ///
-    /// The thread cannot be stopped: a driver that hangs keeps it. When the time is up, or the caller is cancelled, the
-    /// call is given up: nobody waits for it any more, and what `body` returns is thrown away. `body` has to ask then, and
-    /// to do nothing more with the hardware but free what it holds there.
+    /// The thread cannot be stopped, as a driver may hang. When the time is up or the caller is cancelled, the call is
+    /// given up, and the result of `body` is dropped. `body` must check for that, and then only free its things in the
+    /// hardware.
     ///
     /// - Parameters:
-    ///   - onGivingUp: called when the call is given up, on another thread than `body`. It must not block.
+    ///   - onGivingUp: called if the call is given up, on another thread than `body`. It must not block.
     ///   - body: gets a function that tells whether the call was given up.
     /// - Throws: `timedOut`, `CancellationError`, or what `body` throws.
     package func run<Answer: Sendable>(
@@ -53,7 +53,7 @@ package struct HardwareThread: Sendable {
         }
     }
 
-    /// Hardware behind a socket that is gone must not end the process by SIGPIPE.
+    /// Blocks SIGPIPE, so a broken socket to the hardware does not end the process.
     private static func holdBackBrokenPipes() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -63,7 +63,7 @@ package struct HardwareThread: Sendable {
 }
 
 extension Duration {
-    /// For a person: "15 seconds", "10 minutes", "2 hours". What is not whole is rounded up.
+    /// The duration for a person, rounded up: "15 seconds", "10 minutes", "2 hours".
     package var inWords: String {
         let seconds = max(1, components.seconds)
         let (count, unit) =

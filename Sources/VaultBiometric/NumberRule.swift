@@ -1,19 +1,19 @@
-/// What a PIN of digits must not be.
+/// The rules for PINs of digits.
 enum NumberRule {
     /// - Parameters:
     ///   - digits: 0 to 9 each. They are not copied.
-    ///   - common: what is tried first.
+    ///   - common: the PINs that a thief tries first.
     static func objection(to digits: UnsafeRawBufferPointer, common: Set<String>) -> String? {
         if PINRule.isRepetition(digits) { return "The PIN repeats itself." }
         if isRun(digits) || isOnKeypad(digits) { return "The PIN is a run of neighbouring digits or characters." }
         if PINDates.contain(digits) { return "The PIN is a date or a year." }
         let text = digits.lazy.map { $0 + UInt8(ascii: "0") }
-        return common.contains { $0.utf8.elementsEqual(text) } ? "The PIN is one of those that are tried first." : nil
+        return common.contains { $0.utf8.elementsEqual(text) } ? "The PIN is too common: it is tried first." : nil
     }
 
-    /// 1234, 9876, 8901, 2468, 1470: always the same step. And 112233.
+    /// Whether the digits have the same step: 1234, 9876, 8901, 2468, 1470; or 112233.
     private static func isRun(_ digits: UnsafeRawBufferPointer) -> Bool {
-        /// Whether each digit, or each second one, is as far from the next.
+        /// Whether the step from digit to digit, or to the second next, is always the same.
         func isEven(by stride: Int) -> Bool {
             func step(_ index: Int) -> Int { (Int(digits[index + stride]) - Int(digits[index]) + 10) % 10 }
             return Swift.stride(from: 0, to: digits.count - stride, by: stride).allSatisfy { step($0) == step(0) }
@@ -25,7 +25,7 @@ enum NumberRule {
         return isEven(by: 1) || isDoubled && isEven(by: 2)
     }
 
-    /// 2580, 147258, 159753: lines of the keypad, with the zero before or after.
+    /// Whether the digits are lines of the keypad, with the zero before or after: 2580, 147258, 159753.
     private static func isOnKeypad(_ digits: UnsafeRawBufferPointer) -> Bool {
         func isOfLines(_ part: Slice<UnsafeRawBufferPointer>) -> Bool {
             !part.isEmpty && part.count % 3 == 0

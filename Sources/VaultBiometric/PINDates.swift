@@ -1,6 +1,6 @@
-/// The ways in which people write dates in digits.
+/// The usual forms of dates in digits.
 enum PINDates {
-    /// The years that somebody alive was born in or married in, and a few to come.
+    /// The years in a living person's life, and a few future years.
     private static let years = 1900...2030
     private static let daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
@@ -10,7 +10,7 @@ enum PINDates {
         func isDay(_ day: Int, _ month: Int) -> Bool {
             daysOfMonth.indices.contains(month - 1) && (1...daysOfMonth[month - 1]).contains(day)
         }
-        /// Day and month, or month and day, in the four digits from `start`.
+        /// Whether the four digits from `start` are day and month, or month and day.
         func isDay(at start: Int) -> Bool {
             let (first, second) = (number(start..<start + 2), number(start + 2..<start + 4))
             return isDay(first, second) || isDay(second, first)

@@ -1,17 +1,17 @@
 public import VaultCrypto
 
-/// The account's PIN in the shape of hardware, for an app that offers its ways in as a list of `BiometricProvider`s.
+/// The account's PIN in the form of a `BiometricProvider`, for apps that list their unlock methods as providers.
 ///
-/// It opens and makes the same keyslot as `UnlockMethod.pin` and `setPIN` do. The key service checks the PIN and counts
-/// wrong ones, so there is nothing that this provider could open by itself: ``protect(_:prompt:)`` and
-/// ``unprotect(_:prompt:)`` throw. Use it with `loginWithBiometrics`, `enableBiometricAccess` and `UnlockMethod.hardware`.
+/// It uses the same keyslot as `UnlockMethod.pin` and `setPIN`. The key service checks the PIN and counts wrong ones,
+/// so this provider opens nothing itself: ``protect(_:prompt:)`` and ``unprotect(_:prompt:)`` throw. Use it with
+/// `loginWithBiometrics`, `enableBiometricAccess` and `UnlockMethod.hardware`.
 public struct PINProvider: BiometricProvider {
     /// Makes a provider. It has no settings and opens nothing.
     public init() {}
 
     /// The kind of keyslot that the PIN opens: `pin`.
     public var kind: String { "pin" }
-    /// False: the key service counts, and not this machine. So a PIN never opens an account without the key service.
+    /// False, as the key service counts the guesses. So a PIN never opens an account without the key service.
     public var limitsGuesses: Bool { false }
 
     /// Gives `available` at all times: a PIN needs no hardware. It does not look whether the account has a PIN.

@@ -1,21 +1,21 @@
 internal import Foundation
 public import VaultCrypto
 
-/// What a new PIN has to be: digits or any other short secret, and not among the first that anybody would try.
+/// The rule for a new PIN: digits or another short secret, but not one that thieves try first.
 ///
-/// The rule: 4 characters to 64 bytes; not a repetition or a mirror; not a run, and no line of the keypad or the
-/// keyboard; not a date or a year; not one of the most common ones; not made of the user's own names. The key service
-/// allows only a few guesses, so this is about the first few hundred guesses, and no estimate of entropy.
+/// The PIN has 4 characters to 64 bytes. It is not a repetition, mirror, run, line of the keypad or keyboard, date,
+/// year, common PIN, or one of the user's names. The key service allows few guesses, so the rule covers the first few
+/// hundred. It does not estimate entropy.
 public enum PINRule {
-    /// The least number of characters, and the greatest number of bytes.
+    /// The smallest number of characters, and the largest number of bytes.
     public static let length = 4...64
 
     /// Judges a PIN.
     ///
     /// - Parameters:
     ///   - pin: UTF-8.
-    ///   - names: what the person is called: user name, e-mail address, alias.
-    /// - Returns: nil when it is good enough, or one sentence that says why not.
+    ///   - names: the person's names: user name, e-mail address, alias.
+    /// - Returns: nil if the PIN is good enough, else the reason in one sentence.
     public static func objection(to pin: borrowing SecretBytes, names: [String] = []) -> String? {
         if let objection = TextRule(byteCount: pin.count, names: names).objection(
             toSecret: pin, invalid: "The PIN is not valid UTF-8.")
@@ -26,7 +26,7 @@ public enum PINRule {
             _ = try Password.opaqueString(pin)
             return nil
         } catch {
-            return "The PIN has a character that cannot be used."
+            return "The PIN has a forbidden character."
         }
     }
 
@@ -40,14 +40,14 @@ public enum PINRule {
             }
             guard byteCount <= length.upperBound else { return "The PIN is longer than \(length.upperBound) bytes." }
             if isRepetition(text) { return "The PIN repeats itself." }
-            // 15.08.85 is a date, and 12-34 a run.
+            // Without separators, 15.08.85 is a date, and 12-34 a run.
             let plain = text.lazy.filter { !".-/ ".contains($0) }
             let isNumber = plain.allSatisfy { digit($0) != nil }
             let objection = isNumber ? objection(toNumber: plain) : objection(toWord: plain)
-            return objection ?? (isOfName(text) ? "The PIN is made of the user's own name." : nil)
+            return objection ?? (isOfName(text) ? "The PIN is part of the user's own name." : nil)
         }
 
-        /// The digits stand on the stack for as long as they are looked at, and are wiped there.
+        /// The digits are copied to the stack for the check, and wiped there.
         private func objection(toNumber text: some BidirectionalCollection<Character>) -> String? {
             withUnsafeTemporaryAllocation(byteCount: length.upperBound, alignment: 1) { buffer in
                 defer { if let base = buffer.baseAddress { explicit_bzero(base, buffer.count) } }
@@ -64,14 +64,14 @@ public enum PINRule {
             if keyboard.contains(where: { text.isPart(of: $0) || text.reversed().isPart(of: $0) }) {
                 return "The PIN is a run of neighbouring digits or characters."
             }
-            return common.contains { $0.elementsEqual(text) } ? "The PIN is one of those that are tried first." : nil
+            return common.contains { $0.elementsEqual(text) } ? "The PIN is too common: it is tried first." : nil
         }
 
         private func digit(_ character: Character) -> UInt8? {
             character.wholeNumberValue.flatMap { (0..<10).contains($0) ? UInt8($0) : nil }
         }
 
-        /// A part of a name, or a name with hardly anything around it.
+        /// Whether the PIN is a part of a name, or a name with little around it.
         private func isOfName(_ pin: some BidirectionalCollection<Character>) -> Bool {
             let whole = names.map { $0.lowercased() }
             let parts = whole + whole.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init)
@@ -81,7 +81,7 @@ public enum PINRule {
         }
     }
 
-    /// 1111, 1212, 123123, 1221, 1122, 111222, and six of only two kinds.
+    /// Whether it repeats: 1111, 1212, 123123, 1221, 1122, 111222, or six or more of only two kinds.
     static func isRepetition<Element: Equatable>(_ text: some BidirectionalCollection<Element>) -> Bool {
         guard text.count > 1 else { return !text.isEmpty }
         let isPeriodic = (1...text.count / 2).contains { text.repeats(every: $0) }
@@ -103,9 +103,9 @@ public enum PINRule {
         "1a2b3c4d5e6f7g8h9i", "a1b2c3d4e5f6g7h8i9", "abc123456789", "abcd123456789",
     ]
 
-    /// What is common in the published counts of leaked PINs, and is caught by none of the rules.
+    /// The common PINs in published counts of leaked PINs that no other rule catches.
     private static let common: Set<String> = [
-        // Round numbers and what stands next to them.
+        // Round numbers and their neighbours.
         "1000", "0001", "3000", "5000", "9000", "0007", "0070", "7000", "0042", "0069", "1200", "1300", "1500", "1700",
         "203040", "246810", "10203040", "1020304050",
         // Almost runs.

@@ -1,18 +1,18 @@
 internal import Foundation
 package import VaultCrypto
 
-/// Judges the text of a new secret.
+/// A rule for the text of a new secret.
 package protocol SecretTextRule {
-    /// - Parameter text: the secret's characters in lower case. They must not be gathered in a `String` or an `Array`:
-    ///   those leave copies in memory that nobody wipes.
-    /// - Returns: nil when it is good enough, or one sentence that says why not.
+    /// - Parameter text: the secret's characters in lower case. Do not copy them into a `String` or an `Array`, which
+    ///   nobody wipes.
+    /// - Returns: nil if the text is good enough, else the reason in one sentence.
     func objection(to text: some BidirectionalCollection<Character>) -> String?
 }
 
 extension SecretTextRule {
-    /// Judges a secret where it is, as long as it is ASCII. Anything else passes through a `String`.
+    /// Judges an ASCII secret in place. Any other text passes through a `String`.
     ///
-    /// - Parameter invalid: what to say of bytes that are no text.
+    /// - Parameter invalid: the objection to bytes that are not text.
     package func objection(toSecret secret: borrowing SecretBytes, invalid: String) -> String? {
         let isASCII = secret.withUnsafeBytes { $0.allSatisfy { $0 < 0x80 } }
         if isASCII {
@@ -26,7 +26,7 @@ extension SecretTextRule {
 }
 
 extension Collection where Element: Equatable {
-    /// Whether it is its first `size` elements again and again; the last time may be cut off.
+    /// Whether it repeats its first `size` elements. The last repetition may be cut off.
     package func repeats(every size: Int) -> Bool { dropFirst(size).elementsEqual(dropLast(size)) }
 
     /// Whether it is a part of `whole`.
@@ -40,7 +40,7 @@ extension Collection where Element: Equatable {
         return false
     }
 
-    /// How many elements are left without each occurrence of `part`.
+    /// Returns the number of elements outside all occurrences of `part`.
     package func count(without part: some Collection<Element>) -> Int {
         guard !part.isEmpty else { return count }
         var (rest, left) = (self[...], 0)

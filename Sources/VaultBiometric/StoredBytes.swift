@@ -1,11 +1,11 @@
 internal import VaultCrypto
 
-// The frame of what a provider stores: a word that tells whose it is, with a version; the content; a checksum over both,
-// by which damage is told apart from hardware that does not open it.
+// The frame of a provider's stored bytes: the provider's word with a version, the content, and a checksum over both.
+// The checksum tells damage apart from hardware that does not open the secret.
 
-/// Writes what a provider stores.
+/// A writer of a provider's stored bytes.
 package struct StoredBytesWriter {
-    /// What was written so far, without the checksum.
+    /// The bytes so far, without the checksum.
     package private(set) var bytes: [UInt8]
 
     /// - Parameter start: the word and the version.
@@ -13,17 +13,17 @@ package struct StoredBytesWriter {
 
     package mutating func append(_ content: [UInt8]) { bytes += content }
 
-    /// Appends at most 65,535 bytes behind their number in two bytes, the greater first.
+    /// Appends at most 65,535 bytes behind their count in two bytes, big-endian.
     package mutating func appendField(_ content: [UInt8]) {
         withUnsafeBytes(of: UInt16(truncatingIfNeeded: content.count).bigEndian) { bytes += $0 }
         bytes += content
     }
 
-    /// All of it, with the checksum.
+    /// Returns all bytes with the checksum.
     package func finished() -> [UInt8] { bytes + Checksum.of([bytes]) }
 }
 
-/// Reads what ``StoredBytesWriter`` wrote.
+/// A reader of the bytes from ``StoredBytesWriter``.
 package struct StoredBytesReader {
     private static let checksumSize = 32
     private var rest: ArraySlice<UInt8>
@@ -31,7 +31,7 @@ package struct StoredBytesReader {
 
     /// - Parameters:
     ///   - start: the word and the version.
-    ///   - damaged: what is thrown, here and when something is missing later.
+    ///   - damaged: the error for damage, here and in later calls.
     package init(_ bytes: [UInt8], start: [UInt8], damaged: BiometricError) throws(BiometricError) {
         let end = bytes.count - Self.checksumSize
         guard bytes.starts(with: start), end >= start.count,
@@ -50,7 +50,7 @@ package struct StoredBytesReader {
         return Array(rest.prefix(count))
     }
 
-    /// Reads what ``StoredBytesWriter/appendField(_:)`` wrote.
+    /// Reads the next field of ``StoredBytesWriter/appendField(_:)``.
     package mutating func readField() throws(BiometricError) -> [UInt8] {
         let size = try read(2)
         return try read(Int(size[0]) << 8 | Int(size[1]))

@@ -16,7 +16,7 @@ struct AccountReport: Encodable {
     /// Claims that the setting display-claims chose; nil for none.
     let displayClaims: [String: String]?
     let registeredAt: Date
-    /// Only when it was made just now.
+    /// The recovery code, if this command made one.
     var recoveryCode: String?
 
     init(_ account: Account) {
@@ -34,13 +34,13 @@ struct AccountReport: Encodable {
     }
 }
 
-/// Text from a provider, as it may be shown on a terminal: without what moves the cursor or turns the direction.
+/// Text from a provider, made safe for a terminal: no character moves the cursor or turns the text direction.
 enum Printable {
     static func text(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmless($0) ? $0 : "?" }))
     }
 
-    /// As ``text(_:)``, but line feeds and tabs stay.
+    /// Like ``text(_:)``, but keeps line feeds and tabs.
     static func lines(_ text: String) -> String {
         String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\n" || $0 == "\t" || isHarmless($0) ? $0 : "?" }))
@@ -55,7 +55,7 @@ enum Printable {
 }
 
 enum ShellQuoting {
-    /// A word that a shell takes as it is.
+    /// The word, in quotes if a shell would change it without them.
     static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty

@@ -16,7 +16,7 @@ struct Check: Encodable {
     var advice: String?
 }
 
-/// What can be told without the network.
+/// The checks that need no network.
 enum MachineChecks {
     static func all() async -> [Check] {
         [libraries(), aes(), lockedMemory(), coreDumps(), await terminal(), browser()]
@@ -25,8 +25,8 @@ enum MachineChecks {
     private static func libraries() -> Check {
         guard let version = Libraries.sodiumVersion, Libraries.selfTest() else {
             return Check(
-                name: "libraries", outcome: .fail, finding: "libsodium or libargon2 do not compute what they should.",
-                advice: "Install libsodium23 and libargon2-1 anew, both as shared libraries.")
+                name: "libraries", outcome: .fail, finding: "libsodium or libargon2 compute wrong results.",
+                advice: "Install both as shared libraries: apt-get install --reinstall libsodium23 libargon2-1")
         }
         return Check(
             name: "libraries", outcome: .ok, finding: "libsodium \(version) and libargon2 pass their self-test.")
@@ -38,7 +38,7 @@ enum MachineChecks {
             : Check(
                 name: "AES", outcome: .warn,
                 finding: "The processor has no AES instructions: XChaCha20-Poly1305 is used.",
-                advice: "Nothing needs to be done. A store sealed with AES-256-GCM elsewhere does not open here.")
+                advice: "You need do nothing. A store that another machine sealed with AES-256-GCM does not open here.")
     }
 
     private static func lockedMemory() -> Check {
@@ -50,7 +50,7 @@ enum MachineChecks {
         }
         return Check(
             name: "locked memory", outcome: .warn,
-            finding: "Only \(kibibytes) KiB may be locked: keys could reach the swap.",
+            finding: "Only \(kibibytes) KiB can be locked. Keys could reach the swap.",
             advice: "Raise the limit (ulimit -l 8192, or LimitMEMLOCK= in a unit), or encrypt the swap.")
     }
 
@@ -60,7 +60,7 @@ enum MachineChecks {
         return limit.rlim_cur == 0
             ? Check(name: "core dumps", outcome: .ok, finding: "This program leaves none.")
             : Check(
-                name: "core dumps", outcome: .warn, finding: "They could not be switched off for this program.",
+                name: "core dumps", outcome: .warn, finding: "This program could not switch them off.",
                 advice: "Set the limit yourself: ulimit -c 0")
     }
 
@@ -92,7 +92,7 @@ enum MachineChecks {
     }
 }
 
-/// What needs the store, the identity provider or the key service.
+/// The checks that need the store, the identity provider or the key service.
 struct ServiceChecks {
     let settings: Settings
 
@@ -108,7 +108,7 @@ struct ServiceChecks {
         guard let path = settings.clientSecretFile else { return [] }
         do {
             _ = try ClientSecretFile(path: path).read()
-            return [Check(name: "client secret", outcome: .ok, finding: "\(path) can be read by nobody else.")]
+            return [Check(name: "client secret", outcome: .ok, finding: "Only you can read \(path).")]
         } catch {
             return [failure("client secret", error, advice: "To use none: vault config set client-secret-file ''")]
         }
@@ -122,14 +122,14 @@ struct ServiceChecks {
             let isAllowed = settings[.allowFUSE] == "yes"
             return Check(
                 name: "file system", outcome: isAllowed ? .warn : .fail,
-                finding: "\(folder) is on a FUSE file system, on which the store can be damaged.",
+                finding: "\(folder) is on a FUSE file system, which can damage the store.",
                 advice: isAllowed
                     ? "Use it on this machine alone (allow-fuse is yes), or move the store to a local disk."
                     : "Move the store to a local disk, or: vault config set allow-fuse yes")
         case .shared(let name):
             return Check(
                 name: "file system", outcome: .fail,
-                finding: "\(folder) is on a network file system (\(name)), on which the store can be damaged.",
+                finding: "\(folder) is on a network file system (\(name)), which can damage the store.",
                 advice: "Move the store to a local disk, and: vault config set home FOLDER")
         }
     }
@@ -144,7 +144,7 @@ struct ServiceChecks {
                 name: "store", outcome: .ok, finding: "\(folder) is private and can be written. Accounts: \(count).")
         } catch {
             return failure(
-                "store", error, advice: "Nothing was changed or deleted. The text says what stands in the way.")
+                "store", error, advice: "Nothing was changed. Remove the cause above, then again: vault doctor")
         }
     }
 
@@ -164,14 +164,14 @@ struct ServiceChecks {
             guard settings[.clientID] != nil || metadata.registrationEndpoint != nil else {
                 return Check(
                     name: "issuer", outcome: .warn,
-                    finding: "\(metadata.issuer) answers. No client id is set, and it registers none by itself.",
-                    advice: "Register a public client there, and: vault config set client-id ID")
+                    finding: "\(metadata.issuer) answers. No client id is set, and it does not register clients.",
+                    advice: "Register a public client at the provider, then: vault config set client-id ID")
             }
             return Check(name: "issuer", outcome: .ok, finding: "\(metadata.issuer) answers.")
         } catch {
             return failure(
                 "issuer", error,
-                advice: "Check the URL and the network. It has to be exactly what the provider calls itself.")
+                advice: "Check the network and the URL. The URL must be exactly the provider's own issuer URL.")
         }
     }
 
@@ -185,7 +185,7 @@ struct ServiceChecks {
         guard missing.isEmpty else {
             return Check(
                 name: "issuer", outcome: .fail,
-                finding: "\(url) answers, but it is no such backend: \(missing.joined(separator: ", ")).",
+                finding: "\(url) answers, but is not such a backend: \(missing.joined(separator: ", ")).",
                 advice: "Check the URL, the method, and the paths in the backend file: vault config get")
         }
         let calls = findings.map { "\($0.call) (HTTP \($0.status))" }.joined(separator: ", ")
@@ -203,13 +203,13 @@ struct ServiceChecks {
             try await HTTPKeyService(baseURL: url, transport: transport).checkReachable()
             return Check(name: "key service", outcome: .ok, finding: "\(url) answers.")
         } catch {
-            return failure("key service", error, advice: "Check the URL and the network, or ask whoever runs it.")
+            return failure("key service", error, advice: "Check the URL and the network.")
         }
     }
 
     func failure(_ name: String, _ error: any Error, advice: String) -> Check {
         let finding =
-            (VaultError.converting(error) as? VaultError)?.description ?? "It failed for a reason that is not known."
+            (VaultError.converting(error) as? VaultError)?.description ?? "The check failed for an unknown reason."
         return Check(name: name, outcome: .fail, finding: finding, advice: advice)
     }
 }

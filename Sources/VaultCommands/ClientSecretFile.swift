@@ -1,7 +1,7 @@
 internal import CredentialVault
 internal import Foundation
 
-/// The file that has a client's secret: a regular file of this user's that nobody else may read.
+/// The file with a client's secret: a regular file that belongs to this user and that nobody else may read.
 struct ClientSecretFile {
     let path: String
 
@@ -10,10 +10,10 @@ struct ClientSecretFile {
 
     /// Reads the secret. One newline at the end is not part of it.
     ///
-    /// - Throws: `VaultError` with code `configurationInvalid`, which says how to mend it.
+    /// - Throws: `VaultError` with code `configurationInvalid`, with a command that solves the problem.
     func read() throws -> SharedSecret {
         let quoted = ShellQuoting.quoted(path)
-        // Without waiting: a pipe would hold up the program before it can be refused.
+        // O_NONBLOCK: opening a pipe would wait, and the program could not refuse it.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw errno == ENOENT
@@ -46,7 +46,7 @@ struct ClientSecretFile {
         guard let secret = try SecretReader.all(from: descriptor)?.take(), secret.count > 0 else {
             throw failure("is empty", "To fill it, run this and paste the secret: (umask 077 && cat > \(quoted))")
         }
-        // What Google has for download.
+        // Google offers such a file for download.
         let isJSON = secret.withUnsafeBytes { $0.first == UInt8(ascii: "{") && $0.last == UInt8(ascii: "}") }
         guard !isJSON else {
             throw failure(

@@ -1,7 +1,7 @@
 internal import CredentialVault
 internal import VaultManual
 
-/// The exit statuses. They are part of the command's interface: a script may rely on them.
+/// The exit statuses of the command. Scripts rely on them.
 enum ExitStatus {
     static let success: Int32 = 0
     static let other: Int32 = 1
@@ -11,14 +11,16 @@ enum ExitStatus {
     /// What each means, for people.
     static let meanings = ExitStatuses(
         [
-            (success, "done"), (usage, "usage"), (65, "stored data or backup damaged"), (66, "no such user or item"),
-            (69, "identity provider or key service unreachable"), (75, "busy or too many attempts (try again)"),
-            (77, "wrong password or PIN, or a new one that cannot be used"), (78, "configuration"),
-            (80, "key locked or gone (use another way in, or register again)"),
-            (81, "refresh token expired or revoked (register again)"), (cancelled, "cancelled or denied"),
-            (83, "logged out everywhere (register again), or offline for too long (log in with the network)"),
-            (84, "hardware missing, locked or failing (use another way in)"),
-            (85, "forbidden by the policy of this machine"), (other, "anything else"),
+            (success, "done"), (other, "any other error"), (usage, "wrong usage"),
+            (65, "stored data or backup is damaged"), (66, "no such user or item"),
+            (69, "provider or key service cannot be reached: try later"),
+            (75, "busy, or too many attempts: try again"), (77, "wrong password or PIN, or a new one is refused"),
+            (78, "wrong or missing configuration"),
+            (80, "key is locked or gone: use another way in, or register again"),
+            (81, "refresh token has expired or is revoked: register again"), (cancelled, "cancelled or denied"),
+            (83, "logged out everywhere: register again. Offline too long: log in online"),
+            (84, "hardware is missing, locked or failing: use another way in"),
+            (85, "forbidden by the policy of this machine"),
         ],
         remark: """
             "vault exec" ends with the exit status of its command. With --json, errors are JSON on standard error.

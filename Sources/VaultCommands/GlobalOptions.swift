@@ -10,12 +10,12 @@ struct GlobalOptions: ParsableArguments {
 
     @Flag(
         name: .shortAndLong,
-        help: "Say on standard error what happens: calls of servers, which tokens are used, locks. Nothing secret.")
+        help: "Log to standard error: calls to servers, use of tokens, locks. No secrets.")
     var verbose = false
 
     @Option(
         help: ArgumentHelp(
-            "The identity provider's issuer URL, or a backend's base URL. For an account that exists: only this issuer's.",
+            "The issuer URL of the provider, or the base URL of a backend. Commands other than register use only this issuer's accounts.",
             valueName: "url"))
     var issuer: String?
 
@@ -25,20 +25,20 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         name: .customLong("key-service"),
-        help: ArgumentHelp("The key service's base URL, for register. An account keeps to its own.", valueName: "url"))
+        help: ArgumentHelp("The base URL of the key service, for register.", valueName: "url"))
     var keyService: String?
 
     @Option(
         name: .customLong("ca-file"),
         help: ArgumentHelp(
-            "A file of certificate authorities (PEM) to trust besides the system's.", valueName: "path"),
+            "A PEM file of certificate authorities to trust, besides those of the system.", valueName: "path"),
         completion: .file())
     var caFile: String?
 
-    /// Kept until the process ends.
+    /// The open vault, kept until the process ends.
     private static let open = Lock<Vault?>(nil)
 
-    /// Opens the vault with the accounts of every issuer, or of `--issuer`. The issuer of the settings is for registering.
+    /// Opens the vault with the accounts of every issuer, or of `--issuer`. The issuer of the settings does not matter.
     func openVault() async throws -> Vault {
         try await openVault { $0.issuer = issuer }
     }
@@ -51,8 +51,8 @@ struct GlobalOptions: ParsableArguments {
         let vault = try await Vault(configuration)
         Interruption.wait(for: vault.auth.stopGuard)
         Notices.listen(to: try vault.accounts, isJSON: json)
-        // Closing the store would tidy its log, which costs two more writes to the disk each time. The log is as
-        // durable as the rest, and is tidied when it has grown.
+        // Closing the store would clean up its log, with two more disk writes each time. The log is as durable as the
+        // database. SQLite cleans it up when it has grown.
         Self.open.withLock { $0 = vault }
         return vault
     }
@@ -63,7 +63,7 @@ struct UserOption: ParsableArguments {
     @Option(
         name: .customLong("user"),
         help: ArgumentHelp(
-            "The account: its subject, alias, e-mail address or user name. Not needed when there is only one.",
+            "The account: its subject, alias, e-mail address or user name. Not needed if there is only one account.",
             valueName: "id"), completion: .users)
     var id: String?
 
@@ -80,7 +80,7 @@ struct UserOption: ParsableArguments {
             throw VaultError(.accountNotFound, "There is no account here yet. Register one: vault register")
         }
         throw VaultError(
-            .accountAmbiguous, "There are \(all.count) accounts here. Say which one with --user (see \"vault users\").",
+            .accountAmbiguous, "There are \(all.count) accounts here. Choose one with --user. To see them: vault users",
             accounts: all.map(\.id))
     }
 
@@ -89,7 +89,7 @@ struct UserOption: ParsableArguments {
         do {
             return try await vault.storage.account(userID: id)
         } catch let error as VaultError where error.code == .accountAmbiguous {
-            // Of several, the one of the issuer that is set is meant.
+            // If several accounts match, the account of the configured issuer is meant.
             let issuer = try await Settings()[.issuer]
             let mine = error.accounts.filter { $0.issuer == issuer }
             if let only = mine.first, mine.count == 1, let account = try await vault.accounts.store.account(only) {
@@ -101,7 +101,7 @@ struct UserOption: ParsableArguments {
     }
 }
 
-/// Where the password comes from: the terminal, a file, or a descriptor. Never an argument or the environment.
+/// The source of the password: the terminal, a file or a descriptor. Never an argument or the environment.
 struct PasswordOptions: ParsableArguments {
     @Option(
         name: .customLong("password-file"),
@@ -120,7 +120,7 @@ struct PasswordOptions: ParsableArguments {
         }
     }
 
-    /// Whether nothing may be asked.
+    /// Whether an option gives the password. Then nothing may be asked.
     var isGiven: Bool { file != nil || descriptor != nil }
 
     var source: SecretSource {

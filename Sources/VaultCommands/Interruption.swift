@@ -4,21 +4,21 @@ internal import Dispatch
 internal import Foundation
 internal import VaultLocks
 
-/// Ctrl-C and its kin: the terminal is put back as it was, and the command ends at once, unless a token that the
-/// provider is renewing right now would be lost. Then it ends as soon as that is stored; a second Ctrl-C ends it anyway.
+/// The end of the command by Ctrl-C or another signal. The terminal is restored, and the command ends at once. If the
+/// provider is renewing a token, the command first stores the new token. A second Ctrl-C ends the command anyway.
 enum Interruption {
-    /// Keeps a source alive; nobody touches it again.
+    /// Keeps a source alive. Nothing uses it again.
     private struct Kept: @unchecked Sendable {
         let source: any DispatchSourceSignal
     }
 
     private static let sources = Lock<[Kept]>([])
     private static let count = Lock(0)
-    /// What is cancelled instead of ended by the first signal, and the signal when it came.
+    /// The work that the first signal cancels, and that signal.
     private static let work = Lock((cancel: (@Sendable () -> Void)?.none, signal: Int32?.none))
 
-    /// Runs work that has something to put right when it is called off, at the provider for example: the first Ctrl-C
-    /// cancels it, and ends the command when the work has ended or `limit` is over. The second ends the command at once.
+    /// Runs work that cleans up when it is cancelled, for example at the provider. The first Ctrl-C cancels the work.
+    /// The command then ends with the work, or after `limit`. The second Ctrl-C ends the command at once.
     static func cancelling<R: Sendable>(
         within limit: Duration, _ body: @escaping @Sendable () async throws -> R
     ) async throws -> R {
@@ -54,7 +54,7 @@ enum Interruption {
 
     static func install() {
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
-            // Somebody who started us with the signal ignored (nohup) wants it ignored.
+            // A signal that was ignored at the start (nohup) stays ignored.
             if linux_ignores_signal(number) != 0 { continue }
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
@@ -78,11 +78,11 @@ enum Interruption {
 
     /// Tells a person why the command does not end at once.
     static let waiting =
-        "vault: storing the renewed token before stopping (once more Ctrl-C stops at once and may lose it)"
+        "vault: storing the renewed token before stopping. Ctrl-C again stops at once and may lose the token."
 
-    /// Ends the command as soon as no token is lost by that.
+    /// Ends the command as soon as no token can be lost.
     @Sendable private static func stop(_ number: Int32) {
-        // From here on no renewal begins, either: what is put back before the end takes its time.
+        // No renewal begins from here on: undoing changes before the end takes time.
         if close() { end(number) }
         Output.note(waiting)
         endWhenIdle(number)
@@ -105,7 +105,7 @@ enum Interruption {
         weak let value: StopGuard?
     }
 
-    /// Makes the command wait for this vault before it ends: a renewed token has to be stored first.
+    /// Makes the command wait for this vault before it ends, so that a renewed token is stored.
     static func wait(for stopGuard: StopGuard) {
         let isClosed = guards.withLock { guards in
             guards.all.removeAll { $0.value == nil }
@@ -115,7 +115,7 @@ enum Interruption {
         if isClosed { _ = stopGuard.close() }
     }
 
-    /// Waits until no token is lost by ending now. No renewal begins any more.
+    /// Waits until the command can end without losing a token. Later renewals do not begin.
     static func drain() async {
         while !close() {
             guard let busy = guards.withLock({ $0.all.compactMap(\.value).first(where: \.isActive) }) else { continue }
@@ -123,7 +123,7 @@ enum Interruption {
         }
     }
 
-    /// Lets no renewal begin any more.
+    /// Prevents new renewals.
     ///
     /// - Returns: false when stopping right now could lose a token.
     private static func close() -> Bool {
@@ -140,7 +140,8 @@ enum Interruption {
             Output.note("vault: cancelled")
             _exit(ExitStatus.cancelled)
         }
-        // Ends by the signal itself, so that the shell knows. Dispatch's threads block it, and elsewhere it may come late.
+        // The signal itself ends the process, so that the shell knows the cause. Dispatch's threads block the signal.
+        // In another thread it may come late.
         signal(number, SIG_DFL)
         var signals = sigset_t()
         sigemptyset(&signals)

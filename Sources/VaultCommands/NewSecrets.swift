@@ -1,6 +1,6 @@
 internal import CredentialVault
 
-// What a new password or PIN has to be: as long as the policy says, and not easily guessed.
+// The rules for a new password or PIN: as long as the policy says, and hard to guess.
 extension VaultPolicy {
     /// The least number of characters of a new password.
     var passwordLength: Int { max(minimumPasswordLength, NewPasswordRule.minimumLength) }
@@ -10,7 +10,7 @@ extension VaultPolicy {
 
     /// - Returns: nil when the password is good enough, or an error that says why not.
     func failure(ofNewPassword password: borrowing SecretBytes, names: [String] = []) -> VaultError? {
-        // What holds without a policy keeps its own exit status.
+        // A rule that also holds without a policy keeps its own exit status.
         if passwordLength > NewPasswordRule.minimumLength, let objection = objection(toPassword: password) {
             return VaultError(.forbiddenByPolicy, "\(objection) Choose another one.")
         }

@@ -2,8 +2,8 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultLocks
 
-/// What a person should know of an account, beside what was asked for: on standard error at once, and with `--json` as
-/// members beside the result or the error.
+/// Notices about an account, besides the result of the command. They go to standard error at once. With `--json`, they
+/// are members of the result or the error.
 enum Notices {
     private static let waiting = Lock<[AccountNotice]>([])
 
@@ -16,7 +16,7 @@ enum Notices {
         }
     }
 
-    /// What is to go with the next JSON, once; nil for nothing.
+    /// Takes the notices for the next JSON; nil if there are none.
     static func take() -> NoticeReport? {
         let notices = waiting.withLock { waiting in
             defer { waiting = [] }
@@ -25,7 +25,7 @@ enum Notices {
         return notices.isEmpty ? nil : NoticeReport(notices)
     }
 
-    /// Writes what came after the last JSON, or could not go with it, to standard error.
+    /// Writes the notices that no JSON took to standard error.
     static func tellRest() {
         if let report = take() { Output.report(report) }
     }
@@ -58,7 +58,7 @@ struct NoticeReport: Encodable {
         keysNotEnded = keys.isEmpty ? nil : keys
     }
 
-    /// A value that is a JSON object, with the notices as more of its members.
+    /// A value that is a JSON object, with the notices as further members.
     struct Beside<Value: Encodable>: Encodable {
         let value: Value
         let report: NoticeReport

@@ -1,7 +1,7 @@
 internal import CredentialVault
 
 extension ServiceChecks {
-    /// Ends the keys of ways in that are gone, where that could not be done before.
+    /// Ends the keys of removed ways in that could not be ended before.
     func oldKeys() async -> Check {
         let name = "old keys"
         guard let accounts = try? await Vault(settings.configuration()).accounts,
@@ -25,6 +25,6 @@ extension ServiceChecks {
             name: name, outcome: .warn,
             finding:
                 "Old keys at \(first.keyServiceURL) that are not ended: \(pending.count). An old copy of the store still opens with its old secret.",
-            advice: "Check that the key service answers, then again: vault doctor")
+            advice: "Check that the key service answers. Then run again: vault doctor")
     }
 }

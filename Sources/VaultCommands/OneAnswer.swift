@@ -1,8 +1,8 @@
 internal import Foundation
 internal import VaultLocks
 
-/// Waits for a call that blocks, and stops waiting when the task is cancelled: the call itself cannot be stopped, and its
-/// thread goes with the process.
+/// A wait for a call that blocks. The wait stops when the task is cancelled. The call itself cannot be stopped, and its
+/// thread ends with the process.
 final class OneAnswer<Value: Sendable>: Sendable {
     private enum State {
         case waiting(CheckedContinuation<Value, any Error>?)
@@ -12,8 +12,8 @@ final class OneAnswer<Value: Sendable>: Sendable {
     private let state = Lock(State.waiting(nil))
 
     /// - Parameters:
-    ///   - call: blocks a thread of its own.
-    ///   - ifCancelled: what has to be put right when nobody waits for the call any more.
+    ///   - call: the call, which gets its own thread.
+    ///   - ifCancelled: cleans up when the wait was cancelled.
     func wait(
         _ call: @escaping @Sendable () throws -> Value, ifCancelled: @escaping @Sendable () -> Void = {}
     ) async throws -> Value {

@@ -8,68 +8,68 @@ enum Output {
         write(Printable.lines(text) + "\n", to: STDOUT_FILENO)
     }
 
-    /// A line that must not get lost.
+    /// Writes a line that must not get lost.
     ///
     /// - Throws: `VaultError` with code `cancelled` when nobody reads it.
     static func importantLine(_ text: String) throws {
         guard write(Printable.lines(text) + "\n", to: STDOUT_FILENO) else { throw unread }
     }
 
-    /// As ``json(_:)``, for what must not get lost.
+    /// Like ``json(_:)``, for a result that must not get lost.
     static func importantJSON(_ value: some Encodable) throws {
         guard write(encodedWithNotices(value) + "\n", to: STDOUT_FILENO) else { throw unread }
     }
 
     private static var unread: VaultError {
-        VaultError(.cancelled, "What was to be shown could not be written. No recovery code was changed.")
+        VaultError(.cancelled, "The output could not be written. No recovery code was changed.")
     }
 
-    /// A result that is no text for a person, as it is.
+    /// Writes a result for a program, unchanged.
     static func raw(_ text: String) {
         write(text + "\n", to: STDOUT_FILENO)
     }
 
-    /// A piece of a result, as it is.
+    /// Writes a piece of a result, unchanged.
     ///
     /// - Throws: `VaultError` with code `cancelled` when nobody reads it.
     static func bytes(_ bytes: [UInt8]) throws {
         guard write(bytes, to: STDOUT_FILENO) else {
             throw VaultError(
-                .cancelled, "The item was not written to its end: nobody reads it, or the disk is full.")
+                .cancelled, "The item was only partly written. Its reader has ended, or the disk is full.")
         }
     }
 
-    /// The result as JSON, in one piece.
+    /// Writes the result as JSON, in one piece.
     static func json(_ value: some Encodable) {
         raw(encodedWithNotices(value))
     }
 
-    /// A remark or an error for a person.
+    /// Writes a remark or an error for a person.
     static func note(_ text: String) {
         write(Printable.lines(text) + "\n", to: STDERR_FILENO)
     }
 
-    /// Lines for a person's terminal that hold escape sequences on purpose.
+    /// Writes lines with escape sequences to a person's terminal.
     static func drawing(_ lines: [String]) {
         write(lines.joined(separator: "\n") + "\n", to: STDERR_FILENO)
     }
 
-    /// One line of JSON for a program that reads a descriptor of its own.
+    /// Writes one line of JSON to a descriptor that another program reads.
     static func jsonLine(_ value: some Encodable, to descriptor: Int32) {
         write(encoded(value, isPretty: false) + "\n", to: descriptor)
     }
 
-    /// An error for a program: `{"error": …}` on standard error.
+    /// Writes an error for a program: `{"error": …}` on standard error.
     static func error(_ error: some Encodable) {
         write(encodedWithNotices(["error": error]) + "\n", to: STDERR_FILENO)
     }
 
-    /// JSON for a program, on standard error.
+    /// Writes JSON for a program to standard error.
     static func report(_ value: some Encodable) {
         write(encoded(value) + "\n", to: STDERR_FILENO)
     }
 
-    /// A list has no room for notices: they come after it.
+    /// A list has no members for notices. They come after the list.
     private static func encodedWithNotices(_ value: some Encodable) -> String {
         let text = encoded(value)
         guard text.hasPrefix("{"), let report = Notices.take() else { return text }
@@ -85,7 +85,7 @@ enum Output {
         return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
-    /// Writes everything, or gives up when nobody reads any more.
+    /// Writes everything, or gives up when the reader has gone.
     ///
     /// - Returns: whether everything was written.
     @discardableResult

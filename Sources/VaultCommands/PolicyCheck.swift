@@ -59,7 +59,7 @@ extension ServiceChecks {
 }
 
 extension VaultPolicy {
-    /// The limits that most machines do not have, a sentence for each.
+    /// The limits that this policy sets, one sentence for each. Most machines have none.
     fileprivate var limits: [String] {
         var sentences: [String] = []
         if let sessionLimit { sentences.append("An agent ends a session \(sessionLimit).") }
@@ -70,7 +70,7 @@ extension VaultPolicy {
         return sentences
     }
 
-    /// When an agent ends a session at the latest; nil for no limit.
+    /// The latest time at which an agent ends a session; nil for no limit.
     var sessionLimit: String? {
         let idle = maximumIdleMinutes.map { "after \($0 == 1 ? "1 minute" : "\($0) minutes") without use" }
         let whole = maximumSessionHours.map { "\($0 == 1 ? "1 hour" : "\($0) hours") after the login" }

@@ -5,16 +5,17 @@ internal import Foundation
 
 /// The command `vault`, from its arguments to its exit status.
 public enum VaultProgram {
-    /// Does what is to be done before there is a second thread. If nothing but the help is asked for, shows that and ends
-    /// the process.
+    /// Prepares the process. Call this before a second thread exists. For `vault --help`, prints the help and ends the
+    /// process.
     public static func prepare() {
         InheritedState.save()
-        // What this process knows must not leave it by a core dump. Where the system forbids that, so be it.
+        // Secrets must not leave this process in a core dump. If the system does not allow that, the command still
+        // works.
         _ = linux_forbid_dumps()
         Hardware.silenceLibraries()
-        // A reader that went away is noticed by the failing write.
+        // If the reader has gone, the write fails. That is enough.
         signal(SIGPIPE, SIG_IGN)
-        // What is asked for most often should not wait for the parser to look at every command's options.
+        // This help is asked for most often. The parser would first read the options of every command.
         guard ["--help", "-h"].contains(CommandLine.arguments.dropFirst().joined(separator: " ")) else { return }
         Output.line(VaultCommand.helpMessage())
         exit(ExitStatus.success)
@@ -54,7 +55,7 @@ public enum VaultProgram {
             let status = VaultCommand.exitCode(for: error).rawValue
             // A shell that completes a word has no place for an error: of a script of another version, say.
             if status != 0, CommandLine.arguments.dropFirst().first == "---completion" { exit(status) }
-            // Help and the like are no errors, and go where they always go.
+            // Help and version are not errors. ArgumentParser prints them.
             guard status != 0, isJSON, !(error is ExitCode) else { VaultCommand.exit(withError: error) }
             let name = status == ExitStatus.usage ? "usage" : "internal"
             Output.error(JSONError(code: name, message: VaultCommand.message(for: error)))
@@ -82,7 +83,7 @@ public enum VaultProgram {
     }
 }
 
-/// A command with the options that all of them have.
+/// A command with the global options.
 protocol JSONCommand {
     var global: GlobalOptions { get }
 }

@@ -1,6 +1,6 @@
 internal import CredentialVault
 
-// Registering an account that is here already. Whatever opens it keeps its vault key, and so everything that is stored.
+// Registering an account that is here already. A way in that opens the account keeps its vault key and all stored data.
 extension Registration {
     func open(_ existing: Account, with method: UnlockMethod) async throws -> UnlockMethod {
         try await Spinner.during("Opening the account", isQuiet: isQuiet) {
@@ -9,10 +9,10 @@ extension Registration {
         return method
     }
 
-    /// Asks for one way in after the other, and where none opens the account, for a new password.
+    /// Asks for one way in after the other. If none opens the account, asks for a new password.
     func openAgain(_ existing: Account) async throws -> UnlockMethod {
         let name = Printable.text(existing.displayName)
-        terminal.tell("\(name) is registered here already. What opens it keeps everything that is stored.")
+        terminal.tell("\(name) is already registered here. To keep its items and ways in, open it now.")
         let typed = Way.all.filter {
             $0.secret != nil && $0.kind != .offline && existing.keyslot($0.kind) != nil && policy.allows($0.kind)
         }
@@ -35,14 +35,14 @@ extension Registration {
                     "\(name) is still open in the agent. To keep everything, answer no, then type: vault unlock add pin --user \(user) && vault passwd --pin --user \(user)"
                 )
             }
-            guard try await terminal.confirm("With a new password these are lost: \(losses). Go on?") else {
+            guard try await terminal.confirm("A new password deletes: \(losses). Continue?") else {
                 throw VaultError(.cancelled, "Nothing was changed.")
             }
         }
         return try await store(newPassword: newPassword(), mayLoseItems: true)
     }
 
-    /// - Returns: nil when the person, or the key service, wants another way.
+    /// - Returns: nil if this way does not open the account, or if the person wants another one.
     private func ask(_ way: Way, _ otherwise: String, _ existing: Account) async throws -> UnlockMethod? {
         guard let typed = way.secret else { return nil }
         while true {
@@ -54,7 +54,7 @@ extension Registration {
                 if way.kind == .password, let method = try await openWithoutKeyService(existing, secret, after: error) {
                     return method
                 }
-                // The person is registering again: the usual advice would be to do that.
+                // The usual advice is to register again, and the person is doing that.
                 let isLocked = error.code == .keyLocked || error.guessesRemaining == 0
                 terminal.tell(isLocked ? "The key service has locked this \(way.kind.displayName)." : error.description)
                 if isLocked || error.code != .wrongSecret { return nil }
@@ -62,7 +62,7 @@ extension Registration {
         }
     }
 
-    /// - Returns: nil when none is there, or wanted, or when the one that is there is of no use.
+    /// - Returns: nil if no hardware is there, wanted or working.
     private func askForHardware(_ existing: Account) async throws -> UnlockMethod? {
         let slots = existing.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
         guard !slots.isEmpty else { return nil }
@@ -71,7 +71,7 @@ extension Registration {
         }
         for slot in slots where found[slot.id] == .available {
             let name = Printable.text(slot.label ?? slot.kind.displayName)
-            guard try await terminal.confirm("Open it with \(name)?") else { continue }
+            guard try await terminal.confirm("Open the account with \(name)?") else { continue }
             let prompt = TerminalPrompt(terminal: terminal, source: nil)
             do {
                 return try await open(existing, with: .hardware(hardware.provider(slot.kind), prompt))
@@ -82,8 +82,8 @@ extension Registration {
         return nil
     }
 
-    /// Where the key service has lost the password's key, or locked it for ever, the way without the network may still be
-    /// there, with the same password. It gets a key anew then.
+    /// Opens the account by its offline way, which has the same password, if the key service has lost or locked the
+    /// password's key. The password then gets a new key.
     func openWithoutKeyService(
         _ existing: Account, _ password: SharedSecret, after error: VaultError
     ) async throws -> UnlockMethod? {
@@ -97,7 +97,7 @@ extension Registration {
         }
         guard let vaultKey = try await vault.auth.session?.openVaultKey() else { return .offline(password) }
         try await vault.accounts.putPassword(password.bytes, of: existing, vaultKey: vaultKey)
-        Output.note("It was opened without the key service, where the password has a new key now.")
+        Output.note("Opened the account without the key service. The password has a new key there now.")
         return .password(password)
     }
 }

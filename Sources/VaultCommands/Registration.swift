@@ -1,7 +1,7 @@
 internal import CredentialVault
 
-/// The second half of `vault register`: the person is known now, and the refresh token is stored under a password. Where
-/// the account is here already, see `Registration+Again.swift`.
+/// The second half of `vault register`: the person has signed in, and the refresh token is stored under a password. For
+/// an account that is here already, see `Registration+Again.swift`.
 struct Registration {
     let vault: Vault
     let hardware: Hardware
@@ -13,17 +13,17 @@ struct Registration {
     let isQuiet: Bool
     /// Whether the agent holds an account open.
     let isHeld: @Sendable (AccountID) async -> Bool
-    /// What the new password is called, where another password was asked for before.
+    /// The prompt for the new password. It differs if the sign-in needed another password.
     var prompt = "New password"
 
-    /// For how long the provider is waited for when the registration is called off.
+    /// The longest wait for the provider when the registration is cancelled.
     private static let patience = Duration.seconds(5)
 
-    /// Runs it. When it fails, or Ctrl-C ends it, nobody can use what the provider just issued: it does not stay valid.
+    /// Runs the registration. If it fails, or Ctrl-C ends it, revokes the new tokens at the provider.
     ///
     /// - Returns: the way in that opens the account now.
     func runOrRevoke() async throws -> UnlockMethod {
-        // Somewhat longer than the provider gets, for the answer to the person.
+        // Half a second more than the provider gets, for the message to the person.
         try await Interruption.cancelling(within: Self.patience + .milliseconds(500)) {
             do {
                 return try await run()
@@ -35,7 +35,7 @@ struct Registration {
     }
 
     private func revoke() async {
-        // In a task of its own: this one may be cancelled, and would neither send nor wait.
+        // In a new task: this task may be cancelled, and could then neither send nor wait.
         let reason = await Task { await reasonNotRevokedInTime() }.value
         guard let reason, !isQuiet else { return }
         Output.note("vault: this login is still valid at the identity provider: \(reason)")
@@ -62,7 +62,7 @@ struct Registration {
             if let account = try await store.account(token.account), account.clientID == token.clientID,
                 account.method == token.method, try await store.item(.refreshToken, of: account.id) != nil
             {
-                // Many providers end all tokens that the client has of the person (RFC 7009 section 2.1 lets them).
+                // Many providers then revoke all tokens of the client and person (RFC 7009 section 2.1 allows that).
                 return "ending it could also end the stored account's login. To end both: vault logout --everywhere"
             }
             return await vault.auth.revoke(token)?.description
@@ -81,13 +81,13 @@ struct Registration {
         return try await keepOrReplace(existing, SharedSecret(source.password("", terminal)))
     }
 
-    /// With a given password: it opens the account, or becomes its new one if nothing is lost by that.
+    /// Opens the account with a given password. Otherwise makes it the new password, unless items would be lost.
     private func keepOrReplace(_ existing: Account, _ password: SharedSecret) async throws -> UnlockMethod {
         do {
             return try await open(existing, with: .password(password))
         } catch let error as VaultError where Self.meansAnotherWay(error) {
             if let method = try await openWithoutKeyService(existing, password, after: error) { return method }
-            // Why the account stays closed matters more than what a new password would do: each try may cost a guess.
+            // The message begins with the reason why the account stays closed, because each try may cost a guess.
             let losses = try await losses(of: existing)
             guard losses.isEmpty || mayLoseItems else {
                 throw VaultError(
@@ -96,18 +96,18 @@ struct Registration {
                     guessesRemaining: error.guessesRemaining, underlying: error)
             }
             if let failure = policy.failure(ofNewPassword: password.bytes, names: names) {
-                throw VaultError(failure.code, "\(error.description) As a new one: \(failure.description)")
+                throw VaultError(failure.code, "\(error.description) As a new password: \(failure.description)")
             }
             return try await store(newPassword: password, mayLoseItems: mayLoseItems)
         }
     }
 
-    /// Whether the account may still be opened with something else.
+    /// Whether another way in may still open the account.
     static func meansAnotherWay(_ error: VaultError) -> Bool {
         [.wrongSecret, .keyLocked, .keyMissing, .notEnrolled, .storeCorrupt].contains(error.code)
     }
 
-    /// What is lost with a new password, for a person; empty for nothing.
+    /// The data that a new password deletes, for a person; empty for none.
     func losses(of existing: Account) async throws -> String {
         try await vault.accounts.losses(with: existing).map(Printable.text).joined(separator: ", ")
     }
@@ -124,10 +124,12 @@ struct Registration {
                 token, withNewPassword: newPassword.bytes, alias: alias, replacingItems: mayLoseItems)
         } catch let error as VaultError where error.code == .accountExists {
             throw VaultError(
-                error.code, error.description + " (--yes confirms it; at a terminal each way in is asked for.)")
+                error.code,
+                error.description + " To allow that, add --yes. To keep them, run vault register at a terminal.")
         }
         if openedOffline {
-            Output.note("It does not open without the network any more. To allow it again: vault unlock add offline")
+            Output.note(
+                "The account does not open without the network any more. To allow that again: vault unlock add offline")
         }
         return .password(newPassword)
     }

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// A file of another program, replaced as a whole: nobody ever reads half of it.
+/// A file of another program, which is replaced as a whole: no reader sees half of it.
 enum ReplacedFile {
-    /// Writes a file anew, with the permissions that it has. Where it is a link, what the link points to.
+    /// Replaces a file and keeps its permissions. If the path is a link, replaces the target of the link.
     ///
     /// - Parameters:
-    ///   - suffix: what the new version is called while it is written, behind the name and a dot.
-    ///   - mode: the permissions of a file that is not there yet.
-    /// - Returns: whether it was written. Otherwise nothing was changed.
+    ///   - suffix: the end of the temporary name of the new version, after the name and a dot.
+    ///   - mode: the permissions of a new file.
+    /// - Returns: whether the file was written. Otherwise nothing was changed.
     static func write(_ bytes: [UInt8], to path: String, suffix: String, mode newMode: mode_t = 0o644) -> Bool {
         let target =
             realpath(path, nil).map { pointer in

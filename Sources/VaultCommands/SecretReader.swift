@@ -6,12 +6,12 @@ enum SecretReader {
     /// The longest password that is read, in bytes.
     static let limit = 4096
 
-    /// A line without its end, or nil at the end of input.
+    /// Reads a line without its newline; nil at the end of input.
     static func line(from descriptor: Int32) throws -> SecretBox? {
         try read(descriptor, untilNewline: true)
     }
 
-    /// Everything there is, without one newline at the end: that is not part of a password in a file.
+    /// Reads all input. One newline at the end is not part of a password in a file.
     static func all(from descriptor: Int32) throws -> SecretBox? {
         try read(descriptor, untilNewline: false)
     }
@@ -22,7 +22,7 @@ enum SecretReader {
         let buffer = try SecretBytes(count: limit + 2) { buffer in
             while count < buffer.count {
                 let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
-                // Byte by byte, where the next line may be for somebody else.
+                // A line is read byte by byte, because the next line may be for another program.
                 let got = Foundation.read(descriptor, rest.baseAddress, untilNewline ? 1 : rest.count)
                 if got < 0 && errno == EINTR { continue }
                 guard got >= 0 else { throw VaultError(.configurationInvalid, "The password cannot be read.") }

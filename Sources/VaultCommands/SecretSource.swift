@@ -1,15 +1,15 @@
 internal import CredentialVault
 internal import Foundation
 
-/// Where one password comes from.
+/// The source of one password.
 enum SecretSource {
     case terminal
     case file(String)
     case descriptor(Int32)
-    /// It was read already.
+    /// A password that was read already.
     case held(SharedSecret)
 
-    /// Reads what need not be asked for, so that what is wrong with it is found before anything else is done.
+    /// Reads the password now, if it is not typed. Its errors are then found before anything else is done.
     func readAhead() async throws -> SecretSource {
         if case .terminal = self { return self }
         return try await .held(SharedSecret(password("", NoTerminal())))
@@ -32,7 +32,7 @@ enum SecretSource {
             defer { close(descriptor) }
             return try Self.read(descriptor, from: path)
         case .descriptor(let descriptor):
-            // A descriptor that was inherited is never close-on-exec. One that this program opened itself always is.
+            // An inherited descriptor is never close-on-exec. A descriptor that this program opened always is.
             let flags = fcntl(descriptor, F_GETFD)
             guard flags >= 0, flags & FD_CLOEXEC == 0 else {
                 throw VaultError(.configurationInvalid, "The descriptor \(descriptor) is not open.")
@@ -41,7 +41,7 @@ enum SecretSource {
         }
     }
 
-    /// A new password that is good enough. A person is asked twice, and again when it is not.
+    /// A new password that is good enough. A person types it twice, and again if it is not.
     func newPassword(
         _ prompt: String, names: [String], policy: VaultPolicy, _ terminal: any Terminal
     ) async throws -> SecretBytes {

@@ -1,8 +1,8 @@
 internal import CredentialVault
 
 extension Session {
-    /// A valid access token. When the provider renewed the tokens and they cannot be stored, it tries again for half a
-    /// minute: with the end of the command they would be lost.
+    /// Returns a valid access token. If renewed tokens cannot be stored, tries again for half a minute: they would be
+    /// lost when the command ends.
     func patientAccessToken(
         forceRefresh: Bool, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
@@ -19,7 +19,8 @@ extension Session {
             } catch let error as VaultError {
                 guard holdsUnstoredToken, [.storeUnreadable, .busy].contains(error.code) else { throw error }
                 Output.note("vault: \(error.description)")
-                Output.note("vault: trying again in \(pause) seconds; make room, or end what holds the store")
+                Output.note(
+                    "vault: trying again in \(pause) seconds. Free disk space, or end the program that uses the store.")
                 try await Task.sleep(for: .seconds(pause))
             }
         }

@@ -39,45 +39,42 @@ struct Settings {
 
         var help: String {
             switch self {
-            case .issuer: "the identity provider's issuer URL, or the base URL of a backend or server"
-            case .clientID: "the client id at the identity provider; without one, a client is registered"
-            case .clientSecretFile:
-                "a file with the secret of that client, where it has one; only you may read the file"
-            case .keyService: "the key service's base URL"
-            case .caFile: "a file of certificate authorities (PEM) to trust besides the system's"
-            case .scopes: "the scopes to ask for, with spaces between them"
-            case .redirectURI: "where the provider sends the browser back to"
-            case .prompt: "what the provider shows at a sign-in: login, consent, select_account or none"
-            case .acrValues: "how a person should prove who they are, with spaces between the values"
-            case .audience: "the API that the access tokens are for, where the provider wants to know it"
-            case .uiLocales: "the languages of the provider's pages, with spaces between them"
-            case .parameters: "other parameters of a sign-in, such as access_type=offline&hd=example.com"
-            case .method: "how register signs in: \(SignInWay.allValueStrings.joined(separator: ", "))"
-            case .backendFile: "a JSON file with a backend's paths and field names, where they are not the usual ones"
-            case .dpop: "auto, or off to bind no tokens to a key"
-            case .offlineMaxAge: "for how many days after it was online last an account opens without the network; 14"
-            case .connectTimeout: "for how many seconds to wait for a connection, 1 to 60; 10"
-            case .providerTimeout: "for how many seconds to wait for the identity provider or backend, 1 to 600; 30"
-            case .keyServiceTimeout: "for how many seconds to wait for the key service, 1 to 600; 30"
-            case .displayClaims:
-                "claims of the ID token for \"vault users\", with spaces between; stored unsealed; an empty value removes them at the next login"
-            case .pkcs11: "which PKCS#11 token is meant unless another one is named: its URI, also with module-path"
-            case .tpm2: "how the TPM is reached unless another one is named; device:/dev/tpmrm0"
-            case .agent: "on, or off so that no session stays open after a command"
-            case .idleTimeout: "after how many minutes without use the agent locks a session, 0 for never; 15"
-            case .sessionLifetime: "after how many hours the agent locks a session in any case, 0 for never; 12"
-            case .exclusive: "yes, so that a login locks the sessions of all other accounts in the agent; no"
-            case .pinentry:
-                "the program that asks for a password in a window, where there is a display and no terminal; pinentry"
+            case .issuer: "the issuer URL of the identity provider, or the URL of a backend"
+            case .clientID: "the client id at the provider (default: vault registers a client)"
+            case .clientSecretFile: "a file with the client's secret, which only you may read"
+            case .keyService: "the base URL of the key service"
+            case .caFile: "a PEM file of further certificate authorities to trust"
+            case .scopes: "the scopes of the tokens, with spaces between them"
+            case .redirectURI: "the address to which the provider sends the browser back"
+            case .prompt: "the provider's page: login, consent, select_account or none"
+            case .acrValues: "how the provider should check who you are"
+            case .audience: "the API that the access tokens are for"
+            case .uiLocales: "the languages of the provider's pages, such as \"da en\""
+            case .parameters: "other parameters, such as access_type=offline&hd=example.com"
+            case .method: "the way to sign in, as in \"vault register --method\""
+            case .backendFile: "a JSON file with the paths and field names of a backend"
+            case .dpop: "off: do not bind tokens to a key (default: auto)"
+            case .offlineMaxAge: "days that an account opens without the network (default: 14)"
+            case .connectTimeout: "seconds to wait for a connection, 1 to 60 (default: 10)"
+            case .providerTimeout: "seconds to wait for the provider, 1 to 600 (default: 30)"
+            case .keyServiceTimeout: "seconds to wait for the service, 1 to 600 (default: 30)"
+            case .displayClaims: "ID token claims to show in \"vault users\", stored unsealed"
+            case .pkcs11: "the URI of the usual PKCS#11 token, also with module-path"
+            case .tpm2: "the address of the usual TPM (default: device:/dev/tpmrm0)"
+            case .agent: "off: no session stays open after a command (default: on)"
+            case .idleTimeout: "minutes without use before a lock, 0: never (default: 15)"
+            case .sessionLifetime: "hours before a lock in any case, 0: never (default: 12)"
+            case .exclusive: "yes: a login locks all other accounts in the agent (default: no)"
+            case .pinentry: "the program that asks in a window (default: pinentry)"
             case .home: "the folder of the store"
-            case .allowFUSE: "yes, to keep the store on a FUSE file system that only this machine uses; no"
+            case .allowFUSE: "yes: allow a store on a FUSE file system (default: no)"
             }
         }
 
         /// The variable of the environment: `CREDENTIAL_VAULT_CLIENT_ID` and the like.
         var variable: String { "CREDENTIAL_VAULT_" + rawValue.uppercased().replacing("-", with: "_") }
 
-        /// Refuses what could never work. An empty value is none.
+        /// Refuses a value that can never work. An empty value removes the setting.
         func validate(_ value: String) throws {
             guard !value.isEmpty else { return }
             switch self {
@@ -128,7 +125,7 @@ struct Settings {
             return UInt32(number * seconds)
         }
 
-        /// The value as it is stored: a file is found from any folder.
+        /// The value to store. The path of a file becomes absolute, so that it works from any folder.
         func stored(_ value: String) -> String {
             [.caFile, .clientSecretFile].contains(self) && !value.isEmpty
                 ? URL(fileURLWithPath: value).standardizedFileURL.path : value
@@ -150,7 +147,7 @@ struct Settings {
             return .seconds(days * 86_400)
         }
 
-        /// The time limit that a value says.
+        /// The time limit of a value.
         func seconds(_ value: String) throws -> Duration {
             let longest = self == .connectTimeout ? TimeLimits.longest.connect : TimeLimits.longest.answer
             guard let seconds = Int(value), (1...longest).contains(seconds) else {
@@ -164,7 +161,7 @@ struct Settings {
 
         private static func validate(uri value: String) throws {
             guard !value.contains("pin-value"), !value.contains("pin-source") else {
-                throw VaultError(.configurationInvalid, "A PIN does not belong into the settings: leave it out.")
+                throw VaultError(.configurationInvalid, "Leave the PIN out of the settings.")
             }
             guard value.hasPrefix("pkcs11:") else {
                 throw VaultError(
@@ -185,11 +182,11 @@ struct Settings {
     }
 
     private let reader: ConfigReader
-    /// Where `reader` looks, in this order.
+    /// The sources of `reader`, in this order.
     private let providers: [any ConfigProvider]
     private let options: GlobalOptions?
 
-    /// - Parameter more: what further options say, by the setting that they go before.
+    /// - Parameter more: the values of further options, by the setting that they override.
     init(_ options: GlobalOptions? = nil, more: [Name: String?] = [:]) async throws {
         self.options = options
         let flags: [Name: String?] = [
@@ -203,7 +200,7 @@ struct Settings {
             InMemoryProvider(name: "options", values: Dictionary(uniqueKeysWithValues: given)),
             EnvironmentVariablesProvider().prefixKeys(with: ["credential", "vault"]),
         ]
-        // Most people have no file, and the parser need not start for them.
+        // Without a file, the parser need not start.
         if FileManager.default.fileExists(atPath: Self.path) {
             do {
                 providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(Self.path)))
@@ -224,8 +221,9 @@ struct Settings {
         reader.string(forKey: ConfigKey([name.rawValue])).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The file with the secret of the client in force. A secret is for the issuer and the client id that stand beside
-    /// it: when an option or the environment names another issuer or client, a secret from further down is sent to nobody.
+    /// The file with the secret of the client in force; nil if there is none for this client. A secret belongs to the
+    /// issuer and client id that are set beside it. If an option or the environment names another issuer or client id,
+    /// a secret of the file is not used.
     var clientSecretFile: String? {
         guard let path = self[.clientSecretFile] else { return nil }
         for start in providers.indices {
@@ -289,7 +287,7 @@ struct Settings {
         return limits
     }
 
-    /// How to sign in where no option says it.
+    /// The way to sign in if no option names one.
     var way: SignInWay? {
         get throws {
             guard let name = self[.method] else { return nil }
@@ -331,7 +329,7 @@ struct Settings {
 }
 
 extension BackendLayout {
-    /// Reads a layout, of which the file has what differs from the usual one.
+    /// Reads a layout. The file has only the differences from the usual layout.
     ///
     /// - Throws: `VaultError` with code `configurationInvalid`, which says what is wrong with the file.
     init(file path: String) throws {
@@ -348,7 +346,7 @@ extension BackendLayout {
                     (context.codingPath.isEmpty
                         ? "" : context.codingPath.map(\.stringValue).joined(separator: ".") + ": ")
                         + context.debugDescription
-                default: "it is no JSON."
+                default: "it is not JSON."
                 }
             throw VaultError(.configurationInvalid, "The backend file \(path) cannot be used: \(reason)")
         }

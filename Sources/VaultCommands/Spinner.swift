@@ -2,10 +2,10 @@ internal import Dispatch
 internal import Foundation
 internal import VaultLocks
 
-/// Shows on standard error that something takes its time: only on a terminal, and only after half a second.
+/// A sign on standard error that the command is busy. It appears only on a terminal, and only after half a second.
 enum Spinner {
     private struct Timer: @unchecked Sendable {
-        // Sound: Dispatch allows any thread to cancel a source, and nothing else is done with it.
+        // Sound: Dispatch allows any thread to cancel a source, and nothing else happens to the source.
         let source: any DispatchSourceTimer
     }
 
@@ -18,7 +18,7 @@ enum Spinner {
     private static let state = Lock(State())
     private static let frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 
-    /// Runs `body`, with a spinner beside it when that takes long.
+    /// Runs `body`, and shows a spinner if it takes long.
     static func during<R>(_ text: String, isQuiet: Bool = false, _ body: () async throws -> R) async rethrows -> R {
         if !isQuiet { start { text } }
         defer { stopAll() }
@@ -44,7 +44,7 @@ enum Spinner {
         timer.activate()
     }
 
-    /// Takes the spinner away, if there is one.
+    /// Removes the spinner, if there is one.
     static func stopAll() {
         state.withLock { state in
             state.timer?.source.cancel()

@@ -5,7 +5,7 @@ internal import Foundation
 struct StandardInput: AsyncSequence, Sendable {
     struct AsyncIterator: AsyncIteratorProtocol {
         mutating func next() async throws -> [UInt8]? {
-            // It may wait for a person, or for another program.
+            // The read may wait for a person, or for another program.
             let piece = try await OneAnswer<[UInt8]>().wait { try StandardInput.read() }
             return piece.isEmpty ? nil : piece
         }
@@ -15,7 +15,7 @@ struct StandardInput: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
 
-    /// - Returns: nothing at the end.
+    /// - Returns: an empty array at the end.
     @Sendable private static func read() throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
             while true {

@@ -2,7 +2,7 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultLocks
 
-/// Where questions go to. The command asks through this and nothing else. ``Asking`` chooses one.
+/// The place where the command asks its questions. ``Asking`` chooses one.
 protocol Terminal: Sendable {
     /// Whether there is somebody to ask for a secret, or for a yes or no.
     var isInteractive: Bool { get }
@@ -14,7 +14,7 @@ protocol Terminal: Sendable {
     func ask(_ prompt: String) async throws -> String
     /// Asks a question whose safe answer is no.
     func confirm(_ question: String) async throws -> Bool
-    /// Says what the person has to know before the next answer.
+    /// Tells the person something that matters for the next answer.
     func tell(_ remark: String)
 }
 
@@ -29,7 +29,7 @@ extension Terminal {
     func tell(_ remark: String) { Output.note(remark) }
 }
 
-/// The terminal that controls the process (`/dev/tty`), also when standard input or output are something else.
+/// The terminal that controls the process (`/dev/tty`), also if standard input or output is a file or pipe.
 struct ControllingTerminal: Terminal {
     private static let path = "/dev/tty"
 
@@ -54,7 +54,7 @@ struct ControllingTerminal: Terminal {
             try SecretBox(read(prompt, echo: echo))
         } ifCancelled: {
             TerminalMode.restore()
-            Output.note("")  // behind the prompt
+            Output.note("")  // ends the line of the prompt
         }
     }
 
@@ -73,7 +73,7 @@ struct ControllingTerminal: Terminal {
     }
 }
 
-/// The one change that is made to the terminal, and how to take it back, also from a signal's handler.
+/// The hidden input of the terminal, and how to end it, also from a signal's handler.
 enum TerminalMode {
     private struct Saved: Sendable {
         let descriptor: Int32
@@ -82,7 +82,7 @@ enum TerminalMode {
 
     private static let saved = Lock<Saved?>(nil)
 
-    /// Stops the echo, and Ctrl-Z and Ctrl-\ with it: they would leave the shell without echo.
+    /// Turns off the echo. Also turns off Ctrl-Z and Ctrl-\, which would leave the shell without echo.
     static func hideInput(_ descriptor: Int32) throws {
         var mode = termios()
         guard tcgetattr(descriptor, &mode) == 0 else {
@@ -100,7 +100,7 @@ enum TerminalMode {
         }
     }
 
-    /// - Returns: whether there was something to take back, so that the cursor stands behind a prompt.
+    /// - Returns: whether the echo was off. The cursor then stands behind a prompt.
     @discardableResult
     static func restore() -> Bool {
         saved.withLock { saved in

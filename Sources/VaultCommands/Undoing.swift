@@ -1,7 +1,6 @@
 internal import VaultLocks
 
-/// What has to be put back before the program ends, also when a signal ends it. What `kill -9` leaves behind, the next
-/// run has to find.
+/// The changes to undo before the program ends, also if a signal ends it. After `kill -9`, the next run must undo them.
 enum Undoing {
     private struct State {
         var actions: [Int: @Sendable () -> Void] = [:]
@@ -10,10 +9,10 @@ enum Undoing {
 
     private static let state = Lock(State())
 
-    /// Changes something, and notes how to put it back. A signal that comes meanwhile waits for the change to be whole.
+    /// Makes a change, and remembers how to undo it. A signal waits until the change is complete.
     ///
-    /// - Parameter undo: also puts back half a change, when `change` throws. It must not use `Undoing` itself.
-    /// - Returns: what puts it back, once, however often it is called.
+    /// - Parameter undo: undoes the change, also half a change if `change` throws. It must not use `Undoing` itself.
+    /// - Returns: a function that undoes the change. Only its first call does something.
     static func after(_ change: () throws -> Void, _ undo: @escaping @Sendable () -> Void) throws
         -> @Sendable () -> Void
     {
@@ -29,7 +28,7 @@ enum Undoing {
         return { state.withLock { $0.actions.removeValue(forKey: number)?() } }
     }
 
-    /// Puts back everything. To be called right before the process ends.
+    /// Undoes everything. Call this right before the process ends.
     static func all() {
         state.withLock { state in
             for action in state.actions.values { action() }

@@ -4,15 +4,19 @@ internal import VaultManual
 struct VaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault",
-        abstract: "Sign in once with OpenID Connect, and from then on with a password.",
+        abstract: "Sign in once with OpenID Connect, and after that with a password.",
         discussion: """
-            The refresh token lies on disk sealed under a key that a key service releases only for the right password, \
-            and it counts wrong ones.
+              vault register
+              vault login
+              vault token
 
-            Settings come from options, from CREDENTIAL_VAULT_* in the environment, or from the configuration file \
-            (see "vault config").
+            The refresh token is sealed on the disk. The key service releases the key only for the right password. \
+            After a few wrong passwords it locks the key.
 
-            \(ExitStatus.meanings.paragraph)
+            Settings come from options, from CREDENTIAL_VAULT_* in the environment, and from the configuration file. \
+            See "vault config --help".
+
+            \(ExitStatus.meanings.paragraphs)
             """,
         version: "0.1.0",
         subcommands: [

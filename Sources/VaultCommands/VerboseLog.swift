@@ -1,6 +1,6 @@
 internal import Logging
 
-/// What `--verbose` shows: each line that the library logs, on standard error.
+/// The log of `--verbose`: writes each log line of the library to standard error.
 struct VerboseLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.debug

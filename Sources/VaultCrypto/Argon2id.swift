@@ -1,7 +1,7 @@
 internal import CArgon2
 internal import Foundation
 
-/// The cost of one Argon2id (RFC 9106). It is stored with what it protects, and checked before anything runs.
+/// The cost of one Argon2id (RFC 9106). It is stored beside the protected data, and checked before Argon2id runs.
 public struct Argon2Parameters: Sendable, Hashable, Codable {
     /// The number of passes (`t`).
     public var passes: UInt32
@@ -23,14 +23,14 @@ public struct Argon2Parameters: Sendable, Hashable, Codable {
         self.lanes = lanes
     }
 
-    /// What a new password gets: 3 passes over 64 MiB in 4 lanes, the second choice of RFC 9106 section 4.
+    /// The cost of a new password: 3 passes over 64 MiB in 4 lanes, the second choice of RFC 9106 section 4.
     public static let standard = Argon2Parameters(passes: 3, memoryKiB: 64 * 1024, lanes: 4)
-    /// What the key service spends on a secret that is not a `cv1.` one: the same in one lane.
+    /// The key service's cost of a secret other than a `cv1.` one: the standard cost in one lane.
     public static let server = Argon2Parameters(passes: 3, memoryKiB: 64 * 1024, lanes: 1)
-    /// For tests only: the least that is accepted, and far too little to protect a password.
+    /// The smallest accepted cost, for tests only. It is far too small to protect a password.
     public static let insecureForTests = Argon2Parameters(passes: 1, memoryKiB: 64, lanes: 1)
 
-    /// Refuses parameters that would protect nothing, or that would stop the machine.
+    /// Refuses parameters that are too weak, or too expensive for the machine.
     func validate() throws {
         guard (1...16).contains(passes), (1...16).contains(lanes), (8 * lanes...2 * 1024 * 1024).contains(memoryKiB),
             memoryKiB >= 64
@@ -42,15 +42,15 @@ public struct Argon2Parameters: Sendable, Hashable, Codable {
     }
 }
 
-/// Argon2id with its secret input and parallel lanes, which libsodium's own lacks.
+/// Argon2id with a secret input and parallel lanes, which libsodium does not offer.
 public enum Argon2id {
-    /// Derives `count` bytes from a password. It blocks for as long as the parameters ask and fills their memory, so
-    /// it must not run on the cooperative thread pool: see ``Argon2id/derive(password:salt:secret:parameters:count:)``.
+    /// Derives `count` bytes from a password. It blocks and uses much memory, so do not run it on the cooperative
+    /// thread pool: see ``Argon2id/derive(password:salt:secret:parameters:count:)``.
     ///
     /// - Parameters:
     ///   - password: any bytes.
     ///   - salt: at least 8 bytes, random per password.
-    ///   - secret: a key that a guesser needs too (RFC 9106 section 3.1, `K`); may be empty.
+    ///   - secret: a key that a guesser also needs (RFC 9106 section 3.1, `K`); may be empty.
     ///   - associatedData: RFC 9106's `X`; may be empty.
     ///   - parameters: checked against their bounds first.
     ///   - count: the size of the result in bytes.
@@ -65,7 +65,7 @@ public enum Argon2id {
             count: count)
     }
 
-    /// Without the bounds, for the published vectors, which use less memory than a password may.
+    /// Derives without the bounds, as the published vectors use less memory than allowed.
     static func deriveUnchecked(
         password: borrowing SecretBytes, salt: [UInt8], secret: borrowing SecretBytes, associatedData: [UInt8],
         parameters: Argon2Parameters, count: Int
@@ -77,8 +77,8 @@ public enum Argon2id {
                 secret.withUnsafeBytes { secret in
                     salt.withUnsafeMutableBufferPointer { salt in
                         associatedData.withUnsafeMutableBufferPointer { data in
-                            // libargon2 takes mutable pointers but leaves the inputs as they are unless a "clear"
-                            // flag asks otherwise; ARGON2_DEFAULT_FLAGS sets none.
+                            // libargon2 takes mutable pointers, but changes its inputs only with a "clear" flag.
+                            // ARGON2_DEFAULT_FLAGS has none.
                             var context = argon2_context()
                             context.out = output.assumingMemoryBound(to: UInt8.self).baseAddress
                             context.outlen = UInt32(count)
@@ -117,8 +117,8 @@ public enum Argon2id {
 
     private static let queue = DispatchQueue(label: "credential-vault.argon2")
 
-    /// Derives `count` bytes from a password on a thread of its own, one derivation at a time in this process, so that
-    /// neither the cooperative pool nor the memory is exhausted. Cancellation does not stop it.
+    /// Derives `count` bytes from a password on its own thread. One derivation runs at a time in this process, which
+    /// saves memory and keeps the cooperative pool free. Cancellation does not stop it.
     public static func derive(
         password: borrowing SecretBytes, salt: [UInt8], secret: borrowing SecretBytes, parameters: Argon2Parameters,
         count: Int = 32

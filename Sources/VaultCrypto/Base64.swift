@@ -14,7 +14,7 @@ public enum SecretBase64 {
         }
     }
 
-    /// The base64 text of `bytes`, as ASCII bytes.
+    /// Returns the base64 text of `bytes`, as ASCII bytes.
     public static func encode(_ bytes: borrowing SecretBytes, _ variant: Variant) throws -> SecretBytes {
         let size = sodium_base64_encoded_len(bytes.count, variant.code)  // counts the final NUL
         let text = try SecretBytes(count: size) { output in
@@ -30,9 +30,9 @@ public enum SecretBase64 {
         .take()
     }
 
-    /// The bytes that `text` stands for.
+    /// Returns the bytes that `text` encodes.
     ///
-    /// - Throws: ``VaultCryptoError`` with code `invalidInput` when `text` is not base64 of this variant.
+    /// - Throws: ``VaultCryptoError`` with code `invalidInput` if `text` is not base64 of this variant.
     public static func decode(_ text: borrowing SecretBytes, _ variant: Variant) throws -> SecretBytes {
         var count = 0
         let buffer = try SecretBytes(count: text.count) { output in

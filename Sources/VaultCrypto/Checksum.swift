@@ -1,8 +1,8 @@
 internal import CSodium
 
-/// Notices damage, nothing more: whoever can write the data can also write the checksum.
+/// A checksum against damage, not against attackers: they can also write the checksum.
 public enum Checksum {
-    /// BLAKE2b-256 over the fields, each behind its length, so that no two lists of fields give the same bytes.
+    /// Returns BLAKE2b-256 over the fields. Each stands behind its length, so no two lists give the same bytes.
     public static func of(_ fields: [[UInt8]]) -> [UInt8] {
         var message: [UInt8] = []
         for field in fields {
@@ -10,7 +10,7 @@ public enum Checksum {
             message.append(contentsOf: field)
         }
         var digest = [UInt8](repeating: 0, count: 32)
-        // Fails only for sizes outside 16...64, which 32 is not.
+        // The call fails only for sizes outside 16...64, and 32 is inside.
         _ = crypto_generichash(&digest, digest.count, message, UInt64(message.count), nil, 0)
         return digest
     }

@@ -3,18 +3,19 @@ internal import VaultLocks
 
 /// libsodium's guarded memory, with a few small blocks kept for the next secret.
 ///
-/// Each `sodium_malloc` maps, protects and locks pages, and each `sodium_free` takes that back, in a dozen system calls
-/// that interrupt the other processors too. A server that handles thousands of secrets a second would do little else.
+/// `sodium_malloc` and `sodium_free` make a dozen system calls, which also interrupt the other processors. They would
+/// take most of the time of a server with thousands of secrets a second.
 enum GuardedMemory {
-    /// Most secrets are keys: 32 to 64 bytes. What is larger is not kept.
+    /// The size of a kept block. Most secrets are keys of 32 to 64 bytes. Larger blocks are not kept.
     private static let blockSize = 256
-    /// More than a busy process uses at once. Every block costs one page of the limit for locked memory.
+    /// The most kept blocks: more than a busy process uses at once. Every block costs one page of the limit for locked
+    /// memory.
     private static let maxKept = 64
 
-    /// Addresses of wiped blocks that nobody uses.
+    /// The addresses of wiped, unused blocks.
     private static let kept = Lock<[UInt]>([])
 
-    /// - Returns: zeroed guarded memory for `count` bytes, or nil when there is none.
+    /// - Returns: zeroed guarded memory for `count` bytes; nil if there is none.
     static func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
         guard Sodium.isReady else { return nil }
         if count <= blockSize, let address = kept.withLock({ $0.popLast() }) {
@@ -39,10 +40,10 @@ enum GuardedMemory {
     }
 }
 
-/// libsodium has to be started once before anything else is called.
+/// The start of libsodium, which must come once before all other calls.
 enum Sodium {
     static let isReady = sodium_init() >= 0
 
-    /// A valid address for a range of no bytes. Unsafe, but sound: it is never written to nor read from.
+    /// A valid address for an empty range. The unsafe mark is sound, as nobody reads or writes there.
     nonisolated(unsafe) static let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
 }

@@ -8,7 +8,7 @@ public enum KeyDerivation {
     /// - Parameters:
     ///   - secret: the key material.
     ///   - salt: RFC 5869's salt; may be empty.
-    ///   - info: a versioned purpose label, so that two uses of one key never give the same bytes.
+    ///   - info: a versioned purpose label. It keeps two uses of one key apart.
     ///   - count: the size of the result, at most 16,320 bytes.
     public static func hkdf(
         _ secret: borrowing SecretBytes, salt: [UInt8] = [], info: String, count: Int = 32
@@ -16,12 +16,12 @@ public enum KeyDerivation {
         try hkdf(secret, salt: salt, info: Array(info.utf8), count: count)
     }
 
-    /// With any bytes as info, as the published vectors have them.
+    /// Derives with any bytes as info, as in the published vectors.
     static func hkdf(
         _ secret: borrowing SecretBytes, salt: [UInt8], info: [UInt8], count: Int
     ) throws -> SecretBytes {
         guard (1...255 * SHA512.byteCount).contains(count) else {
-            throw VaultCryptoError(.invalidInput, "HKDF-SHA512 gives 1 to 16,320 bytes.")
+            throw VaultCryptoError(.invalidInput, "HKDF-SHA512 can derive only 1 to 16,320 bytes.")
         }
         let key = secret.withUnsafeBytes { SymmetricKey(data: $0) }
         let derived = HKDF<SHA512>.deriveKey(
@@ -29,7 +29,7 @@ public enum KeyDerivation {
         return try derived.withUnsafeBytes { try SecretBox(SecretBytes(copying: $0)) }.take()
     }
 
-    /// Derives bytes from two secrets, one after the other: both are needed. See ``hkdf(_:salt:info:count:)``.
+    /// Derives bytes from two secrets in a row, so both are needed. See ``hkdf(_:salt:info:count:)``.
     public static func hkdf(
         _ first: borrowing SecretBytes, _ second: borrowing SecretBytes, salt: [UInt8] = [], info: String,
         count: Int = 32

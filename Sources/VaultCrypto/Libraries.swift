@@ -1,13 +1,13 @@
 internal import CSodium
 
-/// What a diagnosis wants to know of the C libraries.
+/// The facts about the C libraries for a diagnosis.
 public enum Libraries {
-    /// The version of libsodium that was loaded, or nil when it cannot be started.
+    /// The version of the loaded libsodium; nil if it cannot be started.
     public static var sodiumVersion: String? {
         Sodium.isReady ? String(cString: sodium_version_string()) : nil
     }
 
-    /// Runs the Argon2id of RFC 9106 section 5.3, and seals and opens something.
+    /// Runs the Argon2id example of RFC 9106 section 5.3, and seals and opens some data.
     public static func selfTest() -> Bool {
         do {
             let tag = try Argon2id.deriveUnchecked(

@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// Brings a password into the one form that is stretched (RFC 8265 section 4.2, the OpaqueString profile).
+/// The normal form of a password before stretching (RFC 8265 section 4.2, the OpaqueString profile).
 public enum Password {
-    /// Prepares and enforces the OpaqueString profile: spaces that are not ASCII become ASCII spaces, the text becomes
-    /// Unicode NFC. Control characters, unassigned and private code points, line separators, ignorable characters and
-    /// old Hangul jamo are refused. Case is kept.
+    /// Applies the OpaqueString profile. Spaces that are not ASCII become ASCII spaces, and the text becomes Unicode
+    /// NFC. Control characters, unassigned and private code points, line separators, ignorable characters and old
+    /// Hangul jamo are refused. Case is kept.
     ///
-    /// Printable ASCII never leaves guarded memory; anything else passes through a `String`, which cannot be wiped.
+    /// Printable ASCII never leaves guarded memory. Any other text passes through a `String`, which cannot be wiped.
     ///
     /// - Parameters:
     ///   - password: UTF-8, as typed.
-    ///   - name: what the person calls it, for the text of the error.
+    ///   - name: the word for the password in the text of an error, for example "PIN".
     /// - Throws: ``VaultCryptoError`` with code `invalidPassword`: ask for another one.
     public static func opaqueString(
         _ password: borrowing SecretBytes, name: String = "password"
@@ -29,12 +29,13 @@ public enum Password {
         guard normalized.unicodeScalars.allSatisfy(isAllowed) else {
             throw VaultCryptoError(
                 .invalidPassword,
-                "The \(name) has a character that cannot be used, such as a control character. Choose another \(name).")
+                "The \(name) has a forbidden character, such as a control character. Choose another \(name).")
         }
         return try SecretBytes(utf8: normalized)
     }
 
-    /// PRECIS FreeformClass (RFC 8264 section 8), without the contextual rules: what needs them is refused.
+    /// Whether PRECIS FreeformClass allows a character (RFC 8264 section 8). Characters with contextual rules are
+    /// refused.
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .unassigned, .surrogate, .privateUse, .lineSeparator, .paragraphSeparator: return false

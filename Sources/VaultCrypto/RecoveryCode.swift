@@ -1,7 +1,7 @@
-/// A secret that the vault makes and the person writes down, to open the account when the password is forgotten.
+/// A secret that the vault makes and the person writes down. It opens the account after a forgotten password.
 ///
-/// 8 groups of 4 characters, in an alphabet without I, L, O and U: 150 random bits, and in the last two characters 10
-/// bits of a hash of the others, so that a slip of the pen is found before it costs a guess.
+/// It has 8 groups of 4 characters, in an alphabet without I, L, O and U. 30 characters carry 150 random bits. The last
+/// two carry 10 bits of their hash, so most typing mistakes are found before they cost a guess.
 public enum RecoveryCode {
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
     private static let groupCount = 8
@@ -9,10 +9,10 @@ public enum RecoveryCode {
     private static let count = groupCount * groupSize
     private static let checkedCount = count - 2
     private static let dash = UInt8(ascii: "-")
-    /// A code with separators in abundance. More is no code, and reading it would take its time.
+    /// The longest input, with room for many separators. Reading a longer one would take time.
     private static let maxTypedCount = 1024
 
-    /// A new code, as a person is to see it: `XXXX-XXXX-XXXX-XXXX-XXXX-XXXX-XXXX-XXXX`, 39 ASCII characters.
+    /// Makes a code in the form for people: `XXXX-XXXX-XXXX-XXXX-XXXX-XXXX-XXXX-XXXX`, 39 ASCII characters.
     public static func random() throws -> SecretBytes {
         let random = try SecretBytes.random(count: checkedCount)
         let checked = try SecretBytes(count: checkedCount) { target in
@@ -32,11 +32,11 @@ public enum RecoveryCode {
         }
     }
 
-    /// Reads a code as a person typed it: in any case, with spaces and dashes anywhere, with I and L for 1 and O for 0.
+    /// Reads a typed code, in upper or lower case, with spaces and dashes anywhere, with I and L for 1 and O for 0.
     ///
-    /// - Returns: its 32 characters, always the same ones for the same code.
-    /// - Throws: ``VaultCryptoError`` with code `invalidRecovery`: ask for it again. The text says which group is
-    ///   wrong where that is known.
+    /// - Returns: the 32 characters in their normal form.
+    /// - Throws: ``VaultCryptoError`` with code `invalidRecovery`: ask for it again. The text names the wrong group if
+    ///   it is known.
     public static func canonical(_ typed: borrowing SecretBytes) throws -> SecretBytes {
         guard typed.count <= maxTypedCount else {
             throw invalid("A recovery code has \(count) characters, and this is a much longer text.")
@@ -51,7 +51,7 @@ public enum RecoveryCode {
             code.withUnsafeBytes { code in check[0] == code[count - 2] && check[1] == code[count - 1] }
         }
         guard isRight else {
-            throw invalid("The recovery code has a slip somewhere: its check sum does not fit. Compare every group.")
+            throw invalid("The recovery code has a wrong character: its checksum does not match. Compare every group.")
         }
         return code
     }
@@ -71,7 +71,7 @@ public enum RecoveryCode {
             }
             let byte = typed[index]
             index += 1
-            if byte & 0xC0 == 0x80 { continue }  // inside a character of several bytes, which counted already
+            if byte & 0xC0 == 0x80 { continue }  // a later byte of a character that is already counted
             if isInGroup { groupSizes[groupSizes.count - 1] += 1 } else { groupSizes.append(1) }
             isInGroup = true
             if let character = read(byte) {
@@ -92,11 +92,11 @@ public enum RecoveryCode {
         }
         if let firstUnknown {
             throw invalid(
-                "Group \(firstUnknown / groupSize + 1) of the recovery code has a character that no code has.")
+                "Group \(firstUnknown / groupSize + 1) of the recovery code has a character that codes never have.")
         }
     }
 
-    /// The character of the alphabet that is meant.
+    /// Returns the matching character of the alphabet.
     private static func read(_ byte: UInt8) -> UInt8? {
         let upper = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) ? byte - 32 : byte
         switch upper {
@@ -106,8 +106,8 @@ public enum RecoveryCode {
         }
     }
 
-    /// How many bytes a space or a dash takes at this place; 0 when there is none. A text processor makes other ones of
-    /// them: U+00A0, U+2000 to U+2015, U+2212.
+    /// Returns the length in bytes of a space or dash at this place; 0 if there is none. Text processors change them to
+    /// U+00A0, U+2000 to U+2015 or U+2212.
     private static func separatorLength(_ typed: UnsafeRawBufferPointer, at index: Int) -> Int {
         let next = typed[index..<min(index + 3, typed.count)].map { $0 }
         if [0x09, 0x0A, 0x0D, 0x20, dash].contains(next[0]) { return 1 }
@@ -116,7 +116,7 @@ public enum RecoveryCode {
         return isDash || next == [0xE2, 0x88, 0x92] ? 3 : 0
     }
 
-    /// Two characters: the first 10 bits of a hash.
+    /// Returns two characters: the first 10 bits of a hash.
     private static func check(of checked: borrowing SecretBytes) throws -> SecretBytes {
         let hash = try KeyDerivation.hkdf(checked, info: "credential-vault/v1/recovery-code/check", count: 2)
         return try SecretBytes(count: 2) { target in

@@ -1,9 +1,9 @@
 internal import CSodium
 
-/// What a sealed blob belongs to. It goes into the authenticated data, so that a blob moved to another user, slot or
-/// name does not open.
+/// The owner and purpose of a sealed blob. It is part of the authenticated data, so a blob does not open for another
+/// user, slot or name.
 public struct SealingContext: Sendable, Hashable {
-    /// What kind of thing is sealed, with a version, for example `credential-vault/v1/item`.
+    /// The kind of the sealed thing, with a version, for example `credential-vault/v1/item`.
     public var purpose: String
     /// The issuer of the account (OpenID Connect `iss`).
     public var issuer: String
@@ -11,7 +11,7 @@ public struct SealingContext: Sendable, Hashable {
     public var subject: String
     /// The item's name, or the id of the keyslot.
     public var id: String
-    /// The id of the key at the key service; empty where none is involved.
+    /// The id of the key at the key service; empty for none.
     public var keyID: String
 
     /// Makes a context.
@@ -30,7 +30,7 @@ public struct SealingContext: Sendable, Hashable {
         self.keyID = keyID
     }
 
-    /// The fields one after the other, each behind its length, so that no two contexts give the same bytes.
+    /// Returns the fields in order. Each stands behind its length, so no two contexts give the same bytes.
     func authenticatedData(header: [UInt8]) -> [UInt8] {
         var data = header
         for field in [purpose, issuer, subject, id, keyID] {
@@ -42,7 +42,7 @@ public struct SealingContext: Sendable, Hashable {
     }
 }
 
-/// Authenticated encryption of everything that is stored: `"CV" ‖ format ‖ algorithm ‖ nonce ‖ ciphertext ‖ tag`.
+/// Authenticated encryption of stored data: `"CV" ‖ format ‖ algorithm ‖ nonce ‖ ciphertext ‖ tag`.
 public enum SealedEnvelope {
     private static let magic: [UInt8] = Array("CV".utf8)
     private static let format: UInt8 = 1
@@ -50,7 +50,7 @@ public enum SealedEnvelope {
     enum Algorithm: UInt8 {
         /// AES-256-GCM with a random 12-byte nonce; needs AES instructions.
         case aes256GCM = 1
-        /// XChaCha20-Poly1305 with a random 24-byte nonce, for processors without them.
+        /// XChaCha20-Poly1305 with a random 24-byte nonce, for processors without AES instructions.
         case xchacha20Poly1305 = 2
 
         var nonceSize: Int { self == .aes256GCM ? Int(crypto_aead_aes256gcm_NPUBBYTES) : 24 }
@@ -58,7 +58,7 @@ public enum SealedEnvelope {
 
     private static let tagSize = 16
 
-    /// Whether the processor has the instructions for AES-256-GCM. Where it has not, XChaCha20-Poly1305 seals.
+    /// Whether the processor has the instructions for AES-256-GCM. Without them, XChaCha20-Poly1305 seals.
     public static var hasHardwareAES: Bool {
         Sodium.isReady && crypto_aead_aes256gcm_is_available() == 1
     }
@@ -68,8 +68,8 @@ public enum SealedEnvelope {
     /// - Parameters:
     ///   - plaintext: any bytes, also none.
     ///   - key: 32 bytes.
-    ///   - context: what the blob belongs to; the same is needed to open it.
-    /// - Throws: ``VaultCryptoError`` with code `invalidInput` when the key is not 32 bytes long.
+    ///   - context: the owner and purpose of the blob. Opening needs the same context.
+    /// - Throws: ``VaultCryptoError`` with code `invalidInput` if the key is not 32 bytes long.
     public static func seal(
         _ plaintext: UnsafeRawBufferPointer, key: borrowing SecretBytes, context: SealingContext
     ) throws -> [UInt8] {
@@ -106,8 +106,8 @@ public enum SealedEnvelope {
 
     /// Opens a blob that ``seal(_:key:context:)-(UnsafeRawBufferPointer,_,_)`` made with the same key and context.
     ///
-    /// - Throws: ``VaultCryptoError`` with code `wrongKey` when key, context or bytes are not the right ones, and
-    ///   `malformedEnvelope` when the blob is no envelope of a known format.
+    /// - Throws: ``VaultCryptoError`` with code `wrongKey` for a wrong key, a wrong context or changed bytes,
+    ///   `malformedEnvelope` for an unknown format.
     public static func open(
         _ envelope: [UInt8], key: borrowing SecretBytes, context: SealingContext
     ) throws -> SecretBytes {
@@ -137,7 +137,7 @@ public enum SealedEnvelope {
     }
 
     private static func requireKeySize(_ key: borrowing SecretBytes) throws {
-        guard key.count == 32 else { throw VaultCryptoError(.invalidInput, "a sealing key has 32 bytes") }
+        guard key.count == 32 else { throw VaultCryptoError(.invalidInput, "the sealing key must have 32 bytes") }
     }
 
     static func encrypt(

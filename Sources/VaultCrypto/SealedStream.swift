@@ -1,57 +1,57 @@
 internal import CSodium
 internal import VaultLocks
 
-/// Authenticated encryption of what is too large to be in memory at once: a head, and chunks that are sealed and opened
-/// one after the other (libsodium's secretstream, XChaCha20-Poly1305).
+/// Authenticated encryption of data that is too large for memory: a head, and chunks in order (libsodium's
+/// secretstream, XChaCha20-Poly1305).
 ///
 /// The head is `"CV" ‖ format 2 ‖ header (24 bytes)`. Every chunk is bound to the context, the head, its number and the
-/// chunks before it. The last chunk says that it is the last, so a stream that was cut off does not pass for a whole one.
+/// chunks before it. The last chunk is marked, so a cut-off stream is noticed.
 public enum SealedStream {
-    /// The size of a chunk's content in bytes; the last one may be shorter.
+    /// The size of a chunk's content in bytes. The last chunk may be shorter.
     public static let chunkSize = 65_536
-    /// What sealing adds to a chunk, in bytes.
+    /// The bytes that sealing adds to a chunk.
     public static let overhead = 17
 
     static let magic: [UInt8] = Array("CV".utf8) + [2]
     static let headerSize = 24
 
-    /// Whether bytes are the head of a stream, and no ``SealedEnvelope``.
+    /// Whether bytes are the head of a stream, not a ``SealedEnvelope``.
     public static func isHead(_ bytes: [UInt8]) -> Bool {
         bytes.count == magic.count + headerSize && bytes.starts(with: magic)
     }
 
-    /// The key of the streams of one name (``SealingContext/id``), so that the key of the envelopes is not used for two
-    /// ciphers, and so that a program can get the key of one item alone.
+    /// Derives the key for streams of one name (``SealingContext/id``). The key of the envelopes thus serves one cipher
+    /// only, and a program can get the key of one item alone.
     ///
     /// - Parameters:
     ///   - key: 32 bytes.
     ///   - context: the names that the stream belongs to. Of them, only ``SealingContext/id`` counts.
     public static func streamKey(_ key: borrowing SecretBytes, context: SealingContext) throws -> SecretBytes {
-        guard key.count == 32 else { throw VaultCryptoError(.invalidInput, "a sealing key has 32 bytes") }
+        guard key.count == 32 else { throw VaultCryptoError(.invalidInput, "the sealing key must have 32 bytes") }
         return try KeyDerivation.hkdf(key, info: "credential-vault/v1/stream " + context.id)
     }
 }
 
-/// Seals a stream, a chunk at a time.
+/// The sealer of a stream, one chunk at a time.
 public final class StreamSealer: Sendable {
-    /// What comes before the chunks; ``StreamOpener`` needs it.
+    /// The start of the stream, before the chunks. ``StreamOpener`` needs it.
     public let head: [UInt8]
     private let state: Lock<StreamState>
 
     /// - Parameters:
     ///   - key: 32 bytes.
-    ///   - context: what the stream belongs to; the same is needed to open it.
-    /// - Throws: ``VaultCryptoError`` with code `invalidInput` when the key is not 32 bytes long, or `outOfMemory`.
+    ///   - context: the owner and purpose of the stream. Opening needs the same context.
+    /// - Throws: ``VaultCryptoError`` with code `invalidInput` if the key is not 32 bytes long, or `outOfMemory`.
     public convenience init(key: borrowing SecretBytes, context: SealingContext) throws {
         try self.init(streamKey: SealedStream.streamKey(key, context: context), context: context)
     }
 
     /// - Parameters:
     ///   - streamKey: from ``SealedStream/streamKey(_:context:)``.
-    ///   - context: what the stream belongs to; the same is needed to open it.
-    /// - Throws: ``VaultCryptoError`` with code `invalidInput` when the key is not 32 bytes long, or `outOfMemory`.
+    ///   - context: the owner and purpose of the stream. Opening needs the same context.
+    /// - Throws: ``VaultCryptoError`` with code `invalidInput` if the key is not 32 bytes long, or `outOfMemory`.
     public init(streamKey: borrowing SecretBytes, context: SealingContext) throws {
-        guard streamKey.count == 32 else { throw VaultCryptoError(.invalidInput, "a stream's key has 32 bytes") }
+        guard streamKey.count == 32 else { throw VaultCryptoError(.invalidInput, "the stream key must have 32 bytes") }
         var state = try StreamState()
         var header = [UInt8](repeating: 0, count: SealedStream.headerSize)
         let status = streamKey.withUnsafeBytes {
@@ -67,8 +67,8 @@ public final class StreamSealer: Sendable {
     ///
     /// - Parameters:
     ///   - chunk: at most ``SealedStream/chunkSize`` bytes.
-    ///   - isLast: whether the stream ends with it.
-    /// - Throws: ``VaultCryptoError`` with code `invalidInput` for a longer chunk, and after the last one.
+    ///   - isLast: whether the stream ends with this chunk.
+    /// - Throws: ``VaultCryptoError`` with code `invalidInput` for a longer chunk, or after the last one.
     public func seal(_ chunk: [UInt8], isLast: Bool) throws -> [UInt8] {
         try state.withLock { state in
             guard chunk.count <= SealedStream.chunkSize, !state.isOver else {
@@ -77,7 +77,7 @@ public final class StreamSealer: Sendable {
             let data = state.nextData()
             let size = chunk.count + SealedStream.overhead
             state.isOver = isLast
-            // TAG_FINAL and TAG_MESSAGE: macros that Swift does not see.
+            // The values of TAG_FINAL and TAG_MESSAGE, macros that Swift does not see.
             let tag: UInt8 = isLast ? 3 : 0
             let pointer = state.pointer
             return try [UInt8](unsafeUninitializedCapacity: size) { output, initialized in
@@ -92,9 +92,9 @@ public final class StreamSealer: Sendable {
     }
 }
 
-/// Opens what ``StreamSealer`` sealed, a chunk at a time and in the same order.
+/// The opener of a stream from ``StreamSealer``, one chunk at a time and in the same order.
 ///
-/// A chunk that was opened is as it was sealed. That the stream is whole is known only when ``isComplete`` is true.
+/// An opened chunk is authentic. The stream is whole only if ``isComplete`` is true at its end.
 public final class StreamOpener: Sendable {
     private let state: Lock<StreamState>
 
@@ -102,7 +102,8 @@ public final class StreamOpener: Sendable {
     ///   - head: the sealer's ``StreamSealer/head``.
     ///   - key: the same 32 bytes.
     ///   - context: the same context.
-    /// - Throws: ``VaultCryptoError`` with code `malformedEnvelope` when it is no head, `invalidInput` or `outOfMemory`.
+    /// - Throws: ``VaultCryptoError`` with code `malformedEnvelope` if it is not a head, `invalidInput` or
+    ///   `outOfMemory`.
     public convenience init(head: [UInt8], key: borrowing SecretBytes, context: SealingContext) throws {
         try self.init(head: head, streamKey: SealedStream.streamKey(key, context: context), context: context)
     }
@@ -111,10 +112,11 @@ public final class StreamOpener: Sendable {
     ///   - head: the sealer's ``StreamSealer/head``.
     ///   - streamKey: the same key.
     ///   - context: the same context.
-    /// - Throws: ``VaultCryptoError`` with code `malformedEnvelope` when it is no head, `invalidInput` or `outOfMemory`.
+    /// - Throws: ``VaultCryptoError`` with code `malformedEnvelope` if it is not a head, `invalidInput` or
+    ///   `outOfMemory`.
     public init(head: [UInt8], streamKey: borrowing SecretBytes, context: SealingContext) throws {
         guard SealedStream.isHead(head) else { throw VaultCryptoError(.malformedEnvelope) }
-        guard streamKey.count == 32 else { throw VaultCryptoError(.invalidInput, "a stream's key has 32 bytes") }
+        guard streamKey.count == 32 else { throw VaultCryptoError(.invalidInput, "the stream key must have 32 bytes") }
         var state = try StreamState()
         let header = Array(head[SealedStream.magic.count...])
         let status = streamKey.withUnsafeBytes {
@@ -127,8 +129,8 @@ public final class StreamOpener: Sendable {
 
     /// Opens the next chunk.
     ///
-    /// - Throws: ``VaultCryptoError`` with code `wrongKey` when key, context, bytes or order are not the right ones, and
-    ///   from then on.
+    /// - Throws: ``VaultCryptoError`` with code `wrongKey` for a wrong key, context or order, or changed bytes. All
+    ///   later calls throw, too.
     public func open(_ sealed: [UInt8]) throws -> [UInt8] {
         try state.withLock { state in
             let size = sealed.count - SealedStream.overhead
@@ -155,17 +157,17 @@ public final class StreamOpener: Sendable {
         }
     }
 
-    /// Whether the last chunk was opened. A stream that ends without that was cut off.
+    /// Whether the last chunk was opened. If false at the end, the stream was cut off.
     public var isComplete: Bool { state.withLock { $0.isOver && !$0.hasFailed } }
 }
 
-/// Where a stream is. The cipher's state holds the key, so it is in guarded memory.
+/// The state of a stream. The cipher's state holds the key, so it is in guarded memory.
 private struct StreamState: ~Copyable, @unchecked Sendable {
     private static let size = MemoryLayout<crypto_secretstream_xchacha20poly1305_state>.size
 
-    /// Has one owner, as this value cannot be copied.
+    /// The pointer has one owner, as this value cannot be copied.
     let pointer: UnsafeMutablePointer<crypto_secretstream_xchacha20poly1305_state>
-    /// What every chunk is bound to.
+    /// The data that every chunk is bound to.
     var data: [UInt8] = []
     var number: UInt64 = 0
     var isOver = false
@@ -178,7 +180,7 @@ private struct StreamState: ~Copyable, @unchecked Sendable {
 
     deinit { GuardedMemory.free(UnsafeMutableRawPointer(pointer), Self.size) }
 
-    /// What the next chunk is bound to.
+    /// Returns the data that the next chunk is bound to.
     mutating func nextData() -> [UInt8] {
         defer { number += 1 }
         return withUnsafeBytes(of: number.bigEndian) { data + $0 }

@@ -3,23 +3,23 @@ internal import VaultLocks
 
 /// Bytes that must not outlive their use: a password, a key, a token.
 ///
-/// They live in guarded memory (libsodium's `sodium_malloc`): a page of their own, between guard pages, kept out of
-/// core dumps and, where the limit on locked memory allows, out of swap. The memory is wiped when the value ends.
-/// The type cannot be copied, compared, interpolated or printed; its content is read only inside
-/// ``withUnsafeBytes(_:)``. A value costs at least three pages, so it is for keys, not for tokens by the thousand.
+/// They live in guarded memory (libsodium's `sodium_malloc`): on their own page, between guard pages, and outside core
+/// dumps. If the limit on locked memory allows, they also stay out of swap. The memory is wiped when the value ends.
+/// The type cannot be copied, compared, interpolated or printed. Only ``withUnsafeBytes(_:)`` reads the content. A
+/// value costs at least three pages, so use it for keys, not for thousands of tokens.
 public struct SecretBytes: ~Copyable, @unchecked Sendable {
     // Sendable is sound: the memory has one owner, and nothing writes to it after `init` except through `mutating`.
     private let base: UnsafeMutableRawPointer
 
-    /// How many bytes there are.
+    /// The number of bytes.
     public let count: Int
 
     /// Allocates `count` zero bytes, and lets `fill` write them.
     ///
     /// - Parameters:
     ///   - count: the size in bytes.
-    ///   - fill: writes the content. When it throws, the memory is wiped and freed.
-    /// - Throws: ``VaultCryptoError`` with code `outOfMemory`, or what `fill` throws.
+    ///   - fill: writes the content. If it throws, the memory is wiped and freed.
+    /// - Throws: ``VaultCryptoError`` with code `outOfMemory`, or the error of `fill`.
     public init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
         guard count >= 0, let base = GuardedMemory.allocate(count) else { throw VaultCryptoError(.outOfMemory) }
         do {
@@ -44,13 +44,13 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
 
     /// Copies the UTF-8 form of `text` into guarded memory.
     ///
-    /// The string itself cannot be wiped, so read a password into a `SecretBytes` directly where that is possible.
+    /// The string cannot be wiped, so read a password directly into a `SecretBytes` if possible.
     public init(utf8 text: String) throws {
         var text = text
         self = try text.withUTF8 { try SecretBox(SecretBytes(copying: UnsafeRawBufferPointer($0))) }.take()
     }
 
-    /// `count` bytes from the system's random generator.
+    /// Makes `count` random bytes with the system's random generator.
     public static func random(count: Int) throws -> SecretBytes {
         try SecretBytes(count: count) { randombytes_buf($0.bytes, $0.count) }
     }
@@ -59,33 +59,33 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
         GuardedMemory.free(base, count)
     }
 
-    /// The only way to read: the pointer is valid inside `body` and must not leave it.
+    /// Calls `body` with the bytes. The pointer must not leave `body`.
     public borrowing func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         try body(UnsafeRawBufferPointer(start: base, count: count))
     }
 
-    /// Another guarded copy of the same bytes.
+    /// Makes another guarded copy of the bytes.
     public borrowing func copy() throws -> SecretBytes {
         try SecretBytes(copying: UnsafeRawBufferPointer(start: base, count: count))
     }
 
-    /// Whether both hold the same bytes, in a time that depends only on their length.
+    /// Whether both hold the same bytes. The time depends only on their length.
     public borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
         count == other.count && sodium_memcmp(base, other.base, count) == 0
     }
 
-    /// The bytes as text, for an interface that takes nothing else (an HTTP body). The string cannot be wiped:
-    /// let it live as short as possible.
+    /// Returns the bytes as text, for interfaces that need a string (an HTTP body). The string cannot be wiped, so drop
+    /// it soon.
     ///
-    /// - Returns: nil when the bytes are not valid UTF-8.
+    /// - Returns: nil if the bytes are not valid UTF-8.
     public borrowing func utf8String() -> String? {
         withUnsafeBytes { String(validating: $0, as: UTF8.self) }
     }
 }
 
-/// Carries a ``SecretBytes`` through places that only take copyable values: a continuation, an escaping closure.
+/// A box that carries a ``SecretBytes`` through places for copyable values: a continuation, an escaping closure.
 ///
-/// Whoever holds the box last calls ``take()``; a second call is an error, so that a secret has one owner.
+/// The last holder of the box calls ``take()``. A second call is an error, as a secret has one owner.
 package final class SecretBox: Sendable {
     private let content: Lock<SecretBytes?>
 
@@ -102,14 +102,14 @@ package final class SecretBox: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The start as C wants it: never nil, also where there are no bytes to point at.
+    /// The start address for C: never nil, even for an empty range.
     var bytes: UnsafePointer<UInt8> {
         baseAddress.map { $0.assumingMemoryBound(to: UInt8.self) } ?? UnsafePointer(Sodium.nothing)
     }
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// The start as C wants it: never nil, also where there are no bytes to point at.
+    /// The start address for C: never nil, even for an empty range.
     var bytes: UnsafeMutablePointer<UInt8> {
         baseAddress.map { $0.assumingMemoryBound(to: UInt8.self) } ?? Sodium.nothing
     }

@@ -1,5 +1,5 @@
-/// A secret that several holders share by reference, for closures and types that are copied. It is wiped when the last
-/// of them lets go.
+/// A secret that several holders share by reference, for closures and copyable types. It is wiped when the last holder
+/// releases it.
 public final class SharedSecret: Sendable {
     /// The secret.
     public let bytes: SecretBytes

@@ -1,8 +1,8 @@
 internal import CSodium
 
-/// What functions leave on the stack when they return.
+/// The data that functions leave on the stack.
 package enum StackMemory {
-    /// Overwrites what functions that have returned left on this thread's stack: more of it than C libraries for hardware
-    /// use, which do not wipe what they work with.
+    /// Overwrites old data on this thread's stack: 128 KiB, more than C libraries for hardware use. They do not wipe
+    /// their data.
     package static func wipe() { sodium_stackzero(128 * 1024) }
 }

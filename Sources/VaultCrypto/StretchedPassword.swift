@@ -1,7 +1,7 @@
-/// What a password becomes before it is used: one Argon2id, and from it two shares that tell nothing of each other.
+/// A password after one Argon2id. Two independent secrets are derived from it.
 ///
-/// The key service gets only ``authSecret()``; ``slotKey(releasedKey:slotID:)`` needs what stays on this machine.
-/// So neither the disk nor the key service alone can test a guess.
+/// The key service gets only ``authSecret()``. ``slotKey(releasedKey:slotID:)`` needs a part that stays on this
+/// machine. So neither the disk nor the key service alone can test a guess.
 public struct StretchedPassword: ~Copyable, Sendable {
     private let stretched: SecretBytes
 
@@ -12,7 +12,7 @@ public struct StretchedPassword: ~Copyable, Sendable {
     ///   - salt: the keyslot's salt, 16 bytes.
     ///   - deviceSecret: the account's device secret, 32 bytes; never at the key service.
     ///   - parameters: the keyslot's cost.
-    ///   - name: what the person calls the password, for the text of an error.
+    ///   - name: the word for the password in the text of an error, for example "PIN".
     /// - Throws: ``VaultCryptoError`` with code `invalidPassword`, `invalidInput` or `outOfMemory`.
     public init(
         password: borrowing SecretBytes, salt: [UInt8], deviceSecret: borrowing SecretBytes,
@@ -23,30 +23,30 @@ public struct StretchedPassword: ~Copyable, Sendable {
             password: prepared, salt: salt, secret: deviceSecret, parameters: parameters)
     }
 
-    /// The secret for the key service: `cv1.` and 43 base64url characters, 256 bits.
+    /// Derives the secret for the key service: `cv1.` and 43 base64url characters, 256 bits.
     public borrowing func authSecret() throws -> SecretBytes {
         try AuthSecret.encode(KeyDerivation.hkdf(stretched, info: "credential-vault/v1/auth-secret"))
     }
 
-    /// The key that wraps the vault key in this keyslot.
+    /// Derives the key that wraps the vault key in this keyslot.
     ///
     /// - Parameters:
-    ///   - releasedKey: what the key service handed out, 32 bytes.
+    ///   - releasedKey: the key from the key service, 32 bytes.
     ///   - slotID: the keyslot's id.
     public borrowing func slotKey(releasedKey: borrowing SecretBytes, slotID: String) throws -> SecretBytes {
         let localShare = try KeyDerivation.hkdf(stretched, info: "credential-vault/v1/local-share")
         return try KeyDerivation.hkdf(releasedKey, localShare, info: "credential-vault/v1/slot-key" + slotID)
     }
 
-    /// The key that wraps the vault key in a keyslot that needs no key service.
+    /// Derives the key that wraps the vault key in an `offline` keyslot.
     public borrowing func offlineSlotKey(slotID: String) throws -> SecretBytes {
         try KeyDerivation.hkdf(stretched, info: "credential-vault/v1/offline-slot-key" + slotID)
     }
 }
 
-/// The form of a secret for the key service that is 256 bits strong already: `cv1.` and 43 base64url characters.
+/// The form of a 256-bit secret for the key service: `cv1.` and 43 base64url characters.
 public enum AuthSecret {
-    /// A new one that nobody knows.
+    /// Makes a random secret.
     public static func random() throws -> SecretBytes { try encode(SecretBytes.random(count: 32)) }
 
     static func encode(_ raw: borrowing SecretBytes) throws -> SecretBytes {

@@ -1,28 +1,28 @@
 public import FoundationEssentials
 
-/// Why something in this library could not be done. It never carries a password or a token.
+/// An error of this library. It never carries a password or a token.
 public struct VaultDevelopmentError: LocalizedError, Sendable, CustomStringConvertible {
-    /// What happened. New codes may be added, so a `switch` over them needs a `default`.
+    /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
 
-        /// The address cannot be listened on, mostly because something else does. Take another port, or port 0.
+        /// The address is not free, mostly because another program uses it. Use another port, or port 0.
         public static let addressInUse = Code(name: "addressInUse")
-        /// An option has a value that cannot be used; the description names it.
+        /// An option has a forbidden value. The description names the option.
         public static let invalidOption = Code(name: "invalidOption")
-        /// The state file cannot be read or written, or is not one. Give another path, or remove the file.
+        /// The state file cannot be read or written, or is not valid. Use another path, or remove the file.
         public static let stateFileUnusable = Code(name: "stateFileUnusable")
-        /// The provider's page was not what a person could go on from; the description tells what it said.
+        /// The provider's page was unexpected. The description has its text.
         public static let unexpectedPage = Code(name: "unexpectedPage")
-        /// No connection came up, or it broke.
+        /// There was no connection, or the connection broke.
         public static let notReachable = Code(name: "notReachable")
     }
 
-    /// What happened.
+    /// The kind of error.
     public let code: Code
     /// One sentence for a person.
     public let description: String
-    /// The error below, where there is one.
+    /// The underlying error, if there is one.
     public let underlying: (any Error)?
 
     package init(_ code: Code, _ description: String, underlying: (any Error)? = nil) {
@@ -31,6 +31,6 @@ public struct VaultDevelopmentError: LocalizedError, Sendable, CustomStringConve
         self.underlying = underlying
     }
 
-    /// For `localizedDescription`: the same as ``description``.
+    /// The same text as ``description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }

@@ -2,30 +2,30 @@
     internal import CFIDO2
     internal import VaultBiometric
 
-    /// A key pair that a security key made for this vault. The private key, and what the secrets are computed from, never
-    /// leave it.
+    /// A key pair that a security key made for this vault. The private key and the base of the secrets never leave the
+    /// security key.
     struct Credential: Sendable {
-        /// By which the key knows it again; it stores nothing.
+        /// The id by which the security key recognises the credential. The security key stores nothing.
         let id: [UInt8]
-        /// Of the curve P-256, x and y.
+        /// The public key on the curve P-256, x and y.
         let publicKey: [UInt8]
 
-        /// What the credentials are for ("relying party"). It is no address on purpose: no web page can ask for them.
+        /// The purpose of the credentials ("relying party"). It is not an address, so no web page can ask for them.
         static let party = "credential-vault"
-        /// How many bytes an id has, as WebAuthn bounds it.
+        /// The allowed size of an id in bytes, from WebAuthn.
         static let idSize = 1...1023
     }
 
     extension KeyConnection {
-        /// Has the key make a credential from which it computes secrets (CTAP 2.1 section 6.1,
-        /// "authenticatorMakeCredential"). Waits for a touch.
+        /// Lets the key make a credential for computing secrets (CTAP 2.1 section 6.1, "authenticatorMakeCredential").
+        /// Waits for a touch.
         ///
-        /// - Parameter pin: nil for a key that has none.
+        /// - Parameter pin: the PIN; nil for a key without one.
         func makeCredential(pin: KeyPIN?) throws -> Credential {
             var pointer = fido_cred_new()
             defer { fido_cred_free(&pointer) }
             guard let credential = pointer else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .preparing) }
-            // A key keeps one credential for each user: another id than any before.
+            // A key keeps one credential for each user, so each user id is new.
             let (user, challenge) = (Self.randomBytes(), Self.randomBytes())
             try KeyFailure.check(fido_cred_set_type(credential, COSE_ES256), .preparing)
             try KeyFailure.check(fido_cred_set_clientdata_hash(credential, challenge, challenge.count), .preparing)
@@ -45,7 +45,7 @@
             return made
         }
 
-        /// Whether the credential is of this key. Asks for no touch.
+        /// Checks whether the credential belongs to this key, without a touch.
         func knows(_ id: [UInt8]) throws -> Bool {
             let question = try Question.about(id)
             try KeyFailure.check(fido_assert_set_up(question.pointer, FIDO_OPT_FALSE), .preparing)

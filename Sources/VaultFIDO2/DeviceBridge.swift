@@ -1,9 +1,9 @@
 #if FIDO2
     internal import CFIDO2
 
-    /// Lets libfido2 talk through a ``FIDO2Connection``.
+    /// A bridge that lets libfido2 talk through a ``FIDO2Connection``.
     ///
-    /// Its functions carry no context but the path that it is told to open, so that path is the address of this object.
+    /// The only context of libfido2's functions is the path to open, so that path is the address of this object.
     final class DeviceBridge {
         private let devices: any FIDO2Devices
         private let device: FIDO2Device
@@ -13,7 +13,7 @@
             self.device = device
         }
 
-        /// What libfido2 is told to open. Good for as long as this object lives.
+        /// The path for libfido2. It is valid during the life of this object.
         var path: String { String(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()), radix: 16) }
 
         static var functions: fido_dev_io_t {
@@ -39,7 +39,7 @@
         }
     }
 
-    /// What stands behind the handle that libfido2 gets from `open`.
+    /// The object behind the handle that libfido2 gets from `open`.
     private final class BridgedConnection {
         let connection: any FIDO2Connection
 
@@ -49,7 +49,7 @@
             handle.map { Unmanaged<BridgedConnection>.fromOpaque($0).takeUnretainedValue() }
         }
 
-        /// - Returns: how many bytes there are, or -1.
+        /// - Returns: the number of bytes, or -1.
         func read(into buffer: UnsafeMutablePointer<UInt8>?, count: Int, milliseconds: CInt) -> CInt {
             let limit: Duration? = milliseconds < 0 ? nil : .milliseconds(milliseconds)
             guard let buffer, let report = try? connection.read(within: limit), report.count == count else { return -1 }
@@ -57,9 +57,9 @@
             return CInt(count)
         }
 
-        /// The first byte is the number of the report, which the kernel wants and does not send.
+        /// Writes a report without its first byte: the report number, which only the kernel needs.
         ///
-        /// - Returns: how many bytes were written, or -1.
+        /// - Returns: the number of written bytes, or -1.
         func write(_ buffer: UnsafePointer<UInt8>?, count: Int) -> CInt {
             guard let buffer, count > 1 else { return -1 }
             let report = Array(UnsafeBufferPointer(start: buffer + 1, count: count - 1))

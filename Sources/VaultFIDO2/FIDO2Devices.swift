@@ -1,23 +1,23 @@
 #if FIDO2
-    /// Security keys that libfido2 does not find by itself: forwarded from another machine, or made of software for a test.
+    /// Security keys that libfido2 does not find itself: forwarded from another machine, or software for tests.
     ///
-    /// A conformer must not assume that a key which was listed is still there when it is opened, nor that calls come from
-    /// one thread. They come on threads that may be blocked, never on the cooperative pool.
+    /// A conformer must not assume that a listed key is still there when it is opened, or that calls come from one
+    /// thread. Calls come on threads that may block, never on the cooperative pool.
     public protocol FIDO2Devices: Sendable {
-        /// The keys that are plugged in now.
+        /// Returns the keys that are plugged in now.
         func list() throws -> [FIDO2Device]
 
         /// Opens a key for one conversation.
         ///
-        /// - Throws: when it is gone or in use; any error will do.
+        /// - Throws: any error, if the key is gone or in use.
         func open(_ device: FIDO2Device) throws -> any FIDO2Connection
     }
 
     /// A security key that is plugged in.
     public struct FIDO2Device: Sendable, Hashable {
-        /// Which one it is among those of the same list: for libfido2's own, the device file.
+        /// The identifier of the key within its list. For libfido2's own keys, the device file.
         public let path: String
-        /// What the maker calls it. Shown to the person.
+        /// The maker's name for the key, shown to the person.
         public let name: String
 
         /// Makes a description of a security key, for a list of your own.
@@ -31,25 +31,24 @@
         }
     }
 
-    /// A conversation with a security key in reports of 64 bytes (CTAP 2.1 section 11.2, "USB HID"). It carries neither the
-    /// PIN nor a secret that is not encrypted to the key.
+    /// A conversation with a security key in reports of 64 bytes (CTAP 2.1 section 11.2, "USB HID"). The PIN and all
+    /// secrets in it are encrypted to the key.
     ///
-    /// A conformer must not assume that nothing is written while a read waits: that is how a key is told to stop waiting
-    /// for its touch.
+    /// A conformer must allow a write during a waiting read: such a write tells a key to stop waiting for its touch.
     public protocol FIDO2Connection: Sendable {
         /// Waits for the next report from the key.
         ///
-        /// - Parameter limit: how long to wait; nil to wait as long as it takes.
-        /// - Returns: nil when nothing came in that time.
-        /// - Throws: when the key is gone; any error will do.
+        /// - Parameter limit: the longest wait; nil for no limit.
+        /// - Returns: nil if nothing came in that time.
+        /// - Throws: any error, if the key is gone.
         func read(within limit: Duration?) throws -> [UInt8]?
 
         /// Sends a report to the key.
         ///
-        /// - Throws: when the key is gone; any error will do.
+        /// - Throws: any error, if the key is gone.
         func write(_ report: [UInt8]) throws
 
-        /// Ends the conversation. Called once, and last.
+        /// Ends the conversation. It is the last call, and comes once.
         func close()
     }
 #endif

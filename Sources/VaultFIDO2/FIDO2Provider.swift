@@ -2,38 +2,38 @@
     public import VaultBiometric
     public import VaultCrypto
 
-    /// Protects a secret with a FIDO2 security key, its PIN and a touch. The key counts wrong PINs itself: usually it stops
-    /// after 3 until it was unplugged, and for good after 8.
+    /// A provider that protects a secret with a FIDO2 security key, its PIN and a touch. The key counts wrong PINs.
+    /// Most keys stop after 3 until they are unplugged, and for good after 8.
     ///
-    /// The key makes a credential, and computes from a random salt what the secret is sealed under (the extension
-    /// hmac-secret). It stores nothing. Nothing opens without the key and its PIN; a key that is reset loses it for ever.
+    /// The key makes a credential. From a random salt, it computes the key that seals the secret (the extension
+    /// hmac-secret). The security key stores nothing. Only the same security key and its PIN open the secret. After a
+    /// reset of the security key, the secret is lost.
     ///
-    /// - Important: This has been run against security keys made of software, and the firmware of one in a simulation, through
-    ///   libfido2. It has not been run on a real key yet.
+    /// - Important: This was tested through libfido2 with software security keys, and with one firmware in a
+    ///   simulation. It was not tested with a real key yet.
     public struct FIDO2Provider: BiometricProvider {
         /// The kind of keyslot that a security key opens: `fido2`.
         public let kind = "fido2"
 
-        /// Not when a key without a PIN serves: it has nothing to count.
+        /// False if keys without a PIN are allowed, as they have nothing to count.
         public var limitsGuesses: Bool { !allowsTouchOnly }
 
         private let devices: (any FIDO2Devices)?
         private let allowsTouchOnly: Bool
-        /// For what needs no person.
+        /// The thread for calls that need no person.
         private let thread: HardwareThread
-        /// For what waits for a touch.
+        /// The thread for calls that wait for a touch.
         private let touchThread: HardwareThread
 
-        /// Makes a provider. Nothing is opened yet.
+        /// Makes a provider, without a connection to a key.
         ///
         /// - Parameters:
-        ///   - devices: where to look for keys; nil for those at this machine's USB.
-        ///   - allowsTouchOnly: whether a key without a PIN may be enrolled. Then whoever has the key and a copy of the
-        ///     disk has the secret: nothing but a touch is asked for. The same goes for a key that does not heed its PIN.
-        ///     What was enrolled before keeps what it has.
-        ///   - timeLimit: how long the key may take for what needs no person.
-        ///   - touchLimit: how long the person may take to touch it. Most keys wait for 30 seconds at most.
-        ///   - clock: what the limits are counted on.
+        ///   - devices: the source of keys; nil for this machine's USB.
+        ///   - allowsTouchOnly: whether a key without a PIN, or a key that ignores its PIN, may be enrolled. Then a
+        ///     thief with the key and a copy of the disk needs only a touch. Earlier enrolments do not change.
+        ///   - timeLimit: the key's time limit for calls that need no person.
+        ///   - touchLimit: the person's time limit for a touch. Most keys wait for at most 30 seconds.
+        ///   - clock: the clock that counts the limits.
         public init(
             devices: (any FIDO2Devices)? = nil, allowsTouchOnly: Bool = false, timeLimit: Duration = .seconds(15),
             touchLimit: Duration = .seconds(60), clock: any Clock<Duration> = ContinuousClock()
@@ -43,11 +43,11 @@
             thread = HardwareThread(
                 limit: timeLimit, clock: clock,
                 late:
-                    "The security key did not answer within \(timeLimit.inWords). Another program may be using it, or it "
-                    + "hangs: unplug it and plug it in again.")
+                    "The security key did not answer within \(timeLimit.inWords). Close other programs that use it, or "
+                    + "unplug it and plug it in again.")
             touchThread = HardwareThread(
                 limit: touchLimit, clock: clock,
-                late: "The security key was not touched within \(touchLimit.inWords), or it hangs. Try again.")
+                late: "The security key was not touched within \(touchLimit.inWords). Try again.")
         }
 
         /// Looks whether a security key could open the secret now, or could be enrolled. It asks the person for
@@ -66,13 +66,13 @@
             }
         }
 
-        /// Enrols the one key that is plugged in. It has to be touched three times: to make the credential, to compute from
-        /// it, and to show that without the PIN it computes something else. Keys older than CTAP 2.1 need not, and not
-        /// every newer one does. Without a PIN, or where that is allowed, it is touched twice.
+        /// Enrols the key that is plugged in. The person touches it three times: to make the credential, to compute
+        /// from it, and to check that the answer without the PIN differs. Some keys ignore the PIN: CTAP before 2.1
+        /// allows that, and not every newer key obeys. If touch-only keys are allowed, two touches are enough.
         public func protect(
             _ secret: borrowing SecretBytes, prompt: any BiometricPrompt
         ) async throws -> ProtectedSecret {
-            guard secret.count == 32 else { throw BiometricError(.failed, "Only keys of 32 bytes are protected.") }
+            guard secret.count == 32 else { throw BiometricError(.failed, "The secret does not have 32 bytes.") }
             let secret = try SecretBox(secret.copy())
             let candidate = try await candidate()
             let device = candidate.device
@@ -93,7 +93,7 @@
             .take()
             if pin != nil, !allowsTouchOnly {
                 await prompt.act(
-                    "Touch the security key (\(device.label)) once more: it has to show that its PIN counts.")
+                    "Touch the security key (\(device.label)) once more. This checks that its PIN counts.")
                 let box = SecretBox(try answer.copy())
                 try await run(on: touchThread) { ring in
                     try ring.using(device) {
@@ -106,15 +106,15 @@
             return ProtectedSecret(bytes: form.bytes, label: device.label)
         }
 
-        /// Opens a secret. The prompt is asked for the PIN, unless the key was enrolled without one, and for one touch.
-        /// A wrong PIN counts in the key.
+        /// Opens a secret. It asks the prompt for one touch, and for the PIN unless the key was enrolled without one.
+        /// The key counts a wrong PIN.
         ///
         /// - Parameters:
         ///   - protected: the result of ``protect(_:prompt:)``.
         ///   - prompt: asks the person for the PIN and the touch.
         /// - Returns: the secret, 32 bytes.
         /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: unplug
-        ///   the key, or use another way in. `hardwareMissing`, `hardwareReplaced`: plug in the enrolled key.
+        ///   the key, or use another method. `hardwareMissing`, `hardwareReplaced`: plug in the enrolled key.
         ///   `timedOut`: try again. `cancelled`: the person refused. `unavailable`, `failed`: the text says why. Errors
         ///   of the prompt. `CancellationError` when the task is cancelled.
         public func unprotect(
@@ -125,7 +125,7 @@
             let pin = try await pin(for: protected.label, state.triesLeft, state.pinLength, prompt: prompt)
             await prompt.act("Touch the security key (\(protected.label)).")
             return try await run(on: touchThread) { ring in
-                // Found anew: another one may be in its place, and gets no PIN.
+                // The key is searched again: another key in its place must not get the PIN.
                 let (device, key) = try ring.find(form.credentialID)
                 return try ring.asking(device, key) { key in
                     let answer = try key.secret(of: form.credentialID, salt: form.salt, pin: pin)
@@ -146,14 +146,14 @@
             return try KeyPIN(try await prompt.pin(request), length: length)
         }
 
-        /// What is known about an enrolled key without its PIN.
+        /// The facts about an enrolled key that are known without its PIN.
         private struct State: Sendable {
-            /// nil where it was enrolled without a PIN.
+            /// The number of PINs that are left; nil if it was enrolled without a PIN.
             let triesLeft: Int?
             let pinLength: ClosedRange<Int>
         }
 
-        /// Finds out whether a key would open this now.
+        /// Checks whether a key would open this secret now.
         private func inspect(_ form: StoredForm) async throws -> State {
             try await run(on: thread) { ring in
                 let (device, key) = try ring.find(form.credentialID)
@@ -181,7 +181,7 @@
         private func run<Answer: Sendable>(
             on thread: HardwareThread, _ body: @escaping @Sendable (KeyRing) throws -> Answer
         ) async throws -> Answer {
-            // The library counts a little longer, so that there is one place that tells what took too long.
+            // The library's limit is a little longer, so only `HardwareThread` reports a timeout.
             let libraryLimit = thread.limit + .seconds(5)
             return try await thread.converse { [devices, allowsTouchOnly] interruption in
                 do {

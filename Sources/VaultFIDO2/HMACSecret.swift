@@ -3,8 +3,8 @@
     internal import VaultBiometric
     internal import VaultCrypto
 
-    /// What a key is asked about a credential (CTAP 2.1 section 6.2, "authenticatorGetAssertion"). What it answers is
-    /// wiped at the end.
+    /// A question to a key about a credential (CTAP 2.1 section 6.2, "authenticatorGetAssertion"). The answer is wiped
+    /// at the end.
     struct Question: ~Copyable {
         let pointer: OpaquePointer
 
@@ -32,13 +32,13 @@
     }
 
     extension KeyConnection {
-        /// Has the key compute HMAC-SHA-256 over a salt, under what belongs to the credential and only the key knows (CTAP
-        /// 2.1 section 12.5, "HMAC Secret Extension"). Waits for a touch.
+        /// Lets the key compute HMAC-SHA-256 over a salt with the credential's secret value, which only the key knows
+        /// (CTAP 2.1 section 12.5, "HMAC Secret Extension"). Waits for a touch.
         ///
         /// - Parameters:
         ///   - salt: 32 bytes.
-        ///   - pin: without one, the key computes something else.
-        ///   - publicKey: nil to leave unproven that the answer came from the key as it is.
+        ///   - pin: the PIN; without it, the key computes another answer.
+        ///   - publicKey: the key that verifies the answer; nil to leave the answer unverified.
         /// - Returns: 32 bytes.
         func secret(
             of id: [UInt8], salt: [UInt8], pin: KeyPIN?, provenBy publicKey: [UInt8]? = nil
@@ -62,8 +62,8 @@
             return try SecretBytes(copying: UnsafeRawBufferPointer(start: start, count: 32))
         }
 
-        /// Makes sure that the key computes something else without a PIN, or nothing (CTAP 2.1 section 12.5 has it keep two
-        /// random values, CredRandomWithUV and CredRandomWithoutUV).
+        /// Checks that the key gives another answer, or none, without a PIN. CTAP 2.1 section 12.5 demands two random
+        /// values, CredRandomWithUV and CredRandomWithoutUV.
         func requireAnother(
             than answer: borrowing SecretBytes, of id: [UInt8], salt: [UInt8]
         ) throws {
@@ -75,11 +75,11 @@
             }
             throw BiometricError(
                 .unavailable,
-                "The security key gives its secrets to whoever touches it, also without the PIN. Use another one.")
+                "The security key gives its secrets after a touch without the PIN. Use another one.")
         }
 
-        /// The answer travels encrypted without a checksum of its own. The signature covers it: what came damaged must
-        /// not become what a secret is sealed with.
+        /// Verifies the signature over the answer. The answer is encrypted without a checksum, and a secret must not be
+        /// sealed under a damaged one.
         private func verify(_ question: borrowing Question, _ publicKey: [UInt8]) throws(KeyFailure) {
             var pointer = es256_pk_new()
             defer { es256_pk_free(&pointer) }

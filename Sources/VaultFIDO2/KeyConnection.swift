@@ -4,15 +4,15 @@
 
     /// A conversation with a security key, for one thread.
     ///
-    /// It does not outlive the operation that it was made for: another program may want the key, and nobody is hurt when
-    /// it is unplugged and plugged in again while a person types a PIN.
+    /// The connection lives for one operation only. So other programs can use the key, and a person may unplug it while
+    /// typing a PIN.
     final class KeyConnection {
         let device: OpaquePointer
         private let interruption: Interruption
 
-        /// Opens the key, which tells what it can do.
+        /// Opens the key and reads its abilities.
         ///
-        /// - Parameter limit: how long each command may take. The library counts it; `HardwareThread` counts its own.
+        /// - Parameter limit: the library's time limit for each command. `HardwareThread` has its own.
         init(
             to key: FIDO2Device, of devices: (any FIDO2Devices)?, within limit: Duration, _ interruption: Interruption
         ) throws {
@@ -34,28 +34,28 @@
 
         deinit {
             interruption.detach(device)
-            // It fails for a key that was never opened.
+            // The call fails for a key that was never opened. That does not matter.
             _ = fido_dev_close(device)
             var device: OpaquePointer? = device
             fido_dev_free(&device)
         }
 
-        /// Has the key do something.
+        /// Sends a command to the key.
         ///
-        /// - Throws: ``KeyFailure``; `CancellationError` when nobody waits any more.
+        /// - Throws: ``KeyFailure``; `CancellationError` if the call was given up.
         func send(_ command: KeyCommand, _ body: (OpaquePointer) -> CInt) throws {
             try interruption.check()
             try KeyFailure.check(body(device), command)
         }
 
-        /// How many wrong PINs are left (CTAP 2.1 section 6.5, "getPINRetries").
+        /// Returns the number of wrong PINs that are left (CTAP 2.1 section 6.5, "getPINRetries").
         func pinTriesLeft() throws -> Int {
             var count: CInt = 0
             try send(.countingTries) { fido_dev_get_retry_count($0, &count) }
             return max(0, Int(count))
         }
 
-        /// What the key tells about itself (CTAP 2.1 section 6.4, "authenticatorGetInfo").
+        /// Returns the key's abilities (CTAP 2.1 section 6.4, "authenticatorGetInfo").
         func abilities() throws -> KeyAbilities {
             guard fido_dev_is_fido2(device) else { return KeyAbilities() }
             var pointer = fido_cbor_info_new()
@@ -74,24 +74,24 @@
         }
     }
 
-    /// What a security key can do.
+    /// The abilities of a security key.
     struct KeyAbilities: Sendable {
-        /// None where the key knows only the older U2F.
+        /// The extensions; empty for a key that knows only the older U2F.
         var extensions: [String] = []
         /// Whether a PIN is set.
         var hasPIN = false
-        /// In Unicode characters, where the key tells.
+        /// The shortest PIN in Unicode characters; 0 if the key does not tell.
         var shortestPIN = 0
 
-        /// CTAP 2.1 section 12.5, "HMAC Secret Extension".
+        /// Whether the key has the HMAC Secret Extension (CTAP 2.1 section 12.5).
         var hasSecrets: Bool { extensions.contains("hmac-secret") }
 
-        /// What a PIN has, in bytes (CTAP 2.1 section 6.5.1, "PIN Composition Requirements").
+        /// The allowed size of a PIN in bytes (CTAP 2.1 section 6.5.1, "PIN Composition Requirements").
         var pinLength: ClosedRange<Int> { min(max(KeyPIN.length.lowerBound, shortestPIN), 63)...63 }
     }
 
     extension Duration {
-        /// As C has it, at least one.
+        /// The milliseconds for C, at least one.
         fileprivate var wholeMilliseconds: CInt {
             let (seconds, attoseconds) = components
             let milliseconds = Double(seconds) * 1000 + Double(attoseconds) / 1e15

@@ -3,27 +3,28 @@
     internal import VaultBiometric
     internal import VaultCrypto
 
-    /// A PIN in the form that security keys take: UTF-8 of Unicode Normalization Form C, 4 to 63 bytes (CTAP 2.1 section
+    /// A PIN in the form for security keys: UTF-8 of Unicode Normalization Form C, 4 to 63 bytes (CTAP 2.1 section
     /// 6.5.1, "PIN Composition Requirements").
     final class KeyPIN: Sendable {
         static let length = 4...63
-        /// Of which a key allows at most this many wrong ones (CTAP 2.1 section 6.5.2.2).
+        /// The most wrong PINs that a key allows (CTAP 2.1 section 6.5.2.2).
         static let tries = 8
 
-        /// With a zero byte at its end.
+        /// The PIN with a zero byte at its end.
         private let text: SecretBytes
 
-        /// Printable ASCII never leaves guarded memory; anything else passes through a `String`, which cannot be wiped.
+        /// Prepares a PIN. Printable ASCII never leaves guarded memory. Any other text passes through a `String`, which
+        /// cannot be wiped.
         ///
-        /// - Parameter length: what the key allows, in bytes.
-        /// - Throws: ``BiometricError`` with code `failed` for a PIN that the key cannot have. It costs no try.
+        /// - Parameter length: the allowed size, in bytes.
+        /// - Throws: ``BiometricError`` with code `failed` for an impossible PIN. It costs no try.
         init(_ pin: borrowing SecretBytes, length: ClosedRange<Int> = KeyPIN.length) throws {
             let isPlain = pin.withUnsafeBytes { $0.allSatisfy { (0x20...0x7E).contains($0) } }
             text =
                 isPlain ? try Self.terminated(pin, length) : try Self.terminated(Self.normalized(pin, length), length)
         }
 
-        /// As libfido2 takes it.
+        /// Calls `body` with the PIN in libfido2's form.
         static func withCString<Answer>(
             _ pin: KeyPIN?, _ body: (UnsafePointer<CChar>?) throws -> Answer
         ) throws -> Answer {

@@ -4,11 +4,11 @@
 
     /// The security keys that are plugged in, for one thread.
     struct KeyRing {
-        /// nil for those that libfido2 finds itself.
+        /// The source of keys; nil for libfido2's own.
         let devices: (any FIDO2Devices)?
-        /// Whether a key without a PIN serves.
+        /// Whether a key without a PIN is allowed.
         let allowsTouchOnly: Bool
-        /// How long each command may take.
+        /// The time limit of each command.
         let limit: Duration
         let interruption: Interruption
 
@@ -16,7 +16,7 @@
         struct Candidate: Sendable {
             let device: FIDO2Device
             let abilities: KeyAbilities
-            /// nil where no PIN is set.
+            /// The number of PINs that are left; nil if no PIN is set.
             let triesLeft: Int?
         }
 
@@ -26,9 +26,9 @@
             return connection
         }
 
-        /// The keys that are plugged in.
+        /// Returns the keys that are plugged in.
         ///
-        /// - Throws: ``BiometricError`` with code `hardwareMissing` when there is none.
+        /// - Throws: ``BiometricError`` with code `hardwareMissing` if there is none.
         func list() throws -> [FIDO2Device] {
             let listed: [FIDO2Device]
             do {
@@ -39,15 +39,15 @@
             guard !listed.isEmpty else {
                 throw BiometricError(
                     .hardwareMissing,
-                    "No security key is plugged in, or this user may not use it: most systems let only whoever is signed in "
-                        + "at the machine itself.")
+                    "No security key is plugged in, or this user may not use it. Plug in a key, and log in at the "
+                        + "machine itself: most systems refuse remote users.")
             }
             return listed
         }
 
-        /// The one key that can be enrolled.
+        /// Returns the one key that can be enrolled.
         ///
-        /// - Throws: ``BiometricError``, when there is none, or more than one.
+        /// - Throws: ``BiometricError`` if there is none, or more than one.
         func candidate() throws -> Candidate {
             var candidates: [Candidate] = []
             var problem: (any Error)?
@@ -62,7 +62,7 @@
             }
             guard candidates.count <= 1 else {
                 throw BiometricError(
-                    .failed, "Several security keys are plugged in. Leave only the one that is to be enrolled.")
+                    .failed, "Several security keys are plugged in. Leave only the key to enrol.")
             }
             if let candidate = candidates.first { return candidate }
             throw problem ?? KeyFailure(code: FIDO_ERR_INTERNAL, during: .describing)
@@ -79,15 +79,16 @@
             guard abilities.hasPIN || allowsTouchOnly else {
                 throw BiometricError(
                     .unavailable,
-                    "The security key (\(device.label)) has no PIN. Set one first, for example with `fido2-token -S`.")
+                    "The security key (\(device.label)) has no PIN. Set a PIN first: fido2-token -S DEVICE")
             }
             return Candidate(
                 device: device, abilities: abilities, triesLeft: abilities.hasPIN ? try key.pinTriesLeft() : nil)
         }
 
-        /// Finds the key that has this credential, and asks for no touch.
+        /// Finds the key with this credential, without a touch.
         ///
-        /// - Throws: ``BiometricError``: `hardwareMissing` when no key is plugged in, `hardwareReplaced` when it is none of those.
+        /// - Throws: ``BiometricError``: `hardwareMissing` if no key is plugged in, `hardwareReplaced` if no key has
+        ///   the credential.
         func find(_ credentialID: [UInt8]) throws -> (device: FIDO2Device, key: KeyConnection) {
             var problem: (any Error)?
             for device in try list() {
@@ -98,7 +99,7 @@
                 } catch let error as CancellationError {
                     throw error
                 } catch {
-                    // Another key may be the one.
+                    // Another key may have the credential.
                     problem = problem ?? error
                 }
             }
@@ -111,12 +112,12 @@
             return key
         }
 
-        /// Does something with a key, and finds out whether it was unplugged when that fails.
+        /// Calls `body` with a key. After a failure, checks whether the key was unplugged.
         func using<Answer>(_ device: FIDO2Device, _ body: () throws -> Answer) throws -> Answer {
             do {
                 return try body()
             } catch let failure as KeyFailure where !failure.isAnswer {
-                // Somebody else may have taken its place.
+                // Another key may be in its place.
                 if let listed = try? list(), listed.contains(device) { throw failure }
                 throw BiometricError(
                     .hardwareMissing, "The security key (\(device.label)) was unplugged. Plug it in, and try again.",
@@ -124,7 +125,7 @@
             }
         }
 
-        /// Has a key do something for which it may want a PIN.
+        /// Calls `body` for a command that may need a PIN.
         func asking<Answer>(
             _ device: FIDO2Device, _ open: KeyConnection? = nil, _ body: (KeyConnection) throws -> Answer
         ) throws -> Answer {
@@ -133,7 +134,7 @@
                 do {
                     return try body(key)
                 } catch let failure as KeyFailure where failure.isWrongPIN {
-                    // It counted; whether it tells how far is another matter.
+                    // The key counted the wrong PIN, but may not tell the number that is left.
                     guard let triesLeft = try? key.pinTriesLeft() else { throw failure }
                     throw BiometricError(failure).with(triesLeft: triesLeft)
                 }
@@ -141,7 +142,7 @@
         }
 
         private static func listFromLibrary() throws -> [FIDO2Device] {
-            // More than fit into one machine.
+            // More keys than fit into one machine.
             let size = 64
             var count = 0
             guard let list = fido_dev_info_new(size) else {
@@ -163,7 +164,7 @@
     }
 
     extension FIDO2Device {
-        /// The name, which is what a piece of hardware says, without anything that a terminal would take for a command.
+        /// The name without terminal commands, as it comes from hardware.
         var label: String {
             let printable = name.unicodeScalars.filter { (0x20..<0x7F).contains($0.value) }
             let words = String(String.UnicodeScalarView(printable)).split(separator: " ").joined(separator: " ")

@@ -2,20 +2,20 @@
     internal import VaultBiometric
     internal import VaultCrypto
 
-    /// The bytes of a ``ProtectedSecret``: what the key needs to compute its answer, and the secret, sealed under that.
+    /// The bytes of a ``ProtectedSecret``: the key's input for its answer, and the secret, sealed under the answer.
     ///
     /// ```
     /// "CVFIDO2" ‖ version 1 ‖ PIN (1 byte: 0 or 1) ‖ salt (32 bytes) ‖ size of the id (2 bytes) ‖ credential id
     /// ‖ sealed secret ‖ checksum (32 bytes)
     /// ```
-    /// The size stands the greater byte first.
+    /// The size is big-endian.
     struct StoredForm: Sendable {
-        /// Whether the key computes its answer for a PIN.
+        /// Whether the key's answer needs the PIN.
         let needsPIN: Bool
-        /// What the key computes its answer from: 32 bytes.
+        /// The input for the key's answer: 32 bytes.
         let salt: [UInt8]
         let credentialID: [UInt8]
-        /// The secret as `SealedEnvelope` has it.
+        /// The secret in a `SealedEnvelope`.
         let sealed: [UInt8]
 
         private static let start = Array("CVFIDO2".utf8) + [1]
@@ -23,8 +23,8 @@
 
         static let damaged = BiometricError(
             .failed,
-            "What was stored for the security key is damaged, or a newer version wrote it. Sign in another way, then "
-                + "enrol the key anew.")
+            "The stored data for the security key is damaged, or from a newer version. Log in with another method, "
+                + "then enrol the key again.")
 
         init(needsPIN: Bool, salt: [UInt8], credentialID: [UInt8], sealed: [UInt8]) {
             self.needsPIN = needsPIN
@@ -35,7 +35,7 @@
 
         /// Seals a secret.
         ///
-        /// - Parameter answer: what the key computed.
+        /// - Parameter answer: the key's answer.
         init(
             sealing secret: borrowing SecretBytes, under answer: borrowing SecretBytes, credentialID: [UInt8],
             salt: [UInt8], needsPIN: Bool
@@ -48,8 +48,8 @@
 
         /// Opens the secret.
         ///
-        /// - Parameter answer: what the key computed now.
-        /// - Throws: ``BiometricError`` with code `failed` when it is another than when the secret was sealed.
+        /// - Parameter answer: the key's answer now.
+        /// - Throws: ``BiometricError`` with code `failed` if the answer differs from the one at the sealing.
         func open(under answer: borrowing SecretBytes) throws -> SecretBytes {
             let key = try Self.key(from: answer, credentialID)
             do {
@@ -57,8 +57,8 @@
             } catch let error as VaultCryptoError where error.code == .wrongKey {
                 throw BiometricError(
                     .failed,
-                    "The security key answered something else than when it was enrolled. Try again; if it lasts, sign "
-                        + "in another way and enrol it anew.", underlying: error)
+                    "The security key gave another answer than at enrolment. Try again. If that does not help, log "
+                        + "in with another method and enrol it again.", underlying: error)
             } catch let error as VaultCryptoError where error.code == .malformedEnvelope {
                 throw Self.damaged
             }

@@ -1,13 +1,14 @@
 internal import FoundationEssentials
 
-/// Where an API is, and what is below it.
+/// The base URL of an API, and the addresses below it.
 package struct BaseURL: Sendable {
     let scheme: String
     /// Host and port, as in the text.
     let authority: String
     private let folder: String
 
-    /// - Throws: ``HTTPError`` with code `forbiddenURL` when it is no http or https URL, or has a user, query or fragment.
+    /// - Throws: ``HTTPError`` with code `forbiddenURL` if it is not an http or https URL, or has a user, query or
+    ///   fragment.
     init(_ text: String) throws {
         guard let parts = Self.parts(text), parts.query == nil else {
             throw HTTPError(.forbiddenURL, authority: Self.withoutUser(text))
@@ -16,13 +17,13 @@ package struct BaseURL: Sendable {
         folder = parts.path.hasSuffix("/") ? parts.path : parts.path + "/"
     }
 
-    /// Path and query of a request.
+    /// Returns path and query of a request.
     ///
     /// - Parameters:
-    ///   - path: below this URL, or a whole URL of the same origin.
-    ///   - query: added to what the path has.
-    /// - Throws: ``HTTPError`` with code `outsideBaseURL` for another origin, a path with `..` in it, or characters that do
-    ///   not belong into a URL.
+    ///   - path: a path below this URL, or a whole URL of the same origin.
+    ///   - query: parameters to add to those in the path.
+    /// - Throws: ``HTTPError`` with code `outsideBaseURL` for another origin, a path with `..`, or forbidden
+    ///   characters.
     func path(of path: String, query: KeyValuePairs<String, String>) throws -> String {
         var path = path
         if Self.isWhole(path) {
@@ -39,7 +40,7 @@ package struct BaseURL: Sendable {
         return path + (path.contains("?") ? "&" : "?") + added
     }
 
-    /// The text without a user and a password before the host, for a message.
+    /// Returns the text without user and password, for a message.
     package static func withoutUser(_ text: String) -> String {
         text.lastIndex(of: "@").map { String(text[text.index(after: $0)...]) } ?? text
     }
@@ -69,7 +70,7 @@ package struct BaseURL: Sendable {
             query: url.percentEncodedQuery, origin: [scheme, host, String(port)])
     }
 
-    /// Whether it stays below the folder, and every server reads it alike.
+    /// Whether it stays below the folder, and all servers read it in the same way.
     private static func isPlain(_ path: String) -> Bool {
         guard path.utf8.allSatisfy({ isUnreserved($0) || "!$&'()*+,;=:@/?%".utf8.contains($0) }) else { return false }
         let read = path.prefix { $0 != "?" }.lowercased().replacing("%2e", with: ".").replacing("%2f", with: "/")

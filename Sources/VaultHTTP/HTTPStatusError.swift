@@ -1,11 +1,11 @@
 public import FoundationEssentials
 internal import HTTPTypes
 
-/// A server's refusal: an answer whose status, or whose GraphQL errors, say that the request failed.
+/// A server's refusal: an answer with an error status or GraphQL errors.
 public struct HTTPStatusError: LocalizedError, Sendable, CustomStringConvertible {
     /// The HTTP status.
     public let status: Int
-    /// What the server says of it: at most 200 characters without control characters, nil when it says nothing.
+    /// The server's words: at most 200 characters, without control characters; nil if there are none.
     public let message: String?
 
     public var description: String {
@@ -13,16 +13,16 @@ public struct HTTPStatusError: LocalizedError, Sendable, CustomStringConvertible
             ?? "The server refused the request (HTTP \(status))."
     }
 
-    /// For `localizedDescription`: the same as ``description``.
+    /// The same text as ``description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }
 
 extension HTTPAnswer {
-    /// The answer itself, if it is no error.
+    /// Returns the answer, if it is not an error.
     ///
-    /// - Throws: ``HTTPStatusError`` for a status of 400 and more, and for a GraphQL answer that has errors and no data,
-    ///   which comes with status 200. Its message is the body's `error` (a text, or an object with a `message`),
-    ///   `error_description`, `message`, or the first of its `errors`.
+    /// - Throws: ``HTTPStatusError`` for a status of 400 or more, and for a GraphQL answer with errors and no data
+    ///   (status 200). Its message is the body's `error` (a text, or an object with a `message`), `error_description`,
+    ///   `message`, or the first of its `errors`.
     public func requireSuccess() throws -> HTTPAnswer {
         if status.code >= 400 { throw HTTPStatusError(status: status.code, message: errorMembers?.message) }
         if let errors = errorMembers?.errors, !errors.isEmpty, errorMembers?.hasData == false {
@@ -31,8 +31,8 @@ extension HTTPAnswer {
         return self
     }
 
-    /// Whether the server did not accept who asks: status 401, or a GraphQL answer without data whose errors have the
-    /// code `UNAUTHENTICATED`.
+    /// Whether the server refused the credentials: status 401, or a GraphQL answer without data and with the error code
+    /// `UNAUTHENTICATED`.
     package var isUnauthenticated: Bool {
         if status.code == 401 { return true }
         guard status.code == 200, let members = errorMembers, members.hasData == false else { return false }
@@ -45,7 +45,7 @@ extension HTTPAnswer {
     }
 }
 
-/// What servers tell of an error, in the ways that are common. A member of another kind than expected is left out.
+/// The common members of error answers. A member of an unexpected kind is left out.
 private struct ErrorMembers: Decodable {
     struct Item: Decodable {
         struct Extensions: Decodable {

@@ -1,24 +1,24 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// One HTTP exchange, body included, within limits. The seam for everything that talks HTTP.
+/// A transport for one HTTP exchange with its body, within limits. All HTTP of the package goes through it.
 ///
-/// A conformer must not retry (a refresh token or a guess may be spent by the first try), must not follow redirects,
-/// must not log bodies or the `Authorization` header, must enforce `limits`, and must be safe to call from any number
-/// of tasks at once. It throws ``HTTPError``; one that
-/// needs more than HTTP (a token, say) may throw its own errors besides.
+/// A conformer must not retry, as the first try may have spent a refresh token or a guess. It must not follow
+/// redirects, and must not log bodies or the `Authorization` header. It must enforce `limits`. Any number of tasks may
+/// call it at once. It throws ``HTTPError``. A conformer that needs more than HTTP, such as a token, may also throw its
+/// own errors.
 public protocol HTTPTransport: Sendable {
-    /// Sends `request` and returns the whole answer, whatever its status.
+    /// Sends `request` and returns the whole answer with any status.
     func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer
 }
 
-/// How long an exchange may take, and how large its answer may be.
+/// The limits of an exchange: its time, and the size of the answer.
 public struct HTTPLimits: Sendable {
-    /// How long a connection may take to come up. 10 seconds.
+    /// The time limit for the connection. 10 seconds.
     public var connect: Duration = .seconds(10)
-    /// How long the whole exchange may take. 30 seconds.
+    /// The time limit for the whole exchange. 30 seconds.
     public var exchange: Duration = .seconds(30)
-    /// The largest body that is read, in bytes. 1 MiB.
+    /// The largest accepted body, in bytes. 1 MiB.
     public var bodyBytes = 1 << 20
 
     /// Makes the usual limits: 10 seconds, 30 seconds, 1 MiB.
@@ -51,20 +51,20 @@ public struct HTTPAnswer: Sendable, CustomReflectable, CustomStringConvertible, 
     public var customMirror: Mirror { Mirror(self, children: ["status": status.code]) }
 }
 
-/// Why an exchange failed. It names the host, never a path, query or body.
+/// The reason why an exchange failed. It names the host, never a path, query or body.
 public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
-    /// What happened. New codes may be added, so a `switch` over them needs a `default`.
+    /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         package let name: String
-        /// No connection came up: the request was certainly not received.
+        /// There was no connection: the server did not receive the request.
         public static let notConnected = Code(name: "notConnected")
-        /// The server's certificate is not trusted: the request was certainly not received.
+        /// The server's certificate is not trusted: the server did not receive the request.
         public static let untrustedCertificate = Code(name: "untrustedCertificate")
-        /// No answer came in time: the request may or may not have been carried out.
+        /// No answer came in time: the server may have carried out the request.
         public static let timedOut = Code(name: "timedOut")
-        /// The connection broke: the request may or may not have been carried out.
+        /// The connection broke: the server may have carried out the request.
         public static let interrupted = Code(name: "interrupted")
-        /// What came is no answer in HTTP: the request may or may not have been carried out.
+        /// The answer is not HTTP: the server may have carried out the request.
         public static let invalidAnswer = Code(name: "invalidAnswer")
         /// The answer is larger than allowed.
         public static let answerTooLarge = Code(name: "answerTooLarge")
@@ -72,9 +72,9 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
         public static let unexpectedAnswer = Code(name: "unexpectedAnswer")
         /// The path or URL is not below an API's base URL: see ``JSONClient``.
         public static let outsideBaseURL = Code(name: "outsideBaseURL")
-        /// The URL is not one that may be called: plain `http:` to another machine, or no host.
+        /// The URL is not allowed: plain `http:` to another machine, or no host.
         public static let forbiddenURL = Code(name: "forbiddenURL")
-        /// The file of certificates cannot be used: nothing was sent. `underlying` tells a person what to do.
+        /// The file of certificates cannot be used, and nothing was sent. See `underlying` for the next step.
         public static let certificateFileInvalid = Code(name: "certificateFileInvalid")
         /// The task was cancelled.
         public static let cancelled = Code(name: "cancelled")
@@ -82,7 +82,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
 
     /// The code that tells what happened, and so what to do next.
     public let code: Code
-    /// The host and port that were called.
+    /// The host and port of the server.
     public let authority: String
     /// The error that caused this one, for a log. With `certificateFileInvalid` it tells a person what to do.
     public let underlying: (any Error)?
@@ -103,19 +103,19 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
         switch code {
         case .notConnected: "No connection to \(authority)."
         case .untrustedCertificate:
-            "The certificate of \(authority) is not trusted. If a private authority signed it, name its file: ca-file."
+            "The certificate of \(authority) is not trusted. For a private authority, set ca-file."
         case .timedOut: "\(authority) did not answer in time."
         case .interrupted: "The connection to \(authority) broke."
         case .invalidAnswer: "The connection to \(authority) broke: it did not answer in HTTP."
         case .answerTooLarge: "The answer of \(authority) is larger than allowed."
-        case .unexpectedAnswer: "\(authority) answered something else than this program expects."
-        case .outsideBaseURL: "The program called an address that does not belong to the API at \(authority)."
-        case .forbiddenURL: "\(authority) may not be called: it needs https (plain http only works on this machine)."
+        case .unexpectedAnswer: "\(authority) sent an answer that this program does not expect."
+        case .outsideBaseURL: "The program called an address outside the API at \(authority)."
+        case .forbiddenURL: "\(authority) needs https. Plain http works only on this machine."
         case .certificateFileInvalid: underlying.map { "\($0)" } ?? "The file of certificates cannot be used."
         default: "The call to \(authority) was cancelled."
         }
     }
 
-    /// For `localizedDescription`: the same as ``description``.
+    /// The same text as ``description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }

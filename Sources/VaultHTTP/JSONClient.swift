@@ -1,18 +1,17 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// A REST API with JSON below one base URL, over any transport.
+/// A client of a REST API with JSON below one base URL, over any transport.
 ///
-/// A path is always below the base URL, with or without a slash before it. A whole URL is taken as it is if it has the
-/// base URL's origin, such as the link to the next page; one of another origin is refused, so that no token goes there.
-/// Each request says `Accept: application/json`, and `Content-Type: application/json` if it has a body. Dates are ISO
-/// 8601 unless ``decoder`` and ``encoder`` say something else.
+/// A path is always below the base URL, with or without a slash at its start. A whole URL, such as a link to the next
+/// page, must have the base URL's origin. Another origin is refused, so that it gets no token. Each request has
+/// `Accept: application/json`, and `Content-Type: application/json` if it has a body. Dates are ISO 8601 by default;
+/// see ``decoder`` and ``encoder``.
 ///
-/// Every call throws ``HTTPStatusError`` for an answer that is no success (300 and more), what the transport throws, and
-/// ``HTTPError``: `unexpectedAnswer` for a body that is not the JSON that was asked for, and `outsideBaseURL` for a path
-/// that is not below the base URL.
+/// Every call throws ``HTTPStatusError`` for a status of 300 or more, the transport's errors, and ``HTTPError``:
+/// `unexpectedAnswer` for unexpected JSON, `outsideBaseURL` for a path outside the base URL.
 public struct JSONClient: Sendable {
-    /// Header fields of each request, besides those for JSON. What is named here wins.
+    /// The header fields of each request. They replace the JSON fields of the same name.
     public var headerFields: HTTPFields = [:]
     /// The time limits and the size limit of each call.
     public var limits = HTTPLimits()
@@ -24,9 +23,9 @@ public struct JSONClient: Sendable {
     private let transport: any HTTPTransport
 
     /// - Parameters:
-    ///   - baseURL: where the API is: `https://api.example.com/v1`.
+    ///   - baseURL: the address of the API: `https://api.example.com/v1`.
     ///   - transport: carries the requests.
-    /// - Throws: ``HTTPError`` with code `forbiddenURL` when the base URL is none.
+    /// - Throws: ``HTTPError`` with code `forbiddenURL` if the base URL is not valid.
     public init(baseURL: String, over transport: any HTTPTransport) throws {
         base = try BaseURL(baseURL)
         self.transport = transport
@@ -34,11 +33,11 @@ public struct JSONClient: Sendable {
         encoder.dateEncodingStrategy = .iso8601
     }
 
-    /// What is at `path`.
+    /// Gets the value at `path`.
     ///
     /// - Parameters:
-    ///   - path: below the base URL, as it stands in a URL: `notes/7`.
-    ///   - query: names and values, as a person reads them.
+    ///   - path: a path below the base URL, escaped as in a URL: `notes/7`.
+    ///   - query: names and values, not escaped.
     ///   - type: the type to decode the answer as.
     public func get<Value: Decodable>(
         _ path: String, query: KeyValuePairs<String, String> = [:], as type: Value.Type = Value.self
@@ -46,48 +45,48 @@ public struct JSONClient: Sendable {
         try decode(type, await send(.get, path, query: query))
     }
 
-    /// Posts `body` as JSON, and returns what the API answers.
+    /// Posts `body` as JSON, and returns the decoded answer.
     public func post<Value: Decodable>(
         _ path: String, _ body: some Encodable, as type: Value.Type = Value.self
     ) async throws -> Value {
         try decode(type, await send(.post, path, body: body))
     }
 
-    /// Posts `body` as JSON. What the API answers is returned as it is.
+    /// Posts `body` as JSON, and returns the raw answer.
     @discardableResult
     public func post(_ path: String, _ body: some Encodable) async throws -> HTTPAnswer {
         try await send(.post, path, body: body)
     }
 
-    /// Puts `body` there as JSON.
+    /// Puts `body` at the path as JSON.
     @discardableResult
     public func put(_ path: String, _ body: some Encodable) async throws -> HTTPAnswer {
         try await send(.put, path, body: body)
     }
 
-    /// Changes what is there by `body`, as JSON.
+    /// Patches the value at the path with `body` as JSON.
     @discardableResult
     public func patch(_ path: String, _ body: some Encodable) async throws -> HTTPAnswer {
         try await send(.patch, path, body: body)
     }
 
-    /// Deletes what is there.
+    /// Deletes the value at the path.
     @discardableResult
     public func delete(_ path: String) async throws -> HTTPAnswer { try await send(.delete, path) }
 
     /// Sends a request without a body.
     ///
-    /// - Returns: the answer, which is a success.
+    /// - Returns: the answer, with a status below 300.
     public func send(
         _ method: HTTPRequest.Method, _ path: String, query: KeyValuePairs<String, String> = [:]
     ) async throws -> HTTPAnswer {
         try await send(method, path, query: query, bytes: nil)
     }
 
-    /// Sends a request with a body of JSON.
+    /// Sends a request with a JSON body.
     ///
-    /// - Returns: the answer, which is a success.
-    /// - Throws: also `EncodingError`, for a `body` that is no JSON.
+    /// - Returns: the answer, with a status below 300.
+    /// - Throws: also `EncodingError`, for a `body` that is not JSON.
     public func send(_ method: HTTPRequest.Method, _ path: String, body: some Encodable) async throws -> HTTPAnswer {
         try await send(method, path, query: [:], bytes: Array(encoder.encode(body)))
     }
@@ -103,7 +102,7 @@ public struct JSONClient: Sendable {
             method: method, scheme: base.scheme, authority: base.authority, path: try base.path(of: path, query: query),
             headerFields: fields)
         let answer = try await transport.send(request, body: bytes ?? [], limits: limits).requireSuccess()
-        // A redirect is not followed, so it is not what was asked for.
+        // Redirects are not followed, so they are failures.
         guard answer.status.code < 300 else { throw HTTPStatusError(status: answer.status.code, message: nil) }
         return answer
     }
@@ -112,7 +111,7 @@ public struct JSONClient: Sendable {
         do {
             return try decoder.decode(type, from: Data(answer.body))
         } catch {
-            // The error of the decoder quotes the body, so it goes no further.
+            // The decoder's error quotes the body, so it is dropped.
             throw HTTPError(.unexpectedAnswer, authority: base.authority)
         }
     }

@@ -1,8 +1,8 @@
-/// Tells hosts on this machine from all others: only to them may plain `http:` be spoken.
+/// The addresses of this machine, the only ones for plain `http:`.
 package enum LoopbackAddress {
     /// Whether `host` is `localhost`, `::1` (brackets allowed) or in 127.0.0.0/8 as four decimal numbers.
     ///
-    /// Other spellings (`0x7f.1`, `127.1`, `::ffff:127.0.0.1`) are refused: not every resolver reads them alike.
+    /// Other spellings (`0x7f.1`, `127.1`, `::ffff:127.0.0.1`) are refused, as resolvers read them in different ways.
     package static func isLoopback(host: String) -> Bool {
         let host = host.lowercased()
         if host == "localhost" || host == "::1" || host == "[::1]" { return true }

@@ -1,13 +1,13 @@
 public import FoundationEssentials
 
-/// Why waiting for the browser's redirect did not work.
+/// The reason why no redirect came from the browser.
 public struct RedirectListenerError: LocalizedError, Sendable, CustomStringConvertible {
-    /// What happened. New codes may be added, so a `switch` over them needs a `default`.
+    /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
-        /// Another program listens on the port: end it, or take another redirect URI.
+        /// Another program listens on the port: end that program, or use another redirect URI.
         public static let portInUse = Code(name: "portInUse")
-        /// The port cannot be listened on for another reason; `underlying` says which.
+        /// The port cannot be opened for another reason: see `underlying`.
         public static let cannotListen = Code(name: "cannotListen")
         /// No redirect came in time: start over.
         public static let timedOut = Code(name: "timedOut")
@@ -15,13 +15,13 @@ public struct RedirectListenerError: LocalizedError, Sendable, CustomStringConve
         public static let stopped = Code(name: "stopped")
     }
 
-    /// What happened.
+    /// The kind of error.
     public let code: Code
-    /// The address that is meant: `127.0.0.1`, or `::1`.
+    /// The address: `127.0.0.1` or `::1`.
     public let host: String
-    /// The port that is meant; 0 when none was chosen yet.
+    /// The port; 0 if none was chosen yet.
     public let port: Int
-    /// The system's error, where there was one.
+    /// The system's error, if there was one.
     public let underlying: (any Error)?
 
     /// Makes an error for a ``RedirectListening`` of your own.
@@ -45,11 +45,11 @@ public struct RedirectListenerError: LocalizedError, Sendable, CustomStringConve
         switch code {
         case .portInUse: "Another program is listening on \(place)."
         case .timedOut: "No answer came from the browser in time."
-        case .stopped: "The wait for the browser was ended."
+        case .stopped: "The program stopped waiting for the browser."
         default: "Cannot listen on \(place)."
         }
     }
 
-    /// For `localizedDescription`: the same as ``description``.
+    /// The same text as ``description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// The time of day. A seam, so that tests can decide what time it is.
+/// The time of day. Tests can replace it.
 ///
-/// A conformer must be cheap to ask and safe from any task; it may jump, also backwards.
+/// A conformer must be fast, and safe to call from any task. The time may jump, also backwards.
 public protocol WallClock: Sendable {
     /// The current time.
     var now: Date { get }

@@ -1,11 +1,11 @@
-/// Reads JSON (RFC 8259) in time that grows with its length only, however it is nested.
+/// A JSON parser (RFC 8259). Its time grows only with the length of the text, not with the nesting.
 ///
-/// `JSONDecoder` does not say what comes next, and trying one kind after the other costs more with every level. It also
-/// rounds numbers, and takes either of two equal names.
+/// `JSONDecoder` does not tell the kind of the next value, and trying all kinds costs more with every level. It also
+/// rounds numbers, and accepts the same name twice.
 struct JSONParser {
-    /// More than any provider needs, and little enough for the stack.
+    /// The deepest nesting: more than any provider needs, and safe for the stack.
     static let deepest = 32
-    /// From here on a `Double` stands for more than one whole number.
+    /// The limit for exact whole numbers: above it, a `Double` stands for more than one.
     static let exactLimit = 9_007_199_254_740_992.0
 
     private struct Malformed: Error {}
@@ -21,15 +21,15 @@ struct JSONParser {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
     }
 
-    /// The value, and whether any object in it has a member twice, of which the first is kept; nil when it is not JSON in
-    /// UTF-8, has a number that is too large, or is nested too deep.
+    /// Returns the value, and whether an object in it has a member twice. The first of the two is kept. Returns nil if
+    /// the text is not JSON in UTF-8, has a too large number, or is nested too deep.
     static func parse(_ bytes: [UInt8]) -> (value: JSONValue, repeatsNames: Bool)? {
         var parser = JSONParser(bytes)
         guard let value = try? parser.value(), parser.next() == nil else { return nil }
         return (value, parser.repeatsNames)
     }
 
-    /// The next byte that is no white space; nil at the end.
+    /// Returns the next byte after white space; nil at the end.
     private mutating func next() -> UInt8? {
         while index < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[index]) { index += 1 }
         return index < bytes.count ? bytes[index] : nil
@@ -65,7 +65,7 @@ struct JSONParser {
         return values
     }
 
-    /// What stands between brackets, separated by commas.
+    /// Reads the items between brackets, separated by commas.
     private mutating func items(
         until end: Unicode.Scalar, _ item: (inout JSONParser) throws -> Void
     ) throws {
@@ -149,7 +149,7 @@ struct JSONParser {
         throw Malformed()
     }
 
-    /// What stands after a backslash.
+    /// Reads the rest of an escape, after the backslash.
     private mutating func escaped() throws -> Unicode.Scalar {
         guard index < bytes.count else { throw Malformed() }
         index += 1
@@ -172,7 +172,7 @@ struct JSONParser {
             guard (0xDC00..<0xE000).contains(low) else { throw Malformed() }
             code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
         }
-        // Nil for half a pair.
+        // The scalar is nil for half a surrogate pair.
         guard let scalar = Unicode.Scalar(code) else { throw Malformed() }
         return scalar
     }

@@ -1,11 +1,11 @@
 extension JSONValue {
-    /// An object with these values at dotted paths.
+    /// Makes an object with these values at dotted paths.
     package init(_ members: [(path: String, value: JSONValue)]) {
         self = .object([:])
         for (path, value) in members { set(value, at: path) }
     }
 
-    /// What is at a dotted path such as `user.id`; nil when it is missing or null.
+    /// The value at a dotted path such as `user.id`; nil if it is missing or null.
     package subscript(path path: String) -> JSONValue? {
         guard !path.isEmpty else { return nil }
         return path.split(separator: ".").reduce(JSONValue?.some(self)) { $0?[String($1)] }

@@ -1,25 +1,25 @@
 internal import FoundationEssentials
 
-/// A JSON value whose members are looked at one by one, so that one odd member does not spoil the rest.
+/// A JSON value. Its members are read one by one, so an odd member does not spoil the rest.
 package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
     case number(Double)
-    /// A whole number of 2^53 or more either way, which a `Double` would round. It fits an `Int64` or a `UInt64`.
+    /// A whole number beyond ±2^53, which a `Double` would round. It fits into an `Int64` or a `UInt64`.
     case integer(Int128)
     case string(String)
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// Parses a JSON object; nil when it is something else, not JSON, or nested more than 32 levels deep.
+    /// Parses a JSON object. Nil if it is not a JSON object, or nested more than 32 levels deep.
     package init?(objectIn bytes: [UInt8]) {
         guard let parsed = JSONParser.parse(bytes), case .object = parsed.value else { return nil }
         self = parsed.value
     }
 
-    /// Parses a JSON object in which no object has a member twice.
+    /// Parses a JSON object, and refuses members that come twice.
     ///
-    /// Parsers differ in which of two equal names they take (RFC 8259 section 4), so signed JSON must not have any.
+    /// Parsers choose differently between two equal names (RFC 8259 section 4), so signed JSON must not have any.
     package init?(strictObjectIn bytes: [UInt8]) {
         guard let parsed = JSONParser.parse(bytes), case .object = parsed.value, !parsed.repeatsNames else {
             return nil
@@ -27,20 +27,20 @@ package enum JSONValue: Sendable, Hashable {
         self = parsed.value
     }
 
-    /// The member, unless it is missing or null.
+    /// The member; nil if it is missing or null.
     package subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self, let value = members[name], value != .null else { return nil }
         return value
     }
 
-    /// The member even if it is null: for members whose mere presence matters.
+    /// Returns the member even if it is null, for members whose presence matters.
     package func member(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
     package var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The number, rounded where it is large: for times and counts.
+    /// The number for times and counts. A large one is rounded.
     package var number: Double? {
         switch self {
         case .number(let value): value
@@ -48,7 +48,7 @@ package enum JSONValue: Sendable, Hashable {
         default: nil
         }
     }
-    /// The digits of a whole number, exactly: for numbers that name something. Nil when it may have been rounded.
+    /// The exact digits of a whole number, for identifiers. Nil if it may have been rounded.
     package var exactInteger: String? {
         switch self {
         case .number(let value) where value.magnitude < JSONParser.exactLimit: Int64(exactly: value).map(String.init)
@@ -58,18 +58,18 @@ package enum JSONValue: Sendable, Hashable {
     }
     package var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
     package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-    /// An array of nothing but strings.
+    /// The strings of an array; nil if an item is not a string.
     package var strings: [String]? {
         guard let array else { return nil }
         let strings = array.compactMap(\.string)
         return strings.count == array.count ? strings : nil
     }
 
-    /// The text of it, with the members of objects in the order of their names.
+    /// Encodes the value as JSON, with the members of objects sorted by name.
     package func encoded() -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Only a number that is not finite cannot be written, and none of ours is.
+        // Encoding fails only for infinite numbers, and there are none here.
         return (try? encoder.encode(self)).map { [UInt8]($0) } ?? Array("null".utf8)
     }
 }

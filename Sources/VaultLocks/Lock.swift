@@ -6,15 +6,15 @@
 
 /// A value with the lock that guards it.
 ///
-/// It is a `Mutex` of the standard library. ThreadSanitizer does not see that type on Linux and reports races under it
-/// that are none, so a build for it (`Tests/sanitize.sh thread` sets `THREAD_SANITIZER`) uses a mutex of the C library.
+/// It is a `Mutex` of the standard library. ThreadSanitizer does not see that type on Linux, and reports false races.
+/// So builds for it (`Tests/sanitize.sh thread` sets `THREAD_SANITIZER`) use a mutex of the C library.
 package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     #if THREAD_SANITIZER
-        // Both have an address of their own, which a field of a moved struct has not.
+        // Both need a fixed address, which a field of a moved struct does not have.
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
         private let value: UnsafeMutablePointer<Value>
 
-        /// Guards a value that nobody else uses.
+        /// Makes a lock around a value that nobody else uses.
         package init(_ value: consuming sending Value) {
             mutex = .allocate(capacity: 1)
             mutex.initialize(to: pthread_mutex_t())
@@ -44,7 +44,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     #else
         @usableFromInline let mutex: Mutex<Value>
 
-        /// Guards a value that nobody else uses.
+        /// Makes a lock around a value that nobody else uses.
         @inlinable
         package init(_ value: consuming sending Value) {
             mutex = Mutex(value)

@@ -3,14 +3,14 @@
     internal import Foundation
     internal import VaultBackground
 
-    /// Why the bus, or somebody on it, did not do what was asked.
+    /// The reason why the bus, or a service on it, refused a request.
     struct BusError: Error {
-        /// As in `errno`.
+        /// The error number, as in `errno`.
         let number: Int32
-        /// The error's name, when there was an answer and it was an error.
+        /// The error's name; nil if there was no error answer.
         var name: String?
 
-        /// Passes on what a function of sd-bus returned, unless it is an error.
+        /// Returns the result of an sd-bus function, or throws if it is an error.
         @discardableResult
         static func check(_ result: Int32, _ answer: sd_bus_error = sd_bus_error()) throws(BusError) -> Int32 {
             if result < 0 { throw BusError(number: -result, name: answer.name.map { String(cString: $0) }) }
@@ -22,14 +22,14 @@
     final class Bus {
         private let bus: OpaquePointer
         private let end: EventDescriptor
-        /// How long an answer may take, in microseconds.
+        /// The time limit for an answer, in microseconds.
         private static let patience: UInt64 = 5_000_000
 
         /// Connects and says hello.
         ///
         /// - Parameters:
         ///   - address: a D-Bus address; nil for the system bus.
-        ///   - end: ends all waiting when it is signalled.
+        ///   - end: a signal that ends all waiting.
         init(address: String?, end: EventDescriptor) throws(BusError) {
             var bus: OpaquePointer?
             try BusError.check(address == nil ? sd_bus_open_system(&bus) : sd_bus_new(&bus))
@@ -50,12 +50,12 @@
 
         deinit { sd_bus_close_unref(bus) }
 
-        /// Asks the bus for a signal, with a further condition for it if need be (D-Bus specification, match rules).
+        /// Subscribes to a signal, with an optional condition (D-Bus specification, match rules).
         func subscribe(to source: BusTarget, _ signal: String, _ condition: String? = nil) throws(BusError) {
             var rule = "type='signal',sender='\(source.service)',path='\(source.path)',"
             rule += "interface='\(source.interface)',member='\(signal)'"
             if let condition { rule += ",\(condition)" }
-            // The signals come out of `next()`, which leaves nothing to do for the handler.
+            // `next()` returns the signals, so the handler has nothing to do.
             try BusError.check(sd_bus_add_match(bus, nil, rule, { _, _, _ in 0 }, nil))
         }
 
@@ -76,7 +76,7 @@
             return BusMessage(answer)
         }
 
-        /// Reads a property that is true or false.
+        /// Reads a boolean property.
         func flag(_ target: BusTarget, _ property: String) throws(BusError) -> Bool {
             var value: Int32 = 0
             var error = sd_bus_error()
@@ -87,7 +87,7 @@
             return value != 0
         }
 
-        /// Waits for the next message. nil when `end` was signalled.
+        /// Waits for the next message. Returns nil if `end` was signalled.
         func next() throws(BusError) -> BusMessage? {
             while true {
                 var message: OpaquePointer?
@@ -98,7 +98,7 @@
             }
         }
 
-        /// Waits until there is something to do. False when `end` was signalled.
+        /// Waits until there is work. Returns false if `end` was signalled.
         private func wait() throws(BusError) -> Bool {
             var wanted = [
                 pollfd(fd: end.descriptor, events: Int16(POLLIN), revents: 0),
@@ -106,7 +106,7 @@
                     fd: try BusError.check(sd_bus_get_fd(bus)),
                     events: Int16(truncatingIfNeeded: try BusError.check(sd_bus_get_events(bus))), revents: 0),
             ]
-            // When sd-bus wants to be called at the latest, in microseconds of the monotonic clock.
+            // The latest time for the next call of sd-bus, in microseconds of the monotonic clock.
             var deadline: UInt64 = 0
             try BusError.check(sd_bus_get_timeout(bus, &deadline))
             var milliseconds: Int32 = -1

@@ -2,7 +2,7 @@
     internal import CSystemd
     internal import Foundation
 
-    /// An interface of an object that a service has on the bus.
+    /// An interface of a service's object on the bus.
     struct BusTarget {
         let service: String
         let path: String
@@ -15,7 +15,7 @@
         case number(UInt32)
     }
 
-    /// A message from or to the bus; reading goes from one value to the next.
+    /// A message from or to the bus. Each read goes on to the next value.
     final class BusMessage {
         static let string = CChar(UInt8(ascii: "s"))
         static let path = CChar(UInt8(ascii: "o"))
@@ -25,7 +25,7 @@
 
         private let message: OpaquePointer
 
-        /// Takes over the reference that the caller has.
+        /// Takes over the caller's reference.
         init(_ message: OpaquePointer) { self.message = message }
 
         deinit { sd_bus_message_unref(message) }
@@ -39,10 +39,10 @@
             }
         }
 
-        /// The object that a signal comes from.
+        /// The path of the object that sent a signal.
         var path: String? { sd_bus_message_get_path(message).map { String(cString: $0) } }
 
-        /// Whether it is this signal, from exactly this connection: anybody may send a signal straight to us.
+        /// Whether it is this signal from exactly this connection. Anybody may send a signal directly to us.
         func isSignal(_ member: String, of interface: String, from sender: String) -> Bool {
             guard sd_bus_message_is_signal(message, interface, member) > 0,
                 let actual = sd_bus_message_get_sender(message)
@@ -73,13 +73,13 @@
             guard try BusError.check(sd_bus_message_read_basic(message, Self.descriptor, &descriptor)) > 0 else {
                 throw BusError(number: ENXIO)
             }
-            // The message closes its own.
+            // The message closes its own descriptor.
             let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
             guard copy >= 0 else { throw BusError(number: errno) }
             return copy
         }
 
-        /// Looks for a property that is true or false in a dictionary of changed ones (`a{sv}`).
+        /// Reads a boolean property from a dictionary of changed ones (`a{sv}`).
         func readFlag(ofProperty wanted: String) throws(BusError) -> Bool? {
             var result: Bool?
             try BusError.check(sd_bus_message_enter_container(message, CChar(UInt8(ascii: "a")), "{sv}"))

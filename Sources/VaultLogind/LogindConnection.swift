@@ -2,7 +2,7 @@
     internal import Foundation
     internal import VaultBackground
 
-    /// What logind tells of a session and of the machine.
+    /// An event from logind about a session or the machine.
     enum LogindEvent {
         case locked(Bool)
         case asleep(Bool)
@@ -11,9 +11,9 @@
     /// A connection to logind that follows one session, for one thread.
     final class LogindConnection {
         private let bus: Bus
-        /// nil when the process belongs to no session, so that only sleep can be noticed.
+        /// The session; nil if the process belongs to none. Then only sleep is noticed.
         private let session: BusTarget?
-        /// What logind's own connection is called on the bus.
+        /// The name of logind's own connection on the bus.
         private let owner: String
 
         private static let manager = BusTarget(
@@ -26,7 +26,7 @@
         /// - Parameters:
         ///   - id: the id of the session; nil for the process's own.
         ///   - busAddress: a D-Bus address; nil for the system bus.
-        ///   - end: ends all waiting when it is signalled.
+        ///   - end: a signal that ends all waiting.
         init(session id: String?, busAddress: String?, end: EventDescriptor) throws(LogindError) {
             do {
                 bus = try Bus(address: busAddress, end: end)
@@ -34,7 +34,7 @@
                 throw LogindError(.busUnavailable, error)
             }
             do {
-                // Each subscription comes before the question whose answer it keeps up to date.
+                // Each subscription comes before its question, so no change is lost.
                 try bus.subscribe(to: Self.driver, "NameOwnerChanged", "arg0='\(Self.manager.service)'")
                 let path = try Self.sessionPath(id, bus)
                 owner = try bus.call(Self.driver, "GetNameOwner", .string(Self.manager.service)).readString()
@@ -54,10 +54,10 @@
             }
         }
 
-        /// The session that the process runs in, or else the one that its user sees.
+        /// Finds the session of the process, or else its user's visible session.
         private static func sessionPath(_ id: String?, _ bus: Bus) throws(BusError) -> String? {
             if let id { return try bus.call(manager, "GetSession", .string(id)).readString(type: BusMessage.path) }
-            // systemd 243 and later know "auto". Process 0 is the one that asks.
+            // systemd 243 and later know "auto". Process 0 means the caller.
             var ways: [(method: String, argument: BusValue)] = [
                 ("GetSession", .string("auto")), ("GetSessionByPID", .number(0)),
             ]
@@ -77,7 +77,7 @@
         /// Whether the process belongs to a session.
         var hasSession: Bool { session != nil }
 
-        /// Whether the desktop says that the screen is locked. One that never says so counts as not locked.
+        /// Whether the desktop reports a locked screen. A desktop that never reports one counts as not locked.
         func isLocked() throws(BusError) -> Bool {
             guard let session else { return false }
             do {
@@ -91,7 +91,7 @@
         /// Whether the machine is about to sleep.
         func isAsleep() throws(BusError) -> Bool { try bus.flag(Self.manager, "PreparingForSleep") }
 
-        /// Asks for some time before the machine sleeps. nil when logind does not grant it.
+        /// Asks logind to delay sleep. Returns nil if logind refuses.
         func delaySleep() throws(BusError) -> SleepDelay? {
             do {
                 let answer = try bus.call(
@@ -104,9 +104,9 @@
             }
         }
 
-        /// Waits for the next event. nil when `end` was signalled.
+        /// Waits for the next event. Returns nil if `end` was signalled.
         ///
-        /// - Throws: also when logind went away or was started anew: connect again.
+        /// - Throws: also if logind ended or was restarted: connect again.
         func next() throws(BusError) -> LogindEvent? {
             while let message = try bus.next() {
                 if message.isSignal("NameOwnerChanged", of: Self.driver.interface, from: Self.driver.service) {
@@ -130,7 +130,7 @@
     }
 
     extension BusError {
-        /// Whether logind itself said no, and not somebody on the way to it.
+        /// Whether the refusal came from logind itself.
         fileprivate var isLogindsAnswer: Bool {
             guard let name else { return false }
             return name.hasPrefix("org.freedesktop.login1.")

@@ -1,16 +1,16 @@
 #if Logind
     public import FoundationEssentials
 
-    /// Why logind cannot be listened to.
+    /// The reason why logind cannot be reached.
     public struct LogindError: LocalizedError, Sendable, CustomStringConvertible {
-        /// What happened. New codes may be added, so a `switch` over them needs a `default`.
+        /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
         public struct Code: Hashable, Sendable {
             let name: String
-            /// There is no message bus: the machine runs without D-Bus, or its address is another. Use another monitor.
+            /// There is no message bus: the machine runs without D-Bus, or the address is wrong. Use another monitor.
             public static let busUnavailable = Code(name: "busUnavailable")
-            /// The bus is there and logind is not: the machine runs without systemd. Use another monitor.
+            /// There is a bus but no logind: the machine runs without systemd. Use another monitor.
             public static let logindUnavailable = Code(name: "logindUnavailable")
-            /// There is no such session, or the process belongs to none, as a system service does: only sleep is noticed.
+            /// There is no such session, or the process belongs to none, like a system service. Only sleep is noticed.
             public static let noSuchSession = Code(name: "noSuchSession")
         }
 
@@ -29,7 +29,7 @@
             description = text + (cause.map { " (\($0.name ?? "error \($0.number)"))." } ?? ".")
         }
 
-        /// For `localizedDescription`: the same as ``description``.
+        /// The same text as ``description``, for `localizedDescription`.
         public var errorDescription: String? { description }
     }
 #endif

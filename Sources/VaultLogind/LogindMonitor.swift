@@ -2,47 +2,47 @@
     internal import Foundation
     public import VaultBackground
 
-    /// A monitor for an app on a desktop: it is in the background while its session is locked, or the machine asleep.
+    /// A monitor for an app on a desktop. The app is in the background while its session is locked or the machine is
+    /// asleep.
     ///
-    /// systemd-logind tells: the session's `Lock` and `Unlock`, its property `LockedHint`, by which a desktop says that
-    /// the screen is locked, and `PrepareForSleep`. Waking up behind a locked screen is not coming back. A desktop that
-    /// obeys `Lock` and tells logind nothing when the person unlocks the screen is never seen to come back.
+    /// It uses systemd-logind's `Lock`, `Unlock` and `PrepareForSleep`, and the property `LockedHint`, with which a
+    /// desktop reports a locked screen. After a wake-up behind a locked screen, the app is still in the background. If
+    /// a desktop obeys `Lock` but never reports the unlocking, the app never comes back.
     ///
-    /// While somebody listens, there is a thread and a connection to the system bus for each listener, and the machine's
-    /// sleep is held back until the listener has noted that it begins. When the bus or logind goes away the stream goes
-    /// on, and nothing is told until they are back, at which they are asked for how things stand. It is looked for after
-    /// a second, and then less and less often, down to every 30 seconds; also when they are not there at first:
-    /// ``checkReachable()`` finds that out.
+    /// Each listener has a thread and a connection to the system bus. Sleep is delayed until the listener has noted it.
+    /// If the bus or logind ends, the stream continues without changes, and the state is read again when they are back.
+    /// The monitor reconnects after a second, then less and less often, down to every 30 seconds. It also does so if
+    /// they are missing at first: see ``checkReachable()``.
     public struct LogindMonitor: BackgroundMonitor {
         private let session: String?
         private let busAddress: String?
         private let pause: Duration
         private let connection = LogindStatus()
 
-        /// Makes a monitor. Nothing is connected until somebody listens.
+        /// Makes a monitor. It connects with the first listener.
         ///
         /// - Parameters:
-        ///   - session: the id of a session, as `loginctl` lists them. nil for the one that the process runs in, or else
-        ///     the one that its user sees.
-        ///   - busAddress: the D-Bus address of the bus that logind is on. nil for the system bus
-        ///     (`DBUS_SYSTEM_BUS_ADDRESS`, if that is set).
+        ///   - session: the id of a session, as in `loginctl`; nil for the session of the process, or else its user's
+        ///     visible session.
+        ///   - busAddress: the D-Bus address of logind's bus; nil for the system bus (`DBUS_SYSTEM_BUS_ADDRESS`, if
+        ///     set).
         public init(session: String? = nil, busAddress: String? = nil) {
             self.init(session: session, busAddress: busAddress, pause: .seconds(1))
         }
 
-        /// - Parameter pause: how soon a lost connection is made again at first.
+        /// - Parameter pause: the wait before the first reconnection.
         init(session: String?, busAddress: String?, pause: Duration) {
             self.session = session
             self.busAddress = busAddress
             self.pause = pause
         }
 
-        /// Begins to listen, on a thread and a connection of its own.
+        /// Starts to listen, on its own thread and connection.
         ///
         /// - Returns: the changes from now on. The stream ends at once when the process has no file descriptor left.
         public func changes() -> AsyncStream<BackgroundChange> {
             guard let end = EventDescriptor() else {
-                // Out of file descriptors: this stream cannot tell anything.
+                // There is no file descriptor left, so this stream never tells anything.
                 let (stream, listener) = BackgroundListener.make()
                 listener.end()
                 return stream
@@ -55,7 +55,7 @@
             return stream
         }
 
-        /// What logind can be heard of now: `logind: screen lock, sleep`. While nobody listens yet, it is asked.
+        /// Returns the noticed events: `logind: screen lock, sleep`. Without a listener, logind is asked.
         public func status() async -> MonitorStatus {
             if let known = connection.status { return known }
             do {
@@ -63,12 +63,12 @@
                 return .logind(hasSession: true)
             } catch {
                 let error = error as? LogindError ?? LogindError(.logindUnavailable)
-                // A process without a session hears of sleep; with one that does not exist it hears nothing.
+                // Without a session, sleep is noticed. With a wrong session id, nothing is noticed.
                 return error.code == .noSuchSession && session == nil ? .logind(hasSession: false) : .logind(error)
             }
         }
 
-        /// Finds out whether logind answers and knows the session, before somebody relies on it.
+        /// Checks that logind answers and knows the session.
         ///
         /// - Throws: ``LogindError``.
         public func checkReachable() async throws {

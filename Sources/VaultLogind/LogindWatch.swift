@@ -1,21 +1,21 @@
 #if Logind
     internal import VaultBackground
 
-    /// Follows logind for one listener, on a thread of its own.
+    /// A watch of logind for one listener, on its own thread.
     struct LogindWatch: Sendable {
         let session: String?
         let busAddress: String?
-        /// How long to wait before connecting again, at first.
+        /// The wait before the first reconnection.
         let pause: Duration
         let listener: BackgroundListener
-        /// Signalled when nobody listens any more.
+        /// The signal for the end of the listening.
         let end: EventDescriptor
-        /// Told whether logind can be heard.
+        /// The place for the state of the connection.
         let connection: LogindStatus
 
         private static let longestPause = Duration.seconds(30)
 
-        /// What is known of the person, also while the connection is lost: whoever is away stays so until logind is back.
+        /// The known state of the person. It does not change while the connection is lost.
         private struct Absence {
             var isLocked = false
             var isAsleep = false
@@ -23,7 +23,7 @@
             var isAway: Bool { isLocked || isAsleep }
         }
 
-        /// Returns when nobody listens any more.
+        /// Runs until the listening ends.
         func run() {
             defer { connection.set(nil) }
             var absence = Absence()
@@ -36,7 +36,7 @@
                     try follow(logind, &absence)
                 } catch {
                     connection.set(.logind(error as? LogindError ?? LogindError(.logindUnavailable)))
-                    // The bus or logind is gone, or speaks in riddles. Nobody can help that here but by trying again.
+                    // The bus or logind is gone, or its answer makes no sense. Only another try can help.
                     if end.wait(atMost: pause) { return }
                     pause = min(pause * 2, Self.longestPause)
                 }
@@ -52,7 +52,7 @@
                     change(&absence, to: Absence(isLocked: isLocked, isAsleep: absence.isAsleep))
                 case .asleep(true):
                     change(&absence, to: Absence(isLocked: absence.isLocked, isAsleep: true))
-                    // Once asleep, nobody could note any more when that was.
+                    // The listener must note the time before the machine sleeps.
                     listener.whenTaken { [delay] in delay?.end() }
                 case .asleep(false):
                     change(&absence, to: Absence(isLocked: absence.isLocked, isAsleep: false))

@@ -2,11 +2,11 @@
     internal import Glibc
     internal import VaultLocks
 
-    /// Holds back the machine's sleep for as long as logind allows, usually five seconds.
+    /// A delay of the machine's sleep, for as long as logind allows, usually five seconds.
     final class SleepDelay: Sendable {
         private let descriptor: Lock<Int32?>
 
-        /// Takes over the file descriptor that stands for the delay.
+        /// Takes over the file descriptor of the delay.
         init(_ descriptor: Int32) { self.descriptor = Lock(descriptor) }
 
         deinit { end() }

@@ -13,9 +13,12 @@ package struct ExitStatuses: Sendable {
         self.remark = remark
     }
 
-    /// The paragraph of the help.
-    package var paragraph: String {
-        let list = meanings.map { "\($0.status) \($0.meaning)" }.joined(separator: ", ")
-        return "Exit status: \(list)." + (remark.isEmpty ? "" : " \(remark)")
+    /// What the help says.
+    package var paragraphs: String {
+        let list = meanings.map { status, meaning in
+            let number = String(status)
+            return String(repeating: " ", count: max(0, 5 - number.count)) + number + "  " + meaning
+        }
+        return (["Exit status:"] + list).joined(separator: "\n") + (remark.isEmpty ? "" : "\n\n" + remark)
     }
 }

@@ -78,7 +78,7 @@ package struct ManualPage {
 
     /// The help's text without the exit statuses, which have a section of their own.
     private func description(of command: CommandHelp) -> String? {
-        command.discussion?.replacing(statuses.paragraph, with: "")
+        command.discussion?.replacing(statuses.paragraphs, with: "")
     }
 
     /// The options of the command, and everything about the commands below it.

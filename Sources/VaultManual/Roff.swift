@@ -48,6 +48,13 @@ struct Roff {
             for (name, text) in list { entry(name, [text]) }
             return macro("RE", [])
         }
+        // Indented lines are samples of what is typed.
+        if paragraph.hasPrefix("  ") {
+            text += ".RS\n.nf\n"
+            for words in paragraph.split(separator: "\n") { line(Self.escaped(words.dropFirst(2))) }
+            text += ".fi\n.RE\n"
+            return
+        }
         for (index, words) in paragraph.split(separator: "\n").enumerated() {
             if index > 0 { macro("br", []) }
             wrap(Self.escaped(words.drop { $0 == " " }))

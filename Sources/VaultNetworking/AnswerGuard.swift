@@ -1,43 +1,43 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Refuses what async-http-client 1.37 has no answer to, before that client sees it.
+/// A guard against answers that crash async-http-client 1.37.
 ///
-/// Its state machine ends the process when the parts of an answer come in another order than it expects, as they do
-/// after a head with a status of 000 to 099. This handler lets through one head with a status of 200 to 999, then the
-/// body, then the end. All else ends the connection with an error.
+/// That client's state machine ends the process if the parts of an answer come in an unexpected order, as after a
+/// status of 000 to 099. This handler passes one head with a status of 200 to 999, then the body, then the end.
+/// Anything else closes the connection with an error.
 final class AnswerGuard: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// The server's answer is none in HTTP, or none to the request.
+    /// The error for an answer that is not HTTP, or does not fit the request.
     struct Refusal: Error {}
 
     private enum State {
         case idle
-        /// A request is on its way; so many informational heads (1xx) came.
+        /// A request was sent. `informational` counts the heads with 1xx so far.
         case waiting(informational: Int)
         case body
         case refused
     }
 
-    /// More informational heads than a server that means well sends before its answer.
+    /// The most informational heads. No normal server sends so many before its answer.
     private static let mostInformational = 16
 
     private var state = State.idle
 
-    /// Puts the handler between the parser of a connection and the client's own handler.
+    /// Installs the handler between the parser of a connection and the client's own handler.
     static func install(in channel: any Channel) -> EventLoopFuture<Void> {
-        // At once, as the client calls this on the connection's own thread: nothing can be read in between.
+        // The client calls this on the connection's own thread, so nothing is read in between.
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
             do {
                 let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
                 try pipeline.addHandler(AnswerGuard(), position: .after(parser))
             } catch {
-                // Without it no connection may be used.
+                // Without the handler, the connection must not be used.
                 channel.close(promise: nil)
                 throw error
             }
@@ -52,7 +52,8 @@ final class AnswerGuard: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (state, unwrapInboundIn(data)) {
         case (.waiting(let count), .head(let head)) where (100...199).contains(head.status.code):
-            // Not passed on: nothing waits for it. Nobody asked for another protocol (101).
+            // Informational heads are dropped, as nothing waits for them. A 101 is refused: no request asked for
+            // another protocol.
             guard count < Self.mostInformational, head.status != .switchingProtocols else { return refuse(context) }
             state = .waiting(informational: count + 1)
         case (.waiting, .head(let head)) where (200...999).contains(head.status.code):

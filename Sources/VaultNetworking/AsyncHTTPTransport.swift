@@ -9,10 +9,10 @@ internal import VaultLocks
 
 /// The transport for real networks, over async-http-client.
 ///
-/// It speaks HTTP/1.1 over TLS 1.2 or later, follows no redirect, retries nothing, uses no proxy, and sends plain `http:` only to this
-/// machine. Making one costs nothing: threads and the TLS context start with the first request. Connections are kept
-/// for a few seconds, so that discovery and the token request of one login share one. Nothing needs to be called at
-/// the end of the process; ``shutdown()`` closes the connections earlier.
+/// It speaks HTTP/1.1 over TLS 1.2 or later, and plain `http:` only to this machine. It follows no redirects, retries
+/// nothing, and uses no proxy. Threads and the TLS context start with the first request. Connections stay open for a
+/// few seconds, so the requests of one login share a connection. ``shutdown()`` closes the connections early. It is not
+/// needed at the end of the process.
 public final class AsyncHTTPTransport: HTTPTransport {
     private enum State {
         case idle
@@ -23,21 +23,21 @@ public final class AsyncHTTPTransport: HTTPTransport {
     private let state = Lock(State.idle)
     private let certificateFile: CertificateFile?
 
-    /// Makes a transport. Nothing is started, and no file is read yet.
+    /// Makes a transport. It starts nothing and reads no file.
     ///
-    /// - Parameter certificateFile: certificate authorities to trust besides those of the system.
+    /// - Parameter certificateFile: certificate authorities to trust besides the system's.
     public init(certificateFile: CertificateFile? = nil) {
         self.certificateFile = certificateFile
     }
 
     deinit {
-        // HTTPClient traps in debug builds when it goes away without this; it keeps itself alive until it is done.
+        // Without a shutdown, HTTPClient traps in debug builds. It keeps itself alive until the shutdown is done.
         if case .running(let client) = state.withLock({ $0 }) {
             client.shutdown { _ in }
         }
     }
 
-    /// Closes every connection. Exchanges under way and later ones throw ``HTTPError``.
+    /// Closes every connection. Running and later exchanges throw ``HTTPError``.
     public func shutdown() async {
         let last = state.withLock { state in
             defer { state = .shutDown }
@@ -48,7 +48,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
 
     /// Sends one request; see ``HTTPTransport``. The connect limit is at most 60 seconds.
     public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
-        // Without what stands before an "@": it could be a password.
+        // The part before an "@" is dropped, as it may be a password.
         let authority = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? ""
         guard let url = Self.allowedURL(of: request) else { throw HTTPError(.forbiddenURL, authority: authority) }
         guard !Task.isCancelled else { throw HTTPError(.cancelled, authority: authority) }
@@ -79,7 +79,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
     private static func code(for error: any Error, in exchange: HTTPExchange) -> HTTPError.Code {
         if error is HTTPExchange.AnswerTooLarge { return .answerTooLarge }
         if Task.isCancelled, error as? HTTPClientError == .cancelled { return .cancelled }
-        // Not by the kind of error: only this tells whether the server can have seen anything.
+        // The kind of error does not tell whether the server saw the request. Only this does.
         guard exchange.headWasSent else { return isDistrust(error) ? .untrustedCertificate : .notConnected }
         if error is AnswerGuard.Refusal || error is HTTPParserError { return .invalidAnswer }
         let isLate = [.deadlineExceeded, .readTimeout].contains(error as? HTTPClientError)
@@ -87,15 +87,15 @@ public final class AsyncHTTPTransport: HTTPTransport {
     }
 
     private static func isDistrust(_ error: any Error) -> Bool {
-        if error is NIOSSLExtraError { return true }  // The name in the certificate is another one.
+        if error is NIOSSLExtraError { return true }  // The certificate has another host name.
         guard case .handshakeFailed(.sslError(let errors)) = error as? NIOSSLError else { return false }
         return errors.contains { "\($0)".contains("CERTIFICATE_VERIFY_FAILED") }
     }
 
-    /// The request's URL, if it may be called.
+    /// Returns the request's URL; nil if it is not allowed.
     private static func allowedURL(of request: HTTPRequest) -> URL? {
         guard let scheme = request.scheme?.lowercased(), let authority = request.authority, isPlain(authority),
-            // Anything else would go on with the authority, and name another host or port.
+            // Any other start would extend the authority, and name another host or port.
             request.path?.hasPrefix("/") ?? true,
             let url = URL(string: "\(scheme)://\(authority)\(request.path ?? "/")"),
             let host = url.host, !host.isEmpty
@@ -103,7 +103,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
         return scheme == "https" || (scheme == "http" && LoopbackAddress.isLoopback(host: host)) ? url : nil
     }
 
-    /// Whether there is nothing in it that ends the authority of a URL (RFC 3986 section 3.2), or names a user.
+    /// Whether it has no character that ends the authority of a URL (RFC 3986 section 3.2), and no user.
     private static func isPlain(_ authority: String) -> Bool {
         authority.unicodeScalars.allSatisfy { character in
             !"/?#@\\".unicodeScalars.contains(character) && !character.properties.isWhitespace
@@ -139,9 +139,9 @@ public final class AsyncHTTPTransport: HTTPTransport {
         configuration.httpVersion = .http1Only
         configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.install(in: $0) }
         configuration.connectionPool.retryConnectionEstablishment = false
-        // Less than the 5 seconds after which many servers close: a request must not meet a connection that just died.
+        // Many servers close connections after 5 seconds. With less time, a request does not meet a closed connection.
         configuration.connectionPool.idleTimeout = .seconds(4)
-        // Each request has its own, see `send`; this one only ends what no request waits for any more.
+        // Each request has its own limit, see `send`. This one only ends connections that no request waits for.
         configuration.timeout.connect = .seconds(60)
         return configuration
     }

@@ -1,13 +1,13 @@
 internal import VaultHTTP
 internal import VaultLocks
 
-/// Hands the one callback from the connection that got it to the task that waits for it.
+/// A mailbox that passes one callback from its connection to the waiting task.
 final class CallbackMailbox: Sendable {
     private enum State {
         case empty
         case waiting(CheckedContinuation<ReceivedRedirect, any Error>)
         case arrived(ReceivedRedirect)
-        /// And what it was closed with since.
+        /// The callback was taken. `closing` is the error of a later close, if there was one.
         case taken(closing: (any Error)?)
         case closed(any Error)
     }
@@ -19,7 +19,7 @@ final class CallbackMailbox: Sendable {
         self.port = port
     }
 
-    /// Takes a callback in; false when there was one already or nobody will ask for it any more.
+    /// Accepts a callback. Returns false if there was one before, or if the mailbox is closed.
     func offer(_ callback: ReceivedRedirect) -> Bool {
         let waiter: CheckedContinuation<ReceivedRedirect, any Error>?
         switch state.withLock({ state in
@@ -39,7 +39,7 @@ final class CallbackMailbox: Sendable {
         return true
     }
 
-    /// Takes in another callback in place of the one that was taken.
+    /// Lets the mailbox accept another callback.
     func reopen() {
         state.withLock { state in
             guard case .taken(let closing) = state else { return }
@@ -66,7 +66,7 @@ final class CallbackMailbox: Sendable {
         }
     }
 
-    /// Lets whoever waits, or will wait, see `error`. A callback that was taken already stays valid.
+    /// Throws `error` in the waiting task, and in later calls. A callback that was taken before stays valid.
     func close(_ error: any Error) {
         let old = state.withLock { state in
             let old = state

@@ -5,9 +5,9 @@ internal import NIOHTTP1
 internal import VaultHTTP
 internal import VaultLocks
 
-/// Collects one answer up to a size, and knows whether the request was sent.
+/// The collector of one answer up to a size. It also notes whether the request was sent.
 final class HTTPExchange: HTTPClientResponseDelegate {
-    /// The answer is over the limit.
+    /// The error for an answer over the limit.
     struct AnswerTooLarge: Error {}
 
     private struct State {
@@ -23,7 +23,7 @@ final class HTTPExchange: HTTPClientResponseDelegate {
         self.bodyLimit = bodyLimit
     }
 
-    /// Whether anything of the request may have reached the server.
+    /// Whether a part of the request may have reached the server.
     var headWasSent: Bool { state.withLock { $0.headWasSent } }
 
     func didSendRequestHead(task: HTTPClient.Task<HTTPAnswer>, _ head: HTTPRequestHead) {

@@ -3,13 +3,13 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import VaultHTTP
 
-/// One connection to the loopback listener: reads one request head, answers with one page, closes.
+/// A connection to the loopback listener. It reads one request head, answers with one page, and closes.
 final class LoopbackConnection: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = LoopbackPage
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Asks the connection to end: an unanswered callback gets the neutral page.
+    /// The event that ends the connection. An unanswered callback gets the neutral page.
     struct Stop: Sendable {}
 
     private enum State {
@@ -33,7 +33,7 @@ final class LoopbackConnection: ChannelDuplexHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        // For the whole head, not between bytes: a byte every now and then does not keep the connection.
+        // The limit is for the whole head, so a slow client cannot keep the connection.
         after(.seconds(10), context) { $0.answer(.tooSlow, context: $1) }
     }
 
@@ -56,7 +56,7 @@ final class LoopbackConnection: ChannelDuplexHandler {
         } else if head.method != .GET {
             answer(.wrongMethod, context: context)
         } else {
-            // Before the offer: the answer may come from another thread at once.
+            // This comes before the offer, as the answer may come at once from another thread.
             state = .callback
             after(.seconds(30), context) { $0.answer(.neutral, context: $1) }
             if !mailbox.offer(redirect(to: head.uri, over: context.channel)) {
@@ -79,7 +79,7 @@ final class LoopbackConnection: ChannelDuplexHandler {
         }
     }
 
-    /// The page for the callback, from `ReceivedRedirect`.
+    /// Writes the page for the callback, from `ReceivedRedirect`.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         answer(unwrapOutboundIn(data), context: context, promise: promise)
     }
@@ -133,8 +133,8 @@ final class LoopbackConnection: ChannelDuplexHandler {
         flushed.futureResult.whenComplete { _ in
             let (handler, context) = loopBound.value
             handler.state = .flushed
-            // Closing with input unread would reset the connection, and the page with it: end our side and let the
-            // browser end its own.
+            // Closing with unread input would reset the connection and lose the page. So only our side ends, and the
+            // browser ends its own.
             context.close(mode: handler.isStopping ? .all : .output, promise: nil)
         }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: flushed)
@@ -151,12 +151,12 @@ final class LoopbackConnection: ChannelDuplexHandler {
     }
 }
 
-/// Lets only so many bytes of a connection through, and reports the first one too many.
+/// A limit for the bytes of a connection. It reports the first byte beyond the limit.
 final class RequestSizeLimit: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// More bytes came than allowed.
+    /// The event for too many bytes.
     struct Exceeded: Sendable {}
 
     private var remaining: Int

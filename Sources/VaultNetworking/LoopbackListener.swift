@@ -4,22 +4,21 @@ internal import NIOPosix
 public import VaultHTTP
 internal import VaultLocks
 
-/// Waits on 127.0.0.1, and if asked for on [::1] as well, for the one redirect that ends a sign-in in the browser
-/// (RFC 8252 section 7.3).
+/// A listener on 127.0.0.1, and optionally on [::1], for the redirect at the end of a sign-in in the browser (RFC 8252
+/// section 7.3).
 ///
-/// Only a `GET` of the given path counts; everything else gets a small error page. Requests whose `Host` is not this
-/// address are refused, so that no web page can reach the listener through a name of its own (DNS rebinding). A
-/// connection of another user of this machine is ended unread: the address of a sign-in stands in the browser's command
-/// line, where all users can read it.
+/// Only a `GET` of the given path counts. All other requests get a small error page. Requests with another `Host` are
+/// refused, against DNS rebinding by web pages. Connections of other users of this machine are closed unread: they can
+/// read the address of a sign-in in the browser's command line.
 public final class LoopbackListener: RedirectListener {
-    /// The port listened on.
+    /// The port of the listener.
     public let port: Int
 
     private let servers: [any Channel]
     private let mailbox: CallbackMailbox
     private let connections: LoopbackConnections
 
-    /// The connections that were refused. For one reader, who may miss some when there are many.
+    /// The refused connections, for one reader. If there are many, the reader may miss some.
     public let refused: AsyncStream<RefusedConnection>
     private let refusals: AsyncStream<RefusedConnection>.Continuation
 
@@ -45,8 +44,8 @@ public final class LoopbackListener: RedirectListener {
     /// - Parameters:
     ///   - port: 0 for any free port.
     ///   - path: the path of the redirect URI, such as `/callback`; empty means `/`.
-    ///   - isForLocalhost: whether the redirect URI says `localhost` instead of 127.0.0.1. A browser may try [::1]
-    ///     first then, so that port must not be another user's: it is listened on, too, where this machine has it.
+    ///   - isForLocalhost: whether the redirect URI has `localhost` instead of 127.0.0.1. Then a browser may try [::1]
+    ///     first, and another user must not own that port. So the listener also opens it, if this machine has [::1].
     /// - Throws: ``RedirectListenerError`` with `portInUse` or `cannotListen`.
     public static func start(
         port: Int = 0, path: String, isForLocalhost: Bool = false
@@ -84,7 +83,7 @@ public final class LoopbackListener: RedirectListener {
                 let isMissing = [EADDRNOTAVAIL, EAFNOSUPPORT].contains((error.underlying as? IOError)?.errnoCode)
                 if !isMissing {
                     try? await servers[0].close()
-                    // Any port will do: another one, then, as long as there are some.
+                    // Any port will do, so try another one while there are some.
                     guard port == 0, error.code == .portInUse else { throw error }
                     return try await start(path: path, isForLocalhost: true, peers: peers)
                 }
@@ -103,11 +102,11 @@ public final class LoopbackListener: RedirectListener {
         }
     }
 
-    /// Waits for the redirect; it may have come already. To be called once, and again after
+    /// Waits for the redirect, which may have come already. Call it once, and again after
     /// `ReceivedRedirect.decline(_:status:)`.
     ///
-    /// - Throws: ``RedirectListenerError`` with `timedOut` or `stopped`, or `CancellationError` when the task is
-    ///   cancelled, after which the listener is closed.
+    /// - Throws: ``RedirectListenerError`` with `timedOut` or `stopped`, or `CancellationError` if the task is
+    ///   cancelled. Then the listener is closed.
     public func redirect(timeout: Duration) async throws -> ReceivedRedirect {
         let mailbox = mailbox
         let error = RedirectListenerError(.timedOut, port: port)
@@ -125,9 +124,9 @@ public final class LoopbackListener: RedirectListener {
         }
     }
 
-    /// Closes the port and every connection. A redirect that was not answered gets a neutral page first.
+    /// Closes the port and every connection. An unanswered redirect gets a neutral page first.
     ///
-    /// Afterwards the port is free. May be called more than once.
+    /// After that the port is free. Another call does no harm.
     public func stop() async {
         mailbox.close(RedirectListenerError(.stopped, port: port))
         for server in servers { server.close(promise: nil) }
@@ -139,7 +138,7 @@ public final class LoopbackListener: RedirectListener {
     }
 }
 
-/// Opens ports with ``LoopbackListener``.
+/// A source of ports that uses ``LoopbackListener``.
 public struct LoopbackListening: RedirectListening {
     /// Makes a value that can open ports. No port is open yet.
     public init() {}
@@ -152,7 +151,7 @@ public struct LoopbackListening: RedirectListening {
     ///   - isForLocalhost: whether the redirect URI says `localhost`. Then the port on [::1] is opened, too, if this
     ///     machine has that address.
     /// - Throws: ``RedirectListenerError``: `portInUse`: end the other program, or choose another redirect URI.
-    ///   `cannotListen`: `underlying` says why.
+    ///   `cannotListen`: see `underlying`.
     public func listen(port: Int, path: String, isForLocalhost: Bool) async throws -> any RedirectListener {
         try await LoopbackListener.start(port: port, path: path, isForLocalhost: isForLocalhost)
     }
@@ -160,7 +159,7 @@ public struct LoopbackListening: RedirectListening {
 
 /// The open connections of one listener.
 final class LoopbackConnections: Sendable {
-    /// More than a browser opens; a flood of connections does not take all file descriptors.
+    /// The most connections: more than a browser opens, and too few to use up all file descriptors.
     private static let limit = 64
     private let channels = Lock<[ObjectIdentifier: any Channel]>([:])
 

@@ -5,13 +5,13 @@ package struct LoopbackPage: Sendable {
     package var status: HTTPResponse.Status
     package var html: String
 
-    /// A page as it is.
+    /// Makes a page from a whole HTML document.
     package init(status: HTTPResponse.Status, html: String) {
         self.status = status
         self.html = html
     }
 
-    /// A page with a heading and one paragraph, both plain text.
+    /// Makes a page with a heading and one paragraph, both plain text.
     package init(status: HTTPResponse.Status = .ok, title: String, message: String) {
         let title = Self.escape(title)
         self.init(
@@ -29,7 +29,7 @@ package struct LoopbackPage: Sendable {
                 """)
     }
 
-    /// Text as HTML, also inside attributes.
+    /// Escapes text for HTML, also inside attributes.
     package static func escape(_ text: String) -> String {
         var html = ""
         for character in text.unicodeScalars {
@@ -45,9 +45,9 @@ package struct LoopbackPage: Sendable {
         return html
     }
 
-    /// For a callback that nobody answered: it cannot say more than this.
+    /// The page for an unanswered callback. The result is not known here.
     static let neutral = LoopbackPage(
-        title: "Back to the terminal", message: "You can close this tab. The program that opened it says how it went.")
+        title: "Back to the terminal", message: "You can close this tab. The program that opened it shows the result.")
     static let notFound = LoopbackPage(status: .notFound, title: "Not found", message: "There is nothing here.")
     static let gone = LoopbackPage(
         status: .gone, title: "Already used", message: "This sign-in was already answered. You can close this tab.")
@@ -59,9 +59,9 @@ package struct LoopbackPage: Sendable {
             into the program. For the command vault: vault register --device, or vault register --paste
             """)
     static let wrongMethod = LoopbackPage(
-        status: .methodNotAllowed, title: "Not allowed", message: "This address only takes GET.")
+        status: .methodNotAllowed, title: "Not allowed", message: "This address accepts only GET.")
     static let badRequest = LoopbackPage(
-        status: .badRequest, title: "Bad request", message: "The request cannot be understood.")
+        status: .badRequest, title: "Bad request", message: "The request is not valid HTTP.")
     static let tooLarge = LoopbackPage(
         status: .requestHeaderFieldsTooLarge, title: "Too large", message: "The request is too large.")
     static let tooSlow = LoopbackPage(status: .requestTimeout, title: "Too slow", message: "The request took too long.")

@@ -2,14 +2,14 @@ internal import Glibc
 internal import NIOCore
 internal import VaultHTTP
 
-/// Reads nothing of a connection until it is known whose it is, and ends those of other users.
+/// A check of the user behind a connection, before anything is read. It closes connections of other users.
 ///
-/// What nobody can tell passes, with a ``Unknown`` before it: it gets a page that says so.
+/// A connection of an unknown user passes with a ``Unknown`` before it, and gets a page about that.
 final class PeerCheck: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
 
-    /// Whose connection it is cannot be told.
+    /// The event for a connection of an unknown user.
     struct Unknown: Sendable {}
 
     private let lookup: PeerLookup
@@ -17,7 +17,7 @@ final class PeerCheck: ChannelDuplexHandler {
     private var isKnown = false
     private var wantsToRead = false
 
-    /// - Parameter refused: is told of each connection that is not this user's.
+    /// - Parameter refused: called for each connection that is not this user's.
     init(_ lookup: PeerLookup, refused: @escaping @Sendable (RefusedConnection) -> Void) {
         self.lookup = lookup
         self.refused = refused

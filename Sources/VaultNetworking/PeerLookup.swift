@@ -2,20 +2,20 @@ internal import Dispatch
 internal import Glibc
 internal import VaultLocks
 
-/// Who is at the other end of a connection that stays on this machine.
+/// The user at the other end of a connection on this machine.
 package enum Peer: Hashable, Sendable {
     /// This process's user.
     case own
-    /// Another user, root among them.
+    /// Another user, possibly root.
     case other(user: UInt32)
-    /// Nobody can tell: the socket is not listed, or its user is not one of this process's user namespace.
+    /// The user is unknown: the socket is not listed, or its user is outside this process's user namespace.
     case unknown
 }
 
-/// Finds out whose sockets are connected to this process.
+/// A lookup of the users whose sockets are connected to this process.
 ///
-/// A table is read on a thread of its own, never two at once, and one reading answers all who wait: a flood of
-/// connections costs no more than the readings that fit one after the other.
+/// A table is read on its own thread, one reading at a time. One reading answers all waiting queries, so a flood of
+/// connections does not cost more readings.
 final class PeerLookup: Sendable {
     /// A connection, seen from the other end.
     struct Query: Sendable {
@@ -34,7 +34,7 @@ final class PeerLookup: Sendable {
         var isReading = false
     }
 
-    /// The tables are no snapshot: a row can be missed while others come and go.
+    /// The tables are not snapshots: a reading can miss a row while others come and go.
     private static let mostAttempts = 3
 
     private let state = Lock(State())
@@ -45,8 +45,8 @@ final class PeerLookup: Sendable {
 
     /// - Parameters:
     ///   - tables: the kernel's tables, read at each call.
-    ///   - user: who this process is.
-    ///   - knowsAllUsers: whether each user of the machine has a number of its own in this process's user namespace.
+    ///   - user: the user of this process.
+    ///   - knowsAllUsers: whether each user of the machine has its own number in this process's user namespace.
     init(
         user: UInt32 = geteuid(), knowsAllUsers: Bool = PeerFiles.knowsAllUsers,
         tables: @escaping @Sendable () -> [[UInt8]] = { PeerFiles.tables }
@@ -89,13 +89,13 @@ final class PeerLookup: Sendable {
         }
     }
 
-    /// nil when the tables do not list it.
+    /// Finds the peer; nil if the tables do not list it.
     private func peer(_ query: Query, in tables: [[UInt8]]) -> Peer? {
         var rows = tables.flatMap { PeerTable.rows(from: query.remote, to: query.local, in: $0) }
         if query.remote.address.count == 4 {
             rows += tables.flatMap { PeerTable.rows(from: query.remote.mapped, to: query.local.mapped, in: $0) }
         }
-        // Without an inode the user stands for nobody: the process has closed the socket.
+        // Without an inode, the process has closed the socket, and the user means nothing.
         let users = Set(rows.filter { $0.inode != 0 }.map(\.user))
         guard let found = users.first, users.count == 1 else { return users.isEmpty ? nil : .unknown }
         if found == PeerFiles.overflowUser && !knowsAllUsers { return .unknown }
@@ -103,23 +103,23 @@ final class PeerLookup: Sendable {
     }
 }
 
-/// What the kernel tells in `/proc`.
+/// The kernel's files in `/proc`.
 enum PeerFiles {
-    /// What a user is shown as who has no number in this process's user namespace (user_namespaces(7)).
+    /// The number for users without one in this process's user namespace (user_namespaces(7)).
     static let overflowUser: UInt32 = 65_534
 
-    /// More than a hundred thousand sockets.
+    /// The largest file, in bytes: enough for a hundred thousand sockets.
     private static let largest = 16 << 20
 
     static var tables: [[UInt8]] { ["/proc/net/tcp", "/proc/net/tcp6"].compactMap(contents) }
 
-    /// Whether all users are mapped to themselves, as outside of every container.
+    /// Whether all users are mapped to themselves, as outside containers.
     static var knowsAllUsers: Bool {
         let map = contents("/proc/self/uid_map").map { String(decoding: $0, as: UTF8.self) } ?? ""
         return map.split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"]
     }
 
-    /// nil when it cannot be read, or is larger than it should be.
+    /// Reads a file; nil if it cannot be read, or is too large.
     private static func contents(_ path: String) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

@@ -1,8 +1,8 @@
-/// Reads the kernel's tables of TCP sockets (`/proc/net/tcp` and `/proc/net/tcp6`, proc_net_tcp(5)).
+/// The kernel's tables of TCP sockets (`/proc/net/tcp` and `/proc/net/tcp6`, proc_net_tcp(5)).
 package enum PeerTable {
     /// One end of a connection.
     package struct End: Hashable, Sendable {
-        /// 4 bytes, or 16, in network order.
+        /// The address: 4 or 16 bytes, in network order.
         package var address: [UInt8]
         package var port: UInt16
 
@@ -11,13 +11,14 @@ package enum PeerTable {
             self.port = port
         }
 
-        /// How an IPv6 socket that speaks IPv4 is listed (RFC 4291 section 2.5.5.2); an IPv6 address stays as it is.
+        /// The listed form of an IPv6 socket that speaks IPv4 (RFC 4291 section 2.5.5.2). An IPv6 address does not
+        /// change.
         package var mapped: End {
             guard address.count == 4 else { return self }
             return End(address: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + address, port: port)
         }
 
-        /// As it stands in a table: each 4 bytes of the address as a number of this machine, in hexadecimal.
+        /// The form in a table: each 4 bytes of the address as a number in this machine's byte order, in hexadecimal.
         fileprivate var text: String {
             let words = stride(from: 0, to: address.count - address.count % 4, by: 4).map { start in
                 address[start..<start + 4].withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
@@ -32,19 +33,19 @@ package enum PeerTable {
         }
     }
 
-    /// A socket as a table lists it.
+    /// A socket in a table.
     package struct Row: Hashable, Sendable {
-        /// What it does (`enum` in `net/tcp_states.h`).
+        /// The state of the socket (`enum` in `net/tcp_states.h`).
         package var state: UInt8
-        /// Whose it is, as seen from this process's user namespace.
+        /// The socket's user, as seen from this process's user namespace.
         package var user: UInt32
-        /// 0 when no process has it open any more; its user is not known then.
+        /// The inode; 0 if no process has the socket open. Then its user is unknown.
         package var inode: UInt64
     }
 
-    /// The sockets with this end here and that end there.
+    /// Returns the sockets between these two ends.
     ///
-    /// A line that is not exactly as the kernel writes it is passed over.
+    /// A line in another format than the kernel's is skipped.
     package static func rows(from local: End, to remote: End, in table: [UInt8]) -> [Row] {
         let ends = Array("\(local.text) \(remote.text) ".utf8)
         return table.split(separator: UInt8(ascii: "\n")).compactMap { line in
@@ -58,7 +59,7 @@ package enum PeerTable {
         }
     }
 
-    /// State, queues, timer, retransmissions, user, timeout, inode; then what does not matter here.
+    /// Reads a row: state, queues, timer, retransmissions, user, timeout, inode. It ignores the rest.
     private static func row(_ text: ArraySlice<UInt8>) -> Row? {
         let fields = text.split(separator: UInt8(ascii: " "), maxSplits: 7)
         guard fields.count >= 7, fields[0].count == 2, fields[0].allSatisfy(isHexadecimal),

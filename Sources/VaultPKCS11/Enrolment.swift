@@ -4,13 +4,13 @@
     internal import VaultCrypto
 
     extension TokenSession {
-        /// Seals a secret for the first key that can open it again.
+        /// Seals a secret for the first usable key.
         ///
         /// - Parameters:
-        ///   - id: the CKA_ID of the key, unless any will do.
-        ///   - label: the CKA_LABEL of the key, unless any will do.
-        ///   - newKey: what to make when there is no such key.
-        ///   - pin: the one that the session is logged in with.
+        ///   - id: the CKA_ID of the key; nil for any.
+        ///   - label: the CKA_LABEL of the key; nil for any.
+        ///   - newKey: the kind of key to make if there is no such key; nil for none.
+        ///   - pin: the PIN of the logged-in session.
         func enrol(
             _ secret: SharedSecret, id: [UInt8]?, label: [UInt8]?, _ newKey: PKCS11KeyKind?, _ pin: SharedSecret?
         ) throws -> SealedForm {
@@ -20,9 +20,9 @@
             guard let newKey else {
                 throw BiometricError(
                     .unavailable,
-                    "\"\(token.identity.name)\" has no key\(id == nil && label == nil ? "" : " of that name") that could be "
-                        + "used: RSA of at least 2048 bits that may decrypt, or one on P-256, P-384 or P-521 that may "
-                        + "derive, and that wants the PIN. Make one, or have one made: vault unlock add pkcs11 --make-key"
+                    "\"\(token.identity.name)\" has no key\(id == nil && label == nil ? "" : " of that name") that is "
+                        + "usable: RSA of at least 2048 bits that may decrypt, or a key on P-256, P-384 or P-521 that "
+                        + "may derive, and that wants the PIN. Make a key: vault unlock add pkcs11 --make-key"
                 )
             }
             let made = try makeKey(newKey)
@@ -32,14 +32,14 @@
                 }
                 throw BiometricError(
                     .unavailable,
-                    "\"\(token.identity.name)\" made a key that it cannot use. Ask for one of the other kind.")
+                    "\"\(token.identity.name)\" made a key that it cannot use. Choose the other kind of key.")
             } catch {
                 for handle in made.handles { destroy(handle) }
                 throw error
             }
         }
 
-        /// - Returns: nil when the token cannot open it with this key.
+        /// - Returns: nil if the token cannot open it with this key.
         private func form(for secret: SharedSecret, with key: TokenKey, _ pin: SharedSecret?) throws -> SealedForm? {
             for scheme in key.publicKey.schemes {
                 let form = try SealedForm(sealing: secret.bytes, for: key, on: token, by: scheme)
@@ -64,21 +64,21 @@
                 return try form.open(
                     secret(form.message, form.scheme, with: key.handle, wantsPIN: key.wantsPIN, pin))
             }
-            // Reading what a private key tells of itself takes a token a while. The only one with the id is the right one,
+            // Tokens are slow to read the attributes of a private key. The only key with the id is the right one,
             // unless it fails.
             do {
                 return try form.open(
                     secret(form.message, form.scheme, with: handles[0], wantsPIN: wantsPIN(handles[0]), pin))
             } catch {
                 if Self.isOfKey(error) {
-                    // What else goes wrong now, in a session in which something failed already, is not what to tell of.
+                    // The session has already failed, so a second failure is not reported.
                     do { _ = try key(of: form) } catch is TokenFailure {}
                 }
                 throw error
             }
         }
 
-        /// - Throws: `hardwareReplaced` when the key is not there any more.
+        /// - Throws: `hardwareReplaced` if the key is missing.
         private func key(of form: SealedForm) throws -> TokenKey {
             let keys = try keys(id: form.keyID)
             guard let key = keys.first(where: { $0.fingerprint == form.fingerprint }) else {
@@ -87,7 +87,7 @@
             return key
         }
 
-        /// Whether another key, of whatever kind, would have failed in this way.
+        /// Whether the failure comes from the key itself, so that another key may work.
         private static func isOfKey(_ error: any Error) -> Bool {
             switch error {
             case let failure as TokenFailure:
@@ -97,7 +97,7 @@
             }
         }
 
-        /// - Throws: ``TokenFailure`` when the token is not there any more.
+        /// - Throws: ``TokenFailure`` if the token is gone.
         private func checkPresence() throws {
             if try !token.isThere() { throw TokenFailure(code: CKR_TOKEN_NOT_PRESENT, during: .decrypting) }
         }

@@ -10,13 +10,13 @@
             return token
         }
 
-        /// Does what needs the PIN with the token that was found before the PIN was typed. If that was pulled out
-        /// meanwhile, it may be back, and some modules notice only when they are started anew.
+        /// Calls `body` with the token that was found before the PIN was typed. The token may have been pulled out and
+        /// plugged in again, which some modules notice only after a restart.
         ///
         /// - Parameters:
-        ///   - form: what is opened, if it is not something new.
+        ///   - form: the form to open; nil for a new secret.
         ///   - search: finds the token again.
-        /// - Throws: what a person should know of the failure.
+        /// - Throws: an error that explains the failure to a person.
         func useAgain<Answer>(
             for form: SealedForm? = nil, _ search: () throws -> Token, _ body: (Token) throws -> Answer
         ) throws -> Answer {
@@ -53,7 +53,7 @@
             }
         }
 
-        /// Modules have many words for a token that was pulled out, and so this looks for it.
+        /// Checks that the token is there, as modules have many error codes for a missing one.
         private func checkPresence(of token: Token, _ form: SealedForm?) throws {
             if try token.isThere() { return }
             if let form { _ = try self.token(of: form) }
@@ -69,13 +69,13 @@
                 return BiometricError(.wrongPIN, "The PIN is wrong.", triesLeft: token.triesLeft)
             case CKR_PIN_LEN_RANGE, CKR_PIN_INVALID:
                 return BiometricError(
-                    .wrongPIN, "The PIN is wrong: it is too short or too long, or has characters that cannot be in it.",
+                    .wrongPIN, "The PIN is wrong: it is too short, too long, or has forbidden characters.",
                     triesLeft: token.triesLeft)
             case CKR_PIN_LOCKED: return token.lockedOut()
             case CKR_PIN_EXPIRED:
                 return BiometricError(
                     .failed,
-                    "The PIN of \"\(token.identity.name)\" has to be changed first, with the token's own tools.")
+                    "The PIN of \"\(token.identity.name)\" must be changed first. Use the token's own tools.")
             case CKR_USER_PIN_NOT_INITIALIZED:
                 return BiometricError(
                     .unavailable, "\"\(token.identity.name)\" has no PIN yet. Set one with the token's own tools.")

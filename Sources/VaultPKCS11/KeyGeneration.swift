@@ -2,15 +2,15 @@
     internal import CPKCS11
     internal import VaultCrypto
 
-    /// The kind of key that is made on a token when there is none that could be used.
+    /// The kind of key that is made on a token without a usable one.
     public enum PKCS11KeyKind: Sendable {
-        /// On the curve P-256. Fast, and most tokens can do it; the TPM's module cannot.
+        /// A key on the curve P-256. It is fast, and most tokens can make it. The TPM's module cannot.
         case elliptic
-        /// RSA of 2048 bits. Every token can do it, and some take a minute to make one.
+        /// An RSA key of 2048 bits. Every token can make it, but some need a minute.
         case rsa
     }
 
-    /// A key pair that was just made.
+    /// A new key pair.
     struct MadeKey {
         /// The CKA_ID of both parts.
         let id: [UInt8]
@@ -18,8 +18,8 @@
     }
 
     extension TokenSession {
-        /// Makes a key pair whose private part never leaves the token. It may do more than it is used for: not every token
-        /// lets that be forbidden, and the module of tpm2-pkcs11 makes no key then.
+        /// Makes a key pair whose private part never leaves the token. Other uses of the key are not forbidden: some
+        /// tokens do not support that, and tpm2-pkcs11 then makes no key.
         func makeKey(_ kind: PKCS11KeyKind) throws -> MadeKey {
             let id = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
             let both = [

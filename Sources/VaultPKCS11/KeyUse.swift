@@ -4,13 +4,13 @@
     internal import VaultCrypto
 
     extension TokenSession {
-        /// Has the token find out the secret that ``PublicKey/share(by:)`` made.
+        /// Lets the token compute the secret from ``PublicKey/share(by:)``.
         ///
         /// - Parameters:
         ///   - key: a private key of the scheme's kind.
         ///   - wantsPIN: whether the key wants the PIN each time.
-        ///   - pin: for such a key; nil when it is entered at the token.
-        /// - Throws: `BiometricError.notOpened` whenever it does not, whatever is wrong with the message.
+        ///   - pin: the PIN for such a key; nil if it is entered at the token.
+        /// - Throws: `BiometricError.notOpened` for every fault in the message.
         func secret(
             _ message: [UInt8], _ scheme: KeyScheme, with key: CK_OBJECT_HANDLE, wantsPIN: Bool, _ pin: SharedSecret?
         ) throws -> SharedSecret {
@@ -35,8 +35,8 @@
             }
             if wantsPIN { try logIn(pin, as: CKU_CONTEXT_SPECIFIC) }
             var count = CK_ULONG(message.count)
-            // As large as the token may ask for: the message has the size of the key's modulus. A secret of 32 bytes is at
-            // its start after that.
+            // The token may want room for the whole message, which has the size of the modulus. The 32 bytes of the
+            // secret end up at its start.
             let room = try SecretBytes(count: message.count) { target in
                 let start = target.assumingMemoryBound(to: UInt8.self).baseAddress
                 do {
@@ -68,8 +68,8 @@
                 })
         }
 
-        /// The point travels as it is, and with some older modules in an OCTET STRING. A key that wants the PIN each time
-        /// gets it; that it is wrong is no failure to derive.
+        /// Derives with the plain point, or with the point in an OCTET STRING, as some older modules want it. If the
+        /// key wants the PIN each time, logs in before. A wrong PIN is not a failure to derive.
         private func deriveAnyhow(
             _ point: [UInt8], _ curve: Curve, _ key: CK_OBJECT_HANDLE, _ pin: SharedSecret?
         ) throws -> CK_OBJECT_HANDLE {
@@ -88,7 +88,7 @@
             }
         }
 
-        /// PKCS #11 2.40 current mechanisms, section 2.3.9.
+        /// Derives a key (PKCS #11 2.40 current mechanisms, section 2.3.9).
         private func derive(
             _ point: [UInt8], _ curve: Curve, _ key: CK_OBJECT_HANDLE
         ) throws -> CK_OBJECT_HANDLE {
@@ -128,12 +128,12 @@
     }
 
     extension CK_RSA_PKCS_OAEP_PARAMS {
-        /// With this hash and mask generation function, and no label.
+        /// Makes parameters with this hash and mask generation function, and no label.
         fileprivate static func of(_ hash: CK_MECHANISM_TYPE, _ mask: CK_RSA_PKCS_MGF_TYPE) -> Self {
             var parameters = CK_RSA_PKCS_OAEP_PARAMS()
             parameters.hashAlg = hash
             parameters.mgf = mask
-            // CKZ_DATA_SPECIFIED: the label, if there is one, is given here.
+            // CKZ_DATA_SPECIFIED: an optional label is in the parameters.
             parameters.source = 1
             return parameters
         }

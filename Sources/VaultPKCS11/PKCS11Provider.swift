@@ -3,39 +3,38 @@
     public import VaultBiometric
     public import VaultCrypto
 
-    /// Protects a secret with a key on a PKCS#11 token and its PIN: a YubiKey, a Nitrokey, a smart card, a TPM behind
-    /// tpm2-pkcs11. The token counts wrong PINs itself.
+    /// A provider that protects a secret with a key on a PKCS#11 token and its PIN: a YubiKey, a Nitrokey, a smart
+    /// card, a TPM behind tpm2-pkcs11. The token counts wrong PINs itself.
     ///
-    /// A key that is on the token already is used: RSA of at least 2048 bits that may decrypt, or one on P-256, P-384 or
-    /// P-521 that may derive, if it cannot be used without the PIN. The token is found again by its serial number and by
-    /// the key, so that no PIN goes to another one. What is enrolled has been opened once before it is handed out.
+    /// It uses an existing key that needs the PIN: RSA of at least 2048 bits that may decrypt, or a key on P-256, P-384
+    /// or P-521 that may derive. Serial number and key identify the token, so no PIN goes to another one. Each
+    /// enrolment is opened once as a test.
     ///
-    /// The modules are those that p11-kit knows, or the one that the URI names. They are code that runs in this process,
-    /// so the URI has to come from somebody who may choose that. A program that uses the same token through the same
-    /// module at the same time is logged out of it, as a module knows one login for a whole process. Some modules write to
-    /// stderr: ``silenceLibraries()`` makes that of tpm2-pkcs11 as quiet as it can be.
+    /// The modules are p11-kit's, or the one in the URI. Modules run in this process, so take the URI only from a
+    /// trusted source. A module has one login for the whole process: other uses of the same token in this process are
+    /// logged out. Some modules write to stderr: ``silenceLibraries()`` reduces that for tpm2-pkcs11.
     public struct PKCS11Provider: BiometricProvider {
         /// The kind of keyslot that a token opens: `pkcs11`.
         public let kind = "pkcs11"
-        /// What plays a token in software, as SoftHSM does, does not: ``guessLimit()`` tells.
+        /// True, although software tokens such as SoftHSM do not limit guesses: see ``guessLimit()``.
         public let limitsGuesses = true
 
         private let uri: String
         private let newKey: PKCS11KeyKind?
         private let thread: HardwareThread
-        /// After how long the person is told that the token may be waiting: no module tells when it does.
+        /// The time after which the person hears that the token may wait for a touch. No module reports that.
         private static let patience = Duration.seconds(2)
 
-        /// Makes a provider. Nothing is loaded yet.
+        /// Makes a provider, without loading a module.
         ///
         /// - Parameters:
-        ///   - uri: which tokens are meant (RFC 7512), `pkcs11:token=label` for example, and which key on them, if that
-        ///     matters (`object` or `id`). `module-path` names a module's file, `module-name` one of p11-kit's modules.
-        ///     When a secret is opened, the token is found by what was remembered, among those that the URI means.
-        ///   - newKey: the kind of key to make when a secret is to be protected and the token has none for it.
-        ///   - timeLimit: how long the token may take before the PIN is asked for, and again after it. It includes
-        ///     the time in which a person types at the token's keypad or touches it.
-        ///   - clock: what the time limit is counted on.
+        ///   - uri: the allowed tokens (RFC 7512), for example `pkcs11:token=label`, and optionally the key (`object`
+        ///     or `id`). `module-path` names a module's file, `module-name` one of p11-kit's modules. For opening a
+        ///     secret, the stored identity selects one of these tokens.
+        ///   - newKey: the kind of key to make if the token has no usable one; nil for none.
+        ///   - timeLimit: the token's time limit before the question for the PIN, and again after it. It includes the
+        ///     person's time at the token's keypad, and for a touch.
+        ///   - clock: the clock that counts the time limit.
         public init(
             uri: String = "pkcs11:", newKey: PKCS11KeyKind? = nil, timeLimit: Duration = .seconds(60),
             clock: any Clock<Duration> = ContinuousClock()
@@ -45,16 +44,15 @@
             thread = .forToken(limit: timeLimit, clock: clock)
         }
 
-        /// Stops tpm2-pkcs11 from writing warnings to stderr, and the libraries below it from writing anything, unless
-        /// `TPM2_PKCS11_LOG_LEVEL` and `TSS2_LOG` are set already, which this sets. What the module calls an error it
-        /// writes all the same. Call it before the program has a second thread: changing the environment is not safe
-        /// later.
+        /// Stops the warnings of tpm2-pkcs11 and all messages of the libraries below it on stderr. The module's errors
+        /// still appear. It sets `TPM2_PKCS11_LOG_LEVEL` and `TSS2_LOG` unless they are set. Call it before the program
+        /// has a second thread, as a later change of the environment is not safe.
         public static func silenceLibraries() {
             setenv("TPM2_PKCS11_LOG_LEVEL", "0", 0)
             setenv("TSS2_LOG", "all+none", 0)
         }
 
-        /// Looks whether a token could open the secret now, or could be enrolled. It asks the person for nothing.
+        /// Checks whether a token could open the secret now, or could be enrolled. It asks the person nothing.
         ///
         /// - Parameter protected: the secret; nil to ask whether a token could be enrolled.
         /// - Returns: `missing` also when another token is plugged in.
@@ -68,8 +66,8 @@
             }
         }
 
-        /// Whether the token that would be enrolled limits the guesses of somebody who has it. `absent` when it is made of
-        /// software; `weak` for a TPM behind tpm2-pkcs11, whose lockout password cannot be seen from here.
+        /// Checks whether the token to enrol limits a thief's guesses. The limit is `absent` for a software token. It
+        /// is `weak` for a TPM behind tpm2-pkcs11, as PKCS#11 does not show its lockout password.
         public func guessLimit() async throws -> GuessLimit {
             try await run(on: TokenConnection(uri)) { connection in
                 defer { connection.close() }
@@ -77,12 +75,11 @@
             }
         }
 
-        /// Protects a secret with the PIN that the token has. It is refused where the token tells that none of its PINs is
-        /// as short or as long, which costs no try.
+        /// Protects a secret with the token's PIN. A PIN of an impossible length is refused without a try at the token.
         public func protect(
             _ secret: borrowing SecretBytes, prompt: any BiometricPrompt
         ) async throws -> ProtectedSecret {
-            guard secret.count == 32 else { throw BiometricError(.failed, "Only keys of 32 bytes are protected.") }
+            guard secret.count == 32 else { throw BiometricError(.failed, "The secret does not have 32 bytes.") }
             let secret = SharedSecret(try secret.copy())
             let connection = TokenConnection(uri)
             let ready = try await run(on: connection) { try TokenState($0.find($0.tokenToEnrol)) }
@@ -95,7 +92,7 @@
                     guard token.identity == ready.identity else {
                         throw BiometricError(
                             .hardwareReplaced,
-                            "\"\(token.identity.name)\" was put in the place of \"\(ready.identity.name)\".")
+                            "Another token, \"\(token.identity.name)\", replaced \"\(ready.identity.name)\".")
                     }
                     return try token.withLogin(pin, canWrite: newKey != nil) {
                         try $0.enrol(secret, id: connection.uri?.keyID, label: connection.uri?.keyLabel, newKey, pin)
@@ -105,17 +102,17 @@
             return ProtectedSecret(bytes: form.bytes, label: ready.identity.name)
         }
 
-        /// Opens a secret. The prompt is asked for the PIN, or tells the person to enter it at the keypad of the token.
-        /// A wrong PIN counts in the token.
+        /// Opens a secret. It asks the prompt for the PIN, or for its entry at the token's keypad. The token counts a
+        /// wrong PIN.
         ///
         /// - Parameters:
         ///   - protected: the result of ``protect(_:prompt:)``.
         ///   - prompt: asks the person for the PIN, and tells of a touch.
         /// - Returns: the secret, 32 bytes.
         /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: unlock
-        ///   the token with its own tools, or use another way in. `hardwareMissing`, `hardwareReplaced`: plug in the
+        ///   the token with its own tools, or use another method. `hardwareMissing`, `hardwareReplaced`: plug in the
         ///   enrolled token. `timedOut`: unplug the token and try again. `cancelled`: the person refused.
-        ///   `unavailable`, `failed`: the text says why. Errors of the prompt. `CancellationError` when the task is
+        ///   `unavailable`, `failed`: see the text. Errors of the prompt. `CancellationError` when the task is
         ///   cancelled.
         public func unprotect(
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
@@ -139,7 +136,7 @@
             return try secret.bytes.copy()
         }
 
-        /// What has to be known to ask for the PIN.
+        /// The facts for the question for the PIN.
         private struct TokenState: Sendable {
             let identity: TokenIdentity
             let request: PINRequest
@@ -154,7 +151,7 @@
             }
         }
 
-        /// - Returns: nil when it is entered at the token.
+        /// - Returns: nil if it is entered at the token.
         private func pin(for token: TokenState, from prompt: any BiometricPrompt) async throws -> SharedSecret? {
             if token.hasKeypad {
                 let tries = token.request.isFinal ? " This is the last try." : ""
@@ -162,7 +159,7 @@
                 return nil
             }
             let pin = SharedSecret(try await prompt.pin(token.request))
-            // No PIN at all means the keypad to a module.
+            // A module treats an empty PIN as entry at the keypad.
             guard pin.bytes.count > 0 else { throw BiometricError(.failed, "The PIN is empty.") }
             if let length = token.pinLength, !length.contains(pin.bytes.count) {
                 throw BiometricError(
@@ -174,10 +171,10 @@
             return pin
         }
 
-        /// Tells the person after a while that the token may wait to be touched.
+        /// Tells the person after a while that the token may wait for a touch.
         private func touchHint(for token: TokenState, by prompt: any BiometricPrompt) -> Task<Void, any Error> {
             Task { [clock = thread.clock] in
-                // Whoever was sent to the keypad looks at the token anyway.
+                // A person at the keypad already looks at the token.
                 if token.hasKeypad { return }
                 try await clock.sleep(for: Self.patience)
                 await prompt.act("If \"\(token.identity.name)\" blinks, touch it.")

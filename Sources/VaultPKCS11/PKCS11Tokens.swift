@@ -1,37 +1,37 @@
 #if PKCS11
     internal import VaultBiometric
 
-    /// A token that is plugged in, as ``PKCS11Tokens/list(uri:timeLimit:clock:)`` finds it.
+    /// A plugged-in token from ``PKCS11Tokens/list(uri:timeLimit:clock:)``.
     public struct PKCS11Token: Sendable, Hashable {
-        /// What names this token and no other (RFC 7512), for ``PKCS11Provider/init(uri:newKey:timeLimit:clock:)``.
+        /// The URI of exactly this token (RFC 7512), for ``PKCS11Provider/init(uri:newKey:timeLimit:clock:)``.
         public let uri: String
-        /// What its owner called it.
+        /// The owner's name for the token.
         public let label: String
-        /// What its maker calls it.
+        /// The maker's name for the token.
         public let model: String
         /// The serial number that its maker gave it.
         public let serialNumber: String
-        /// Whether it shows a key that is of a kind which can be used. A token may have such keys and not show them
-        /// before the PIN is entered, and may not allow the one that it shows to be used for this.
+        /// Whether it shows a key of a usable kind. A token may hide such keys until the PIN is entered, and may forbid
+        /// this use of a visible one.
         public let showsUsableKey: Bool
-        /// Whether it calls itself a piece of hardware. What plays a token in software lets anybody guess PINs who can
-        /// read its files. tpm2-pkcs11 calls the TPM a piece of hardware, which it is; that limits guesses only while the
-        /// TPM has a lockout password. See ``PKCS11Provider/guessLimit()``.
+        /// Whether it calls itself hardware. With a software token, a thief who can read its files can guess PINs
+        /// without limit. A TPM behind tpm2-pkcs11 is hardware, but limits guesses only while it has a lockout
+        /// password. See ``PKCS11Provider/guessLimit()``.
         public let isHardware: Bool
-        /// Whether it takes no PIN now.
+        /// Whether it accepts no PIN now.
         public let isLocked: Bool
     }
 
-    /// The tokens that are plugged in.
+    /// The list of plugged-in tokens.
     public enum PKCS11Tokens {
-        /// Finds the tokens that could be used, without asking the person for anything.
+        /// Finds the usable tokens, without a question to the person.
         ///
         /// - Parameters:
-        ///   - uri: which are meant, as in ``PKCS11Provider/init(uri:newKey:timeLimit:clock:)``. The modules stay those
-        ///     of this URI: they are not part of the URIs in the list.
-        ///   - timeLimit: how long the modules may take.
-        ///   - clock: what the time limit is counted on.
-        /// - Throws: ``BiometricError`` with code `unavailable` when there is no module, `timedOut` when one hangs.
+        ///   - uri: the allowed tokens, as in ``PKCS11Provider/init(uri:newKey:timeLimit:clock:)``. The URIs in the
+        ///     list do not name the modules of this URI.
+        ///   - timeLimit: the time limit of the modules.
+        ///   - clock: the clock that counts the time limit.
+        /// - Throws: ``BiometricError`` with code `unavailable` if there is no module, `timedOut` if a module hangs.
         public static func list(
             uri: String = "pkcs11:", timeLimit: Duration = .seconds(60), clock: any Clock<Duration> = ContinuousClock()
         ) async throws -> [PKCS11Token] {

@@ -4,14 +4,14 @@
     internal import Foundation
     internal import VaultCrypto
 
-    /// The public part of a key on a token. What is done with it needs no token.
+    /// The public part of a key on a token. Its functions need no token.
     enum PublicKey: Sendable {
-        /// Both numbers with the greatest byte first.
+        /// Both numbers are big-endian.
         case rsa(modulus: [UInt8], exponent: [UInt8])
-        /// The point without compression, X9.62: 4, x, y.
+        /// The uncompressed point, X9.62: 4, x, y.
         case elliptic(Curve, point: [UInt8])
 
-        /// The ways to use it, the better one first. Not every token's OAEP knows SHA-256, and only trying it tells.
+        /// The ways to use the key, the better one first. Some tokens' OAEP lacks SHA-256, which only a try shows.
         var schemes: [KeyScheme] {
             switch self {
             case .rsa: [.oaepSHA256, .oaepSHA1]
@@ -19,9 +19,9 @@
             }
         }
 
-        /// SHA-256 of its SubjectPublicKeyInfo (RFC 5280 section 4.1).
+        /// Returns SHA-256 of the SubjectPublicKeyInfo (RFC 5280 section 4.1).
         ///
-        /// - Throws: when it is no such key, or RSA of less than 2048 bits.
+        /// - Throws: if the key is not valid, or RSA of less than 2048 bits.
         func fingerprint() throws -> [UInt8] {
             let encoded: Data =
                 switch self {
@@ -37,7 +37,7 @@
             return Array(SHA256.hash(data: encoded))
         }
 
-        /// Makes a secret that, apart from here, only the token can come to know.
+        /// Makes a secret that, outside this process, only the token can compute.
         func share(by scheme: KeyScheme) throws -> (secret: VaultCrypto.SharedSecret, message: [UInt8]) {
             switch self {
             case .rsa(let modulus, let exponent):
@@ -68,22 +68,22 @@
         }
     }
 
-    /// How a token comes to know a secret. The numbers are stored.
+    /// The ways in which a token computes a secret. The numbers are stored.
     enum KeyScheme: UInt8, Sendable {
         /// RSA-OAEP (RFC 8017 section 7.1), with this hash in both places.
         case oaepSHA256 = 1
         case oaepSHA1 = 2
-        /// Diffie-Hellman on this curve with a key for this one time.
+        /// Diffie-Hellman on this curve with a one-time key.
         case p256 = 3
         case p384 = 4
         case p521 = 5
     }
 
-    /// The curves of SEC 2 and FIPS 186-4 that tokens know.
+    /// The curves of SEC 2 and FIPS 186-4 that tokens support.
     enum Curve: CaseIterable, Sendable {
         case p256, p384, p521
 
-        /// How many bytes a coordinate has.
+        /// The size of a coordinate in bytes.
         var size: Int {
             switch self {
             case .p256: 32
@@ -92,7 +92,7 @@
             }
         }
 
-        /// CKA_EC_PARAMS: the name of the curve in DER.
+        /// The name of the curve in DER, for CKA_EC_PARAMS.
         var parameters: [UInt8] {
             switch self {
             case .p256: [6, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 3, 1, 7]
@@ -109,13 +109,13 @@
             }
         }
 
-        /// CKA_EC_POINT, which is a point within an OCTET STRING, or with some tokens the point itself.
+        /// Reads CKA_EC_POINT: a point in an OCTET STRING, or from some tokens the plain point.
         func point(_ value: [UInt8]) -> [UInt8]? {
             let point = Array(value.suffix(1 + 2 * size))
             return [point, Self.octetString(point)].contains(value) ? point : nil
         }
 
-        /// DER; the points are shorter than 256 bytes.
+        /// Makes an OCTET STRING in DER. The points are shorter than 256 bytes.
         static func octetString(_ bytes: [UInt8]) -> [UInt8] {
             [4] + (bytes.count < 128 ? [] : [0x81]) + [UInt8(truncatingIfNeeded: bytes.count)] + bytes
         }

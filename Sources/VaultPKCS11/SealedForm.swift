@@ -2,23 +2,23 @@
     internal import VaultBiometric
     internal import VaultCrypto
 
-    /// The bytes of a ``ProtectedSecret``: what is needed to find the token and the key on it, and to open the secret.
+    /// The bytes of a ``ProtectedSecret``, for finding the token and its key, and for opening the secret.
     ///
     /// ```
     /// "CVPK11" ‖ version 1 ‖ manufacturer ‖ model ‖ serial number ‖ label ‖ slot ‖ CKA_ID ‖ fingerprint ‖ scheme ‖ message
     ///     ‖ envelope ‖ checksum (32 bytes)
     /// ```
-    /// Each of the ten stands behind its length in two bytes, the greater first. All before the envelope goes into the
-    /// key that it is sealed with, so nothing of it can be exchanged.
+    /// Each of the ten parts stands behind its length in two bytes, big-endian. All parts before the envelope go into
+    /// the key of the envelope, so none of them can be replaced.
     struct SealedForm: Sendable {
         let token: TokenIdentity
-        /// What the slot was called.
+        /// The name of the slot.
         let slotDescription: String
         let keyID: [UInt8]
         /// See ``PublicKey/fingerprint()``.
         let fingerprint: [UInt8]
         let scheme: KeyScheme
-        /// From which the token finds out the key of the envelope.
+        /// The token's input for the key of the envelope.
         let message: [UInt8]
         private var envelope: [UInt8] = []
 
@@ -28,8 +28,8 @@
 
         static let damaged = BiometricError(
             .failed,
-            "What was stored for the token is damaged, or a newer version wrote it. Sign in another way, then enrol the "
-                + "token anew.")
+            "The stored data for the token is damaged, or from a newer version. Log in with another method, then enrol "
+                + "the token again.")
 
         /// Seals a secret for a key on a token.
         init(sealing secret: borrowing SecretBytes, for key: TokenKey, on token: Token, by scheme: KeyScheme) throws {
@@ -44,9 +44,9 @@
             envelope = try SealedEnvelope.seal(secret, key: sealingKey, context: Self.context)
         }
 
-        /// Opens what was sealed.
+        /// Opens the secret.
         ///
-        /// - Parameter shared: what the token made of the message.
+        /// - Parameter shared: the token's result for the message.
         func open(_ shared: SharedSecret) throws -> SecretBytes {
             do {
                 return try SealedEnvelope.open(envelope, key: sealingKey(from: shared), context: Self.context)
@@ -59,7 +59,7 @@
             try KeyDerivation.hkdf(shared.bytes, salt: writer.bytes, info: "credential-vault/v1/pkcs11-sealing-key")
         }
 
-        /// Has written all before the envelope.
+        /// A writer that holds all parts before the envelope.
         private var writer: StoredBytesWriter {
             var writer = StoredBytesWriter(start: Self.start)
             for name in [token.manufacturer, token.model, token.serial, token.label, slotDescription] {

@@ -18,36 +18,36 @@
             identity = TokenIdentity(info)
         }
 
-        /// What the slot is called: the name of a card reader, for example.
+        /// The name of the slot, for example of a card reader.
         var slotDescription: String {
             var slotInfo = slotInfo
             return text(&slotInfo.slotDescription)
         }
 
-        /// Whether the slot says that it is a piece of hardware.
+        /// Whether the slot calls itself hardware.
         var isHardware: Bool { slotInfo.flags & CKF_HW_SLOT != 0 }
 
         func guessLimit() throws -> GuessLimit {
             guard isHardware else {
                 return .absent(
-                    "The token \"\(identity.name)\" is made of software, which limits no guesses: whoever can read its "
+                    "The token \"\(identity.name)\" is made of software and limits no guesses. A thief who reads its "
                         + "files can try PINs without end.")
             }
             var module = CK_INFO()
             try self.module.ask(.listing) { $0.C_GetInfo?(&module) }
             guard !text(&module.manufacturerID).hasPrefix("tpm2-software") else {
                 return .weak(
-                    "The token \"\(identity.name)\" is kept by the TPM, whose count of wrong PINs whoever has this machine "
-                        + "can set back unless the TPM has a lockout password, which cannot be seen through PKCS#11. Use the "
-                        + "TPM itself.")
+                    "The token \"\(identity.name)\" is in the TPM. Without a TPM lockout password, a thief with this "
+                        + "machine can reset its count of wrong PINs. PKCS#11 does not show that password. Use the TPM "
+                        + "directly.")
             }
             return .firm
         }
 
         private func has(_ flag: CK_FLAGS) -> Bool { info.flags & flag != 0 }
 
-        /// Whether it asks for a PIN at all, and was set up. What else there is, such as the system's certificates, can
-        /// protect nothing.
+        /// Whether it is set up and asks for a PIN. Other tokens, such as the system's certificates, can protect
+        /// nothing.
         var isUsable: Bool { has(CKF_TOKEN_INITIALIZED) && has(CKF_LOGIN_REQUIRED) }
         var hasPIN: Bool { has(CKF_USER_PIN_INITIALIZED) }
         var isLocked: Bool { has(CKF_USER_PIN_LOCKED) }
@@ -55,10 +55,10 @@
         /// Whether the PIN is entered at the token or its reader.
         var hasKeypad: Bool { has(CKF_PROTECTED_AUTHENTICATION_PATH) }
 
-        /// What its flags tell about the tries that are left: nothing but whether it is the last.
+        /// The number of tries that are left; nil if unknown. The flags only tell "none" and "the last one".
         var triesLeft: Int? { isLocked ? 0 : isFinalTry ? 1 : nil }
 
-        /// What a PIN has, in bytes; nil for a token that does not tell, or tells nonsense.
+        /// The allowed size of a PIN in bytes; nil for a token that does not tell, or tells nonsense.
         var pinLength: ClosedRange<Int>? {
             let (least, most) = (max(1, Int(clamping: info.ulMinPinLen)), Int(clamping: info.ulMaxPinLen))
             return most >= least && most <= 1024 ? least...most : nil
@@ -70,14 +70,14 @@
                 isFinal: isFinalTry, length: pinLength ?? 1...64)
         }
 
-        /// The same slot as it is now.
+        /// Returns the token that is in the slot now.
         ///
-        /// - Throws: ``TokenFailure`` when nothing is in it.
+        /// - Throws: ``TokenFailure`` if the slot is empty.
         func now() throws -> Token { try Token.inSlot(slot, of: module) }
 
-        /// Whether it is still in its slot.
+        /// Checks whether it is still in its slot.
         ///
-        /// - Throws: `CancellationError` when nobody waits any more.
+        /// - Throws: `CancellationError` if the operation was given up.
         func isThere() throws -> Bool {
             do {
                 return try now().identity == identity
@@ -94,24 +94,24 @@
             return Token(module, slot, slotInfo, info)
         }
 
-        /// What to tell when it takes no PIN. Nothing but its own tools, or another PIN of them, unlocks most tokens.
+        /// Returns the error for a token that accepts no PIN. Most tokens can be unlocked only with their own tools and
+        /// another PIN.
         ///
-        /// - Parameter start: what happened, if something did.
+        /// - Parameter start: a sentence about the event before, if there was one.
         func lockedOut(_ start: String = "") -> BiometricError {
             BiometricError(
                 .lockedOut,
                 start
-                    + "\"\(identity.name)\" takes no PIN after too many wrong ones. Unlock it with its own tools, with "
-                    + "its PUK or administrator's PIN. If it is a TPM, that ends by itself in a while.")
+                    + "\"\(identity.name)\" accepts no PIN after too many wrong ones. Unlock it with its own tools and "
+                    + "its PUK or administrator's PIN. If it is a TPM, wait and try again later.")
         }
     }
 
     extension TokenConnection {
-        /// The tokens that are meant, in the order of the modules. A slot that cannot be read is as good as empty.
+        /// Returns the allowed tokens, in the order of the modules. An unreadable slot counts as empty.
         ///
-        /// - Parameter isLast: looks at a token, and tells whether those behind it need not be asked: some readers take
-        ///   a while.
-        /// - Throws: `CancellationError` when nobody waits any more; what `isLast` throws.
+        /// - Parameter isLast: returns true to stop after a token, as some readers are slow.
+        /// - Throws: `CancellationError` if the operation was given up, or the error of `isLast`.
         func tokens(until isLast: (Token) throws -> Bool = { _ in false }) throws -> [Token] {
             guard let uri else { return [] }
             var tokens: [Token] = []
@@ -127,7 +127,7 @@
             return tokens
         }
 
-        /// The slots with something in them, of a module that is meant. One that cannot tell has none.
+        /// Returns the occupied slots of an allowed module; none if the module cannot tell.
         private func slots(of module: TokenModule, _ uri: TokenURI) throws -> [CK_SLOT_ID] {
             do {
                 var info = CK_INFO()
@@ -140,11 +140,11 @@
     }
 
     extension TokenModule {
-        /// The slots with a token in them.
+        /// Returns the slots with a token in them.
         func slots() throws -> [CK_SLOT_ID] {
             var count: CK_ULONG = 0
             try ask(.listing) { $0.C_GetSlotList?(1, nil, &count) }
-            // Room for some that come in the meantime; and no module has a thousand, whatever it says.
+            // This leaves room for a few new slots. No real module has a thousand.
             var slots = [CK_SLOT_ID](repeating: 0, count: min(Int(clamping: count), 1024) + 8)
             count = CK_ULONG(slots.count)
             try ask(.listing) { $0.C_GetSlotList?(1, &slots, &count) }

@@ -1,7 +1,7 @@
 #if PKCS11
     internal import CPKCS11
 
-    /// An attribute of an object on a token, as it is looked for or made.
+    /// An attribute of an object on a token, for a search or a new object.
     struct TokenAttribute {
         let type: CK_ATTRIBUTE_TYPE
         let value: [UInt8]
@@ -13,12 +13,12 @@
 
         init(_ type: CK_ATTRIBUTE_TYPE, _ value: Bool) { self.init(type, [value ? 1 : 0]) }
 
-        /// A number, in the byte order of the machine.
+        /// Makes an attribute from a number, in the byte order of the machine.
         init(_ type: CK_ATTRIBUTE_TYPE, _ value: CK_ULONG) { self.init(type, withUnsafeBytes(of: value) { Array($0) }) }
     }
 
     extension [TokenAttribute] {
-        /// Gives `body` them as C wants them, while it runs.
+        /// Calls `body` with the attributes in C's form.
         func withTemplate<Answer>(
             _ body: (UnsafeMutablePointer<CK_ATTRIBUTE>?, CK_ULONG) throws -> Answer
         ) rethrows -> Answer {
@@ -37,12 +37,12 @@
     }
 
     extension [UInt8] {
-        /// The value of an attribute that is a number.
+        /// The value of a numeric attribute.
         var number: CK_ULONG? {
             count == MemoryLayout<CK_ULONG>.size ? withUnsafeBytes { $0.loadUnaligned(as: CK_ULONG.self) } : nil
         }
 
-        /// The value of an attribute that is yes or no.
+        /// The value of a boolean attribute.
         var isTrue: Bool { count == 1 && self[0] != 0 }
     }
 #endif

@@ -3,38 +3,38 @@
     internal import Foundation
     internal import VaultBiometric
 
-    /// The modules that a URI means, started. They are used for one operation and then stopped: nothing of ours stays in
-    /// a module while nobody signs in, and what is pulled out or put in meanwhile needs no attention.
+    /// The started modules of a URI. They run for one operation only. So no data of ours stays in a module, and changes
+    /// of tokens in between do not matter.
     final class TokenConnection: @unchecked Sendable {
-        // Sound because one thread at a time uses it: each part of an operation has its own, and a part that is given up
-        // is the last one.
+        // The mark is sound, as only one thread at a time uses it: the parts of an operation run in turn, and a
+        // given-up part is the last one.
 
-        /// What was asked for. It is read by ``open(isGivenUp:)``, on the right thread.
+        /// The text of the URI. ``open(isGivenUp:)`` parses it, on the right thread.
         private let text: String
         private(set) var uri: TokenURI?
         private var list: UnsafeMutablePointer<UnsafeMutablePointer<CK_FUNCTION_LIST>?>?
         private var single: UnsafeMutablePointer<CK_FUNCTION_LIST>?
         private(set) var modules: [TokenModule] = []
-        /// The token that was found before the PIN was asked for.
+        /// The token from before the question for the PIN.
         var found: Token?
-        /// Whether nobody waits any more.
+        /// Whether the operation was given up.
         private var isGivenUp: @Sendable () -> Bool = { false }
 
-        /// p11-kit counts who uses a module, but does not keep the last one from stopping it while the next one finds it
-        /// started.
+        /// The lock around starting and stopping. p11-kit counts a module's users, but the last user may stop it just
+        /// when the next one finds it started.
         static let startOrStop = NSLock()
 
         init(_ text: String) { self.text = text }
 
         deinit {
-            // Whoever let go of it last may be on a thread that must not wait.
+            // The last reference may end on a thread that must not block.
             guard list != nil || single != nil else { return }
             Remains(list: list, single: single, modules: modules).releaseLater()
         }
 
-        /// Loads and starts the modules, unless that was done already.
+        /// Loads and starts the modules, unless they run.
         ///
-        /// - Parameter isGivenUp: whether nobody waits any more.
+        /// - Parameter isGivenUp: whether the operation was given up.
         func open(isGivenUp: @escaping @Sendable () -> Bool) throws {
             self.isGivenUp = isGivenUp
             for module in modules { module.isGivenUp = isGivenUp }
@@ -42,7 +42,7 @@
         }
 
         private func start() throws {
-            // A module that somebody else starts may hang.
+            // Another thread's module may hang at its start.
             while !Self.startOrStop.lock(before: .soon) {
                 if isGivenUp() { throw CancellationError() }
             }
@@ -51,7 +51,7 @@
             let uri = try TokenURI(text)
             if let path = uri.modulePath {
                 guard let functions = p11_kit_module_load(path, 0) else {
-                    throw BiometricError(.unavailable, "There is no PKCS#11 module that could be loaded at \(path).")
+                    throw BiometricError(.unavailable, "The PKCS#11 module \(path) cannot be loaded. Correct its path.")
                 }
                 single = functions
                 try TokenFailure.check(p11_kit_module_initialize(functions), .loading)
@@ -62,30 +62,30 @@
             self.uri = uri
         }
 
-        /// Those that p11-kit knows: the packages of most modules tell it (pkcs11.conf(5)).
+        /// Opens p11-kit's modules. The packages of most modules configure p11-kit (pkcs11.conf(5)).
         private func openConfigured(named name: String?) throws {
             guard let list = p11_kit_modules_load(nil, 0) else {
                 throw BiometricError(
-                    .unavailable, "p11-kit cannot load the PKCS#11 modules: its configuration is wrong.")
+                    .unavailable, "p11-kit cannot load the PKCS#11 modules. Correct its configuration.")
             }
             self.list = list
             var next = list
             while let functions = next.pointee {
                 next += 1
-                // Those with the certificates of the system are no tokens, and take a while to start.
+                // The modules with the system's certificates have no tokens, and start slowly.
                 let isMeant =
                     name.map { $0 == moduleName(functions) }
                     ?? (p11_kit_module_get_flags(functions) & Int32(P11_KIT_MODULE_TRUSTED) == 0)
                 if !isMeant { continue }
-                // One that does not work must not keep the others from working.
+                // A broken module must not stop the others.
                 if p11_kit_module_initialize(functions) == CKR_OK { modules.append(TokenModule(functions, isGivenUp)) }
             }
             if modules.isEmpty {
                 throw BiometricError(
                     .unavailable,
-                    name.map { "p11-kit knows no PKCS#11 module \"\($0)\" that works." }
-                        ?? "There is no PKCS#11 module. Install the one for the token: ykcs11 or opensc-pkcs11, for "
-                        + "example, in Debian.")
+                    name.map { "p11-kit has no working PKCS#11 module \"\($0)\"." }
+                        ?? "There is no PKCS#11 module. Install the module for the token, for example in Debian: "
+                        + "apt install opensc-pkcs11")
             }
         }
 
@@ -95,27 +95,27 @@
             return String(cString: name)
         }
 
-        /// Stops the modules, as far as nobody else in this process uses them.
+        /// Stops the modules that nobody else in this process uses.
         func close() {
             Remains(list: list, single: single, modules: modules).release(isGivenUp: isGivenUp)
             (list, single, modules, uri, found) = (nil, nil, [], nil, nil)
         }
 
-        /// Starts the modules anew. One that is at the other end of a connection does not come back otherwise.
+        /// Restarts the modules. A remote module does not come back otherwise.
         func reopen() throws {
             close()
             try start()
         }
     }
 
-    /// What has to be given back to p11-kit.
+    /// The modules that must go back to p11-kit.
     private struct Remains: @unchecked Sendable {
         let list: UnsafeMutablePointer<UnsafeMutablePointer<CK_FUNCTION_LIST>?>?
         let single: UnsafeMutablePointer<CK_FUNCTION_LIST>?
         let modules: [TokenModule]
 
-        /// - Parameter isGivenUp: whether nobody waits any more. Another thread does it then, when it is its turn: this one
-        ///   may hold a PIN.
+        /// - Parameter isGivenUp: whether the operation was given up. Then another thread does the work later, as this
+        ///   one may hold a PIN.
         func release(isGivenUp: () -> Bool) {
             if list == nil && single == nil { return }
             while !TokenConnection.startOrStop.lock(before: .soon) {
@@ -132,10 +132,10 @@
         }
     }
 
-    /// A module that was started.
+    /// A started module.
     final class TokenModule {
         let functions: UnsafeMutablePointer<CK_FUNCTION_LIST>
-        /// Whether nobody waits any more.
+        /// Whether the operation was given up.
         fileprivate(set) var isGivenUp: @Sendable () -> Bool
 
         init(_ functions: UnsafeMutablePointer<CK_FUNCTION_LIST>, _ isGivenUp: @escaping @Sendable () -> Bool) {
@@ -143,15 +143,15 @@
             self.isGivenUp = isGivenUp
         }
 
-        /// Asks it for something.
+        /// Calls a function of the module.
         ///
-        /// - Throws: ``TokenFailure``; `CancellationError` when nobody waits any more.
+        /// - Throws: ``TokenFailure``; `CancellationError` if the operation was given up.
         func ask(_ call: TokenCall, _ body: (CK_FUNCTION_LIST) -> CK_RV?) throws {
             if isGivenUp() { throw CancellationError() }
             try TokenFailure.check(body(functions.pointee), call)
         }
 
-        /// Tidies up: also when nobody waits any more, and whatever comes of it.
+        /// Cleans up, even after the operation was given up. Failures do not matter.
         func tidy(_ body: (CK_FUNCTION_LIST) -> CK_RV?) { _ = body(functions.pointee) }
     }
 #endif

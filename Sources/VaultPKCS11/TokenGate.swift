@@ -1,21 +1,22 @@
 #if PKCS11
     internal import Foundation
 
-    /// Lets one operation at a time log in at a token.
+    /// A gate that lets one operation at a time log in at a token.
     ///
-    /// A module knows one login for the whole process (PKCS #11 2.40, usage guide, section "Sessions"): without this, a
-    /// second operation would be let in by the PIN of the first, and thrown out when that one logs out.
+    /// A module has one login for the whole process (PKCS #11 2.40, usage guide, section "Sessions"). Without the gate,
+    /// a second operation would enter with the first one's PIN, and lose its login at the first one's logout.
     final class TokenGate: @unchecked Sendable {
-        // Sound because the condition guards the set. It is shared by the process because the logins are.
+        // The mark is sound, as the condition guards the set. The process shares the gate, as it shares the logins.
         static let shared = TokenGate()
 
         private let condition = NSCondition()
         private var busy: Set<TokenIdentity> = []
 
-        /// Runs `body` while nobody else is logged in at the token.
+        /// Runs `body` while no other operation is logged in at the token.
         ///
-        /// - Parameter isGivenUp: whether nobody waits any more. It is asked again and again: who is logged in may hang.
-        /// - Throws: `CancellationError` when nobody waits any more, and what `body` throws.
+        /// - Parameter isGivenUp: whether the operation was given up. It is called repeatedly, as the logged-in
+        ///   operation may hang.
+        /// - Throws: `CancellationError` if the operation was given up, or the error of `body`.
         func pass<Answer>(
             _ token: TokenIdentity, isGivenUp: () -> Bool, _ body: () throws -> Answer
         ) throws -> Answer {
@@ -38,7 +39,7 @@
     }
 
     extension Date {
-        /// Until when a thread waits for another one before it asks whether somebody still waits for itself.
+        /// The end of one wait for another thread. After it, the thread checks whether its own operation was given up.
         static var soon: Date { Date(timeIntervalSinceNow: 0.1) }
     }
 #endif

@@ -1,7 +1,7 @@
 #if PKCS11
     internal import CPKCS11
 
-    /// What tells one token from another (PKCS #11 2.40 section 3.2, CK_TOKEN_INFO).
+    /// The identity of a token (PKCS #11 2.40 section 3.2, CK_TOKEN_INFO).
     struct TokenIdentity: Hashable, Sendable {
         let manufacturer: String
         let model: String
@@ -23,7 +23,7 @@
             label = text(&info.label)
         }
 
-        /// Whether it is the same piece of hardware. The label may change, with a certificate for example.
+        /// Whether it is the same piece of hardware. The label may change, for example with a certificate.
         func isSameHardware(as other: TokenIdentity) -> Bool {
             manufacturer == other.manufacturer && model == other.model && serial == other.serial
         }
@@ -33,18 +33,19 @@
             manufacturer == other.manufacturer && model == other.model
         }
 
-        /// What a person knows it by.
+        /// The token's name for the person.
         var name: String {
             [label, model, manufacturer].first { !$0.isEmpty } ?? "PKCS#11 token"
         }
     }
 
-    /// A field of a structure of PKCS#11: UTF-8, filled up with spaces. What would move a terminal's cursor is left out.
+    /// Reads a field of a PKCS#11 structure: UTF-8, filled with spaces. Characters that move a terminal's cursor are
+    /// left out.
     func text<Field>(_ field: inout Field) -> String {
         withUnsafeBytes(of: &field) { bytes in
             let count = (bytes.lastIndex { $0 != 0x20 && $0 != 0 } ?? -1) + 1
             let decoded = String(decoding: bytes[..<count], as: UTF8.self)
-            // Most have nothing to leave out, and there are many.
+            // There are many fields, and most have nothing to leave out.
             if bytes[..<count].allSatisfy({ (0x20..<0x7F).contains($0) }) { return decoded }
             return String(String.UnicodeScalarView(decoded.unicodeScalars.filter { !isControl($0) }))
         }

@@ -3,51 +3,51 @@
     internal import VaultBiometric
     internal import VaultCrypto
 
-    /// A private key on a token that could protect something.
+    /// A private key on a token that can protect a secret.
     struct TokenKey {
         let handle: CK_OBJECT_HANDLE
         let id: [UInt8]
         let publicKey: PublicKey
         /// See ``PublicKey/fingerprint()``.
         let fingerprint: [UInt8]
-        /// Whether it wants the PIN each time it is used.
+        /// Whether the key wants the PIN for each use.
         let wantsPIN: Bool
 
-        /// What tells about the public part.
+        /// The attributes about the public part.
         fileprivate static let publicAttributes = [
             CKA_KEY_TYPE, CKA_MODULUS, CKA_PUBLIC_EXPONENT, CKA_EC_PARAMS, CKA_EC_POINT,
         ]
-        /// What tells about the private part, of which not all tokens show what is public.
+        /// The attributes about the private part. Some tokens do not show its public attributes there.
         fileprivate static let attributes =
             publicAttributes + [CKA_ID, CKA_PRIVATE, CKA_DECRYPT, CKA_DERIVE, CKA_ALWAYS_AUTHENTICATE]
     }
 
-    /// A public key that can be used.
+    /// A usable public key.
     struct VisibleKey {
         let key: PublicKey
         let fingerprint: [UInt8]
     }
 
     extension TokenSession {
-        /// The private keys that can decrypt or agree on a key, and not without a PIN; first those that want it once,
-        /// then in the order of their ids.
+        /// Returns the private keys that can decrypt or agree on a key, and need a PIN. Keys that want the PIN once
+        /// come first, then the order is by id.
         ///
         /// - Parameters:
-        ///   - id: the CKA_ID, unless any will do.
-        ///   - label: the CKA_LABEL, unless any will do.
+        ///   - id: the CKA_ID; nil for any.
+        ///   - label: the CKA_LABEL; nil for any.
         func keys(id: [UInt8]?, label: [UInt8]? = nil) throws -> [TokenKey] {
-            // Tokens give them in any order.
+            // Tokens return keys in any order.
             let keys = try privateKeys(id: id, label: label).compactMap(key)
                 .sorted { $0.id.lexicographicallyPrecedes($1.id) }
             return keys.filter { !$0.wantsPIN } + keys.filter(\.wantsPIN)
         }
 
-        /// All private keys, of whatever kind.
+        /// Returns the private keys of all kinds.
         func privateKeys(id: [UInt8]?, label: [UInt8]? = nil) throws -> [CK_OBJECT_HANDLE] {
             try objects(Self.template(CKO_PRIVATE_KEY, id, label))
         }
 
-        /// Whether a private key wants the PIN each time it is used.
+        /// Checks whether a private key wants the PIN for each use.
         func wantsPIN(_ key: CK_OBJECT_HANDLE) throws -> Bool {
             try attributes([CKA_ALWAYS_AUTHENTICATE], of: key)[CKA_ALWAYS_AUTHENTICATE]?.isTrue == true
         }
@@ -72,14 +72,14 @@
                 wantsPIN: values[CKA_ALWAYS_AUTHENTICATE]?.isTrue == true)
         }
 
-        /// The public keys that can be seen now. Most tokens show them without a PIN.
+        /// Returns the visible public keys. Most tokens show them without a PIN.
         func publicKeys(id: [UInt8]?) throws -> [VisibleKey] {
             try objects(Self.template(CKO_PUBLIC_KEY, id)).compactMap {
                 try publicKey(attributes(TokenKey.publicAttributes, of: $0))
             }
         }
 
-        /// - Returns: nil for one that cannot be used, and where the object does not show it.
+        /// - Returns: nil for an unusable key, or if the object does not show it.
         private func publicKey(_ values: [CK_ATTRIBUTE_TYPE: [UInt8]]) -> VisibleKey? {
             let key: PublicKey
             switch values[CKA_KEY_TYPE]?.number {

@@ -2,7 +2,7 @@
     internal import VaultBiometric
 
     extension TokenConnection {
-        /// The token on which something new is to be protected.
+        /// Finds the token for a new secret.
         func tokenToEnrol() throws -> Token {
             let tokens = try tokens()
             guard let token = tokens.first else {
@@ -11,15 +11,15 @@
             guard tokens.count == 1 else {
                 let names = try tokens.map { "\"\($0.identity.name)\" (\(try TokenURI(naming: $0.info).text))" }
                 throw BiometricError(
-                    .failed, "There is more than one token. Say which by its URI: \(names.joined(separator: ", ")).")
+                    .failed, "There is more than one token. Choose one by its URI: \(names.joined(separator: ", ")).")
             }
             try token.checkReady()
             return token
         }
 
-        /// The token on which this was protected.
+        /// Finds the token of a stored secret.
         ///
-        /// - Throws: `hardwareMissing`; `hardwareReplaced` when another one is in its place, or the key is gone from it.
+        /// - Throws: `hardwareMissing`; `hardwareReplaced` if another token is in its place, or its key is gone.
         func token(of form: SealedForm) throws -> Token {
             var (first, shown, hidden): (Token?, Token?, Token?)
             let tokens = try tokens { token in
@@ -29,7 +29,7 @@
                 case .same:
                     shown = token
                     return true
-                // Some makers give all tokens one serial number. No PIN goes to one that may be another.
+                // Some makers give all tokens the same serial number. No PIN goes to a token that may be another one.
                 case .hidden where token.identity == form.token: hidden = token
                 case .hidden, .other: break
                 case .gone: throw BiometricError.notThere(form.token)
@@ -46,7 +46,7 @@
             do {
                 return try token.withSession { try $0.visibleKey(of: form) }
             } catch let failure as TokenFailure {
-                // It may be pulled out at any moment, for which modules have many words.
+                // A token may be pulled out at any moment, and modules have many error codes for that.
                 if try token.isThere() { throw failure }
                 return .gone
             }
@@ -59,12 +59,12 @@
             guard let inItsPlace else { return .notThere(form.token) }
             return BiometricError(
                 .hardwareReplaced,
-                "The token \"\(inItsPlace.identity.name)\", serial number \(inItsPlace.identity.serial), is not the one "
-                    + "that was enrolled. Plug in \"\(form.token.name)\", serial number \(form.token.serial).")
+                "The token \"\(inItsPlace.identity.name)\", serial number \(inItsPlace.identity.serial), is not the "
+                    + "enrolled one. Plug in \"\(form.token.name)\", serial number \(form.token.serial).")
         }
     }
 
-    /// Whether a token shows, without a PIN, that it has the key.
+    /// The knowledge about the key on a token without a PIN.
     private enum Sighting { case same, other, hidden, gone }
 
     extension BiometricError {
@@ -75,13 +75,13 @@
         static func keyGone(_ token: TokenIdentity) -> BiometricError {
             BiometricError(
                 .hardwareReplaced,
-                "\"\(token.name)\" does not have the key any more that was used: it was erased, or got another one. Sign "
-                    + "in another way, then enrol it anew.")
+                "\"\(token.name)\" does not have its enrolled key any more: the key was erased or replaced. Log "
+                    + "in with another method, then enrol the token again.")
         }
     }
 
     extension Token {
-        /// - Throws: `lockedOut`; `unavailable` when it has no PIN.
+        /// - Throws: `lockedOut`; `unavailable` if it has no PIN.
         fileprivate func checkReady() throws {
             if isLocked { throw lockedOut() }
             guard hasPIN else {
@@ -95,7 +95,7 @@
         fileprivate func visibleKey(of form: SealedForm) throws -> Sighting {
             let visible = try publicKeys(id: form.keyID)
             if visible.contains(where: { $0.fingerprint == form.fingerprint }) { return .same }
-            // A token that shows others would show this one.
+            // A token that shows other keys would show this one, too.
             return try publicKeys(id: nil).isEmpty ? .hidden : .other
         }
     }

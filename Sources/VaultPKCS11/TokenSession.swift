@@ -2,7 +2,7 @@
     internal import CPKCS11
     internal import VaultCrypto
 
-    /// A session with a token, open while a function runs.
+    /// A session with a token, open during a function.
     struct TokenSession {
         let token: Token
         let handle: CK_SESSION_HANDLE
@@ -14,13 +14,13 @@
         /// Logs in.
         ///
         /// - Parameters:
-        ///   - pin: nil when it is entered at the token.
-        ///   - user: `CKU_CONTEXT_SPECIFIC` for a key that wants the PIN each time it is used.
+        ///   - pin: the PIN; nil if it is entered at the token.
+        ///   - user: `CKU_CONTEXT_SPECIFIC` for a key that wants the PIN for each use.
         func logIn(_ pin: SharedSecret?, as user: CK_USER_TYPE = CKU_USER) throws {
             do {
                 try logInOnce(pin, user)
             } catch let failure as TokenFailure where failure.code == CKR_USER_ALREADY_LOGGED_IN {
-                // By somebody else in this process, whose PIN is not the one that has to be right.
+                // Another part of this process is logged in. The PIN of this call must be checked, so log out first.
                 try ask(.loggingIn) { $0.C_Logout?(handle) }
                 try logInOnce(pin, user)
             }
@@ -30,21 +30,21 @@
             try ask(.loggingIn) { functions in
                 guard let pin else { return functions.C_Login?(handle, user, nil, 0) }
                 return pin.bytes.withUnsafeBytes { bytes in
-                    // The module takes a pointer that it could write through, and does not.
+                    // The module takes a mutable pointer, but does not write.
                     let start = UnsafeMutablePointer(mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
                     return functions.C_Login?(handle, user, start, CK_ULONG(bytes.count))
                 }
             }
         }
 
-        /// The objects that have all of these attributes.
+        /// Finds the objects with all of these attributes.
         func objects(_ wanted: [TokenAttribute]) throws -> [CK_OBJECT_HANDLE] {
             try wanted.withTemplate { template, count in
                 try ask(.findingKey) { $0.C_FindObjectsInit?(handle, template, count) }
             }
             defer { module.tidy { $0.C_FindObjectsFinal?(handle) } }
             var found: [CK_OBJECT_HANDLE] = []
-            // More than any token has keys; some give one at a time.
+            // The limit is more than any token has. Some tokens return one key at a time.
             while found.count < 1024 {
                 var part = [CK_OBJECT_HANDLE](repeating: 0, count: 32)
                 var count: CK_ULONG = 0
@@ -55,11 +55,11 @@
             return found
         }
 
-        /// Attributes of an object; those that it does not have or does not show are missing.
+        /// Reads attributes of an object. Attributes that it lacks or hides are missing.
         func attributes(
             _ types: [CK_ATTRIBUTE_TYPE], of object: CK_OBJECT_HANDLE
         ) throws -> [CK_ATTRIBUTE_TYPE: [UInt8]] {
-            // The modulus of 16384 bits would fit.
+            // A modulus of 16384 bits fits.
             let size = 2048
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size * types.count, alignment: 16)
             defer { buffer.deallocate() }
@@ -73,7 +73,7 @@
             do {
                 try ask(.findingKey) { $0.C_GetAttributeValue?(handle, object, &template, CK_ULONG(types.count)) }
             } catch let failure as TokenFailure {
-                // These are about some of the attributes. The others are there.
+                // These codes are about some attributes. The others are there.
                 let partial = [CKR_ATTRIBUTE_TYPE_INVALID, CKR_ATTRIBUTE_SENSITIVE, CKR_BUFFER_TOO_SMALL]
                 guard partial.contains(failure.code) else { throw failure }
             }
@@ -90,7 +90,7 @@
     extension Token {
         /// Runs `body` with a session, and logs out and closes it after that.
         ///
-        /// - Parameter canWrite: whether objects can be made in it that stay.
+        /// - Parameter canWrite: whether it can make permanent objects.
         func withSession<Answer>(canWrite: Bool = false, _ body: (TokenSession) throws -> Answer) throws -> Answer {
             var handle: CK_SESSION_HANDLE = 0
             let flags = CKF_SERIAL_SESSION | (canWrite ? CKF_RW_SESSION : 0)
@@ -99,11 +99,11 @@
             return try body(TokenSession(token: self, handle: handle))
         }
 
-        /// Runs `body` in a session that is logged in, and logs out after that.
+        /// Runs `body` in a logged-in session, and logs out after that.
         ///
-        /// The PIN goes to this token only: it is looked at once more in the session, which ends when it is pulled out.
+        /// The PIN goes to this token only: the session checks the token again, and ends if it is pulled out.
         ///
-        /// - Throws: ``TokenFailure``, with `isBeforeLogin` when another one is in the slot by now.
+        /// - Throws: ``TokenFailure``, with `isBeforeLogin` if another token is in the slot now.
         func withLogin<Answer>(
             _ pin: SharedSecret?, canWrite: Bool = false, _ body: (TokenSession) throws -> Answer
         ) throws -> Answer {

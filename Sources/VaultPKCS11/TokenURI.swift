@@ -3,14 +3,14 @@
     internal import Foundation
     internal import VaultBiometric
 
-    /// A PKCS#11 URI (RFC 7512): which tokens are meant, and which key on them.
+    /// A PKCS#11 URI (RFC 7512), which selects tokens, and a key on them.
     ///
-    /// A PIN in it is not looked at: it would have been in plain sight on the way here.
+    /// A PIN in it is ignored, as it was visible on its way here.
     final class TokenURI {
         private let uri: OpaquePointer
 
-        /// - Throws: `failed` when it is no such URI, or says something that would have to be understood. The URI is not
-        ///   in the error: there may be a PIN in it.
+        /// - Throws: `failed` if it is not such a URI, or has an unknown attribute. The error does not show the URI, as
+        ///   a PIN may be in it.
         init(_ text: String) throws {
             guard let uri = p11_kit_uri_new() else { throw BiometricError(.failed, "There is not enough memory.") }
             self.uri = uri
@@ -18,15 +18,15 @@
             guard result == 0 else {
                 throw BiometricError(
                     .failed,
-                    "The token's address is no PKCS#11 URI. One looks like this: pkcs11:token=label;object=key")
+                    "The token's address is not a PKCS#11 URI. Write it like this: pkcs11:token=label;object=key")
             }
             guard p11_kit_uri_any_unrecognized(uri) == 0 else {
                 throw BiometricError(
-                    .failed, "The token's PKCS#11 URI has an attribute that RFC 7512 does not know.")
+                    .failed, "The token's PKCS#11 URI has an attribute that is not in RFC 7512. Remove it.")
             }
         }
 
-        /// What names a token and nothing else.
+        /// Makes a URI that names only a token.
         init(naming info: CK_TOKEN_INFO) throws {
             guard let uri = p11_kit_uri_new() else { throw BiometricError(.failed, "There is not enough memory.") }
             self.uri = uri
@@ -44,10 +44,10 @@
             return String(cString: formatted)
         }
 
-        /// The library that is to be used in place of those that p11-kit knows (`module-path`).
+        /// The library to use instead of p11-kit's modules (`module-path`).
         var modulePath: String? { p11_kit_uri_get_module_path(uri).map { String(cString: $0) } }
 
-        /// The only one of p11-kit's modules that is to be used (`module-name`).
+        /// The only p11-kit module to use (`module-name`).
         var moduleName: String? { p11_kit_uri_get_module_name(uri).map { String(cString: $0) } }
 
         /// `id`: the CKA_ID of the key.
@@ -57,7 +57,7 @@
         var keyLabel: [UInt8]? { attribute(CKA_LABEL) }
 
         private func attribute(_ type: CK_ATTRIBUTE_TYPE) -> [UInt8]? {
-            // p11-kit read it out of the URI, which is no longer than this.
+            // p11-kit read the value from the URI, which is shorter than this limit.
             guard let found = p11_kit_uri_get_attribute(uri, type)?.pointee, found.ulValueLen < 1 << 20 else {
                 return nil
             }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The claims that a list of accounts shows, as the text in their column.
+/// The claims that a list of accounts shows, as text in a column.
 enum DisplayClaims {
-    /// Nil for none.
+    /// Returns the text; nil for no claims.
     static func written(_ claims: [String: String]) throws -> String? {
         guard !claims.isEmpty else { return nil }
         let encoder = JSONEncoder()
@@ -10,7 +10,7 @@ enum DisplayClaims {
         return String(decoding: try encoder.encode(claims), as: UTF8.self)
     }
 
-    /// Empty for none, and for what is damaged.
+    /// Returns the claims; none for a damaged text.
     static func read(_ text: String?) -> [String: String] {
         guard let text else { return [:] }
         return (try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))) ?? [:]

@@ -2,17 +2,17 @@ internal import CLinux
 internal import Foundation
 internal import VaultStorage
 
-/// What a file system means for a store. SQLite's log needs locks that hold, and memory that all programs share: file
-/// systems of several machines have neither.
+/// The kind of a file system, for SQLite. SQLite needs reliable locks, and memory that all programs share. File systems
+/// of several machines have neither.
 package enum FileSystemKind: Sendable, Equatable {
     case local
-    /// Shared between machines; by its name.
+    /// A file system that several machines share, with its name.
     case shared(String)
-    /// A program of its own behind it, which may do anything: sshfs, gocryptfs, a disk image.
+    /// A file system behind a program that may do anything: sshfs, gocryptfs, a disk image.
     case fuse
 
-    /// The kind of file system that a path is on, or would be. What cannot be found out counts as local: opening the
-    /// store will say what is wrong.
+    /// Finds the kind of file system of a path, even if the path does not exist yet. An unknown kind counts as local:
+    /// if it is wrong, opening the store fails.
     package init(of path: String) {
         var path = URL(fileURLWithPath: path).standardizedFileURL.path(percentEncoded: false)
         var type: UInt32 = 0
@@ -31,7 +31,7 @@ package enum FileSystemKind: Sendable, Equatable {
         self = type == 0x6573_5546 ? .fuse : Self.shared[type].map { .shared($0) } ?? .local
     }
 
-    /// The numbers are those of statfs(2), Linux's `magic.h`, and the file systems' own sources.
+    /// The numbers are from statfs(2), Linux's `magic.h`, and the sources of the file systems.
     private static let shared: [UInt32: String] = [
         0x6969: "NFS", 0x517B: "SMB", 0xFE53_4D42: "SMB", 0xFF53_4D42: "CIFS", 0x564C: "NCP", 0x7375_7245: "Coda",
         0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x0102_1997: "9P", 0x00C3_6400: "Ceph", 0x0116_1970: "GFS2",
@@ -48,7 +48,7 @@ package enum FileSystemKind: Sendable, Equatable {
         case .fuse:
             throw StoreError(
                 .unsafeFileSystem,
-                "\(path) is on a FUSE file system, on which the store can be damaged. Move the folder to a local disk and name it in CREDENTIAL_VAULT_HOME. If this FUSE file system is used by this machine alone: vault config set allow-fuse yes"
+                "\(path) is on a FUSE file system, on which the store can be damaged. Move the folder to a local disk and name it in CREDENTIAL_VAULT_HOME. If only this machine uses this file system: vault config set allow-fuse yes"
             )
         case .shared(let name):
             throw StoreError(

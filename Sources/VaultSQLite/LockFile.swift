@@ -2,8 +2,8 @@ internal import Foundation
 internal import VaultLocks
 internal import VaultStorage
 
-/// An advisory lock on one account, held across processes: `flock` on a file of its own, which the kernel lets go of
-/// when the holder ends, however it ends.
+/// An advisory lock on one account across processes. It is a `flock` on a separate file. The kernel releases it when
+/// the holder ends, even if the holder is killed.
 final class LockFile: Sendable {
     private let descriptor: CInt
     private let path: String
@@ -11,7 +11,7 @@ final class LockFile: Sendable {
 
     /// Waits until the lock is free.
     ///
-    /// It asks again and again instead of blocking, so that the wait has an end and can be cancelled.
+    /// It polls, so that the wait ends and can be cancelled.
     static func acquire(
         path: String, patience: Duration, clock: any Clock<Duration>
     ) async throws -> LockFile {
@@ -22,7 +22,7 @@ final class LockFile: Sendable {
             guard waited < patience else {
                 throw StoreError(
                     .busy,
-                    "Another program has been working on this account for \(patience.components.seconds) seconds. Try again."
+                    "Another program has used this account for \(patience.components.seconds) seconds. Try again."
                 )
             }
             try await clock.sleep(for: pause)
@@ -40,7 +40,7 @@ final class LockFile: Sendable {
             if isHeld { return nil }
             throw Self.failure(path)
         }
-        // The holder before us may have removed the file together with its account: then this is a lock on nothing.
+        // The last holder may have removed the file together with its account. Then this lock protects nothing.
         var mine = stat()
         var current = stat()
         guard fstat(descriptor, &mine) == 0, stat(path, &current) == 0, mine.st_ino == current.st_ino else {
@@ -51,15 +51,15 @@ final class LockFile: Sendable {
         self.path = path
     }
 
-    /// Has the lock's file removed at the end of the lock, for an account that is gone.
+    /// Makes the end of the lock remove its file, for an account that was deleted.
     func setObsolete() {
         isObsolete.withLock { $0 = true }
     }
 
-    /// To be called once.
+    /// Must be called once.
     func release() {
         if isObsolete.withLock({ $0 }) { unlink(path) }
-        // Closing is not enough while a child that was just forked still has the descriptor.
+        // Closing is not enough while a child process that was just forked still has the descriptor.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

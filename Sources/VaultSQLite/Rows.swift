@@ -3,11 +3,11 @@ internal import GRDB
 internal import VaultCrypto
 internal import VaultStorage
 
-/// Accounts and keyslots as rows. What goes into a key derivation is under a checksum, so that damage is noticed before
-/// it looks like a wrong password and costs guesses.
+/// Accounts and keyslots as rows. All values for a key derivation are under a checksum. So damage is found before it
+/// looks like a wrong password and costs guesses.
 ///
-/// Values are taken with `decode`, never with a subscript: that one traps, and prints the row, when damage has put a NULL
-/// or a value of another kind in its place.
+/// Values are read with `decode`, never with a subscript. A subscript traps and prints the row if damage has put NULL
+/// or another type in its place.
 extension AccountID {
     init(row: Row) throws {
         try self.init(issuer: row.decode(forColumn: "issuer"), subject: row.decode(forColumn: "subject"))
@@ -21,14 +21,14 @@ extension Account {
         layout_checksum, checksum
         """
 
-    /// The accounts that have a name. UNION lets each condition use its own index, however many accounts there are.
+    /// Selects the accounts that have a name. With UNION each condition uses its own index, for any number of accounts.
     static let idsNamed = """
         SELECT id FROM account WHERE subject = :name UNION SELECT id FROM account WHERE alias = :name
         UNION SELECT id FROM account WHERE email = :name
         UNION SELECT id FROM account WHERE preferred_username = :name
         """
 
-    /// - Parameter slots: the rows of its keyslots. One that is damaged leaves the others as they are.
+    /// - Parameter slots: the rows of its keyslots. A damaged one does not affect the others.
     init(row: Row, slots: [Row]) throws {
         let id = try AccountID(row: row)
         var keyslots: [Keyslot] = []
@@ -54,7 +54,7 @@ extension Account {
             lastOnlineAt: lastOnlineAt.map { Date(timeIntervalSince1970: $0) },
             refreshStartedAt: refreshStartedAt.map { Date(timeIntervalSince1970: $0) }, keyslots: keyslots)
         damagedKeyslots = damaged
-        // Only for a person to look at: damage here keeps nobody from the account.
+        // These values are only for people to read, so damage here keeps nobody out.
         grantedScope = try? row.decode(forColumn: "granted_scope")
         accessTokenExpiresAt = (try? row.decode(Double.self, forColumn: "access_token_expires_at"))
             .map { Date(timeIntervalSince1970: $0) }
@@ -74,7 +74,7 @@ extension Account {
 }
 
 extension StoredLayout {
-    /// Nil when there is none. Damage here keeps nobody from the rest of the account.
+    /// Nil if there is none. Damage here does not affect the rest of the account.
     init?(row: Row, of id: AccountID) {
         do {
             let bytes: Data? = try row.decode(forColumn: "layout")
@@ -113,7 +113,7 @@ extension Keyslot {
             Array(id.issuer.utf8), Array(id.subject.utf8), Array(self.id.utf8), Array(kind.rawValue.utf8), salt,
             Array("\(argon2.passes) \(argon2.memoryKiB) \(argon2.lanes)".utf8), Array(keyID.utf8), wrapped,
         ]
-        // Not an empty part for those that have none: their checksums are older than this.
+        // No empty part for keyslots without protection data: their checksums are older than this part.
         return Checksum.of(protection.isEmpty ? parts : parts + [protection])
     }
 }

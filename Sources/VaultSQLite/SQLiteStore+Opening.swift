@@ -6,32 +6,35 @@ internal import VaultCrypto
 internal import VaultStorage
 
 extension SQLiteStore {
-    /// Makes the database under another name and puts it in its place only when it is complete, so that an empty or
-    /// half-made `vault.sqlite` is always a damaged one and never a new one.
+    /// Makes the database under another name, and renames it when it is complete. So an empty or incomplete
+    /// `vault.sqlite` is always a damaged one, and never a new one.
     static func create(in folder: StoreFolder) throws {
-        // SQLite would replay the log of another database into the new one.
+        // Otherwise SQLite would replay the log of another database into the new one.
         guard !folder.hasLogWithoutDatabase else {
             throw StoreError(
                 .corrupt,
-                "\(folder.database)-wal is there without its database. Put vault.sqlite back, or move vault.sqlite-wal and vault.sqlite-shm away as well."
+                "\(folder.database)-wal is there without its database. Put vault.sqlite back, or also move vault.sqlite-wal and vault.sqlite-shm away."
             )
         }
         let draft = folder.path + "/.new-\(UUID().uuidString).sqlite"
         defer { unlink(draft) }
         let descriptor = Foundation.open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw StoreError(.unreadable, "The folder \(folder.path) cannot be written: \(StoreFolder.message(errno)).")
+            throw StoreError(
+                .unreadable,
+                "The folder \(folder.path) cannot be written: \(StoreFolder.message(errno)). Correct this, then try again."
+            )
         }
         defer { close(descriptor) }
         let database = try DatabaseQueue(path: draft)
         try Schema.migrator.migrate(database)
-        // Kept in the file's header, so that opening it later need not write.
+        // Stored in the file's header, so that opening it later need not write.
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         try database.close()
         guard fsync(descriptor) == 0 else {
             throw StoreError(.unreadable, "The new store cannot be written: \(StoreFolder.message(errno)).")
         }
-        // Where another process was faster, its database is the one.
+        // If another process was faster, its database stays.
         guard link(draft, folder.database) == 0 || errno == EEXIST else {
             throw StoreError(.unreadable, "The new store cannot be put in place: \(StoreFolder.message(errno)).")
         }
@@ -63,12 +66,13 @@ extension SQLiteStore {
 
     static func open(_ folder: StoreFolder) throws -> DatabaseQueue {
         var configuration = Configuration()
-        // GRDB's own journalMode = .wal would write to the file at once, whoever's it is, and lower synchronous to NORMAL.
+        // GRDB's own journalMode = .wal would write to the file at once, even to another program's file, and lower
+        // synchronous to NORMAL.
         configuration.busyMode = .timeout(10)
         configuration.foreignKeysEnabled = true
         configuration.label = "credential-vault.store"
         configuration.prepareDatabase { db in
-            // When something turns out to be wrong with the file, closing it must not write to it, nor remove its log.
+            // If the file turns out to be wrong, closing it must not write to it or remove its log.
             try keepLog(db, true)
             try db.execute(
                 sql: """
@@ -79,7 +83,7 @@ extension SQLiteStore {
         guard try folder.databaseSize() > 0 else {
             throw StoreError(
                 .corrupt,
-                "\(folder.database) is empty: it was cut off. Restore it from a backup together with its -wal file (or without, and move that away), or move all three files away."
+                "\(folder.database) is empty, so it is damaged. Restore vault.sqlite and its -wal file from one backup. To start again without data, move vault.sqlite, vault.sqlite-wal and vault.sqlite-shm away."
             )
         }
         let database = try DatabaseQueue(path: folder.database, configuration: configuration)
@@ -89,11 +93,13 @@ extension SQLiteStore {
                 Schema.migrator.hasBeenSuperseded(db), Schema.migrator.hasCompletedMigrations(db)
             )
         }
-        guard isOurs else { throw StoreError(.corrupt, "\(folder.database) is not a store of Credential Vault.") }
+        guard isOurs else {
+            throw StoreError(.corrupt, "\(folder.database) is not a store of Credential Vault. Move it away.")
+        }
         guard !isNewer else {
             throw StoreError(
                 .newerVersion,
-                "\(folder.database) was made by a newer version of this program, which is needed to use it.")
+                "\(folder.database) was made by a newer version of this program. Update this program.")
         }
         if !isComplete { try migrate(database) }
         try database.writeWithoutTransaction { db in
@@ -103,8 +109,8 @@ extension SQLiteStore {
         return database
     }
 
-    /// Brings the tables to this version. When another program does so at the same moment, its work is as good, and the
-    /// rest is left to do.
+    /// Brings the tables to this version. If another program does so at the same moment, only the remaining steps are
+    /// done here.
     private static func migrate(_ database: DatabaseQueue) throws {
         var applied = try database.read(Schema.migrator.appliedIdentifiers).count
         while true {
@@ -125,7 +131,7 @@ extension SQLiteStore {
     }
 }
 
-/// Turns what SQLite and the file system say into what a caller can act on.
+/// Turns errors of SQLite and the file system into errors that a caller can act on.
 extension StoreFolder {
     func translatingBlockingErrors<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch { throw translated(error) }
@@ -137,8 +143,11 @@ extension StoreFolder {
 
     private func translated(_ error: any Error) -> any Error {
         if error is RowDecodingError {
-            // It is not kept as the underlying error: it prints the row, device secret and all.
-            return StoreError(.corrupt, "The store is damaged: a value in it is not of its kind.")
+            // It is not kept as the underlying error, because it would print the row with the device secret.
+            return StoreError(
+                .corrupt,
+                "The store is damaged: a value has the wrong type. Restore vault.sqlite and its -wal file from one backup."
+            )
         }
         guard let error = error as? DatabaseError else { return error }
         switch error.resultCode {
@@ -152,18 +161,20 @@ extension StoreFolder {
             return StoreError(.unreadable, "The disk is full. Nothing was changed.", underlying: error)
         case .SQLITE_READONLY:
             return StoreError(
-                .unreadable, "The store cannot be written: the disk or the file is read-only.", underlying: error)
+                .unreadable,
+                "The store cannot be written: the disk or the file is read-only. Make it writable, then try again.",
+                underlying: error)
         case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
-            // SQLite needs a file for the memory that its users share, also to read.
+            // SQLite needs a file for the shared memory of its users, even to read.
             return StoreError(.unreadable, obstacle ?? "The store cannot be opened.", underlying: error)
         case .SQLITE_ERROR:
-            // The statements are fixed and were tried: what does not fit is the database.
+            // The statements are fixed and tested, so the database must be wrong.
             return StoreError(
                 .corrupt,
-                "The store is damaged: it lacks a part. Restore vault.sqlite and its -wal file from one backup.",
+                "The store is damaged: a part is missing. Restore vault.sqlite and its -wal file from one backup.",
                 underlying: error)
         default:
-            // A full disk comes as one of several I/O errors, too.
+            // A full disk can also appear as one of several I/O errors.
             return StoreError(
                 .unreadable,
                 obstacle
@@ -174,13 +185,13 @@ extension StoreFolder {
 }
 
 extension StoreFolder {
-    /// The lock file of an account: a name that tells nothing, and that any subject fits into.
+    /// Returns the lock file of an account. Its name reveals nothing, and any subject fits into it.
     func lockFile(of id: AccountID) -> String {
         let digest = Checksum.of([Array(id.issuer.utf8), Array(id.subject.utf8)]).prefix(16)
         return path + "/." + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + ".lock"
     }
 
-    /// What keeps everybody from writing here, when that can be told.
+    /// The reason why nobody can write here, if it can be found.
     private var obstacle: String? {
         if access(path, W_OK) != 0 {
             return errno == EROFS
@@ -200,7 +211,7 @@ extension StoreFolder {
         return Int(info.st_size)
     }
 
-    /// Makes the folder's entries durable. A file system that cannot do it is not worth failing for.
+    /// Makes the folder's entries durable. Some file systems cannot do it, and the store works without it.
     func synchronize() {
         let descriptor = Foundation.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -208,19 +219,21 @@ extension StoreFolder {
         close(descriptor)
     }
 
-    /// Sets blocks aside at the end of SQLite's log, so that the commit of a token that the provider has already
-    /// rotated does not meet a full disk. The file's size stays as it is, so SQLite does not notice.
+    /// Reserves blocks at the end of SQLite's log. The commit of a token that the provider has already rotated must not
+    /// meet a full disk. The file keeps its size, so SQLite does not notice.
     func reserveSpaceForCommit() throws {
         let log = database + "-wal"
         let descriptor = Foundation.open(log, O_RDWR | O_CLOEXEC)
-        guard descriptor >= 0 else { return }  // no log: SQLite reports what is wrong at the commit
+        guard descriptor >= 0 else { return }  // no log: SQLite reports the error at the commit
         defer { close(descriptor) }
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { return }
-        // Enough for every page that a refresh touches, also with the largest answer that a provider may send.
+        // Enough for every page that a refresh changes, even with the largest answer of a provider.
         guard linux_fallocate_keep_size(descriptor, info.st_size, 4 << 20) != 0, errno == ENOSPC || errno == EDQUOT
         else { return }
         throw StoreError(
-            .unreadable, "The disk is full. Nothing was sent to the identity provider, and nothing was changed.")
+            .unreadable,
+            "The disk is full. Nothing was sent to the identity provider, and nothing was changed. Free disk space, then try again."
+        )
     }
 }

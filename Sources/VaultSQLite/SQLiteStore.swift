@@ -9,22 +9,22 @@ public final class SQLiteStore: SecureStore {
     private let clock: any Clock<Duration>
     private let holders = LockHolders()
 
-    /// Opens the store, and makes it when it is not there. It blocks for a moment on the disk.
+    /// Opens the store. Makes it if it does not exist. It blocks on the disk for a moment.
     ///
     /// - Parameters:
-    ///   - path: the folder. It is made with mode 0700, and refused when others own it or may enter it.
-    ///   - clock: counts the wait for another process's lock.
-    ///   - allowsFUSE: whether the folder may be on a FUSE file system. Not every one of them keeps locks, and shares
-    ///     memory between programs, as SQLite needs it.
-    /// - Throws: ``StoreError`` with code `unsafePermissions`, `unsafeFileSystem`, `unreadable`, `corrupt`, `busy` or
-    ///   `newerVersion`.
+    ///   - path: the folder. A new folder gets mode 0700. It is refused if others own it or may enter it.
+    ///   - clock: measures the wait for another process's lock.
+    ///   - allowsFUSE: whether the folder may be on a FUSE file system. Some of these do not keep locks or share memory
+    ///     between programs, as SQLite needs.
+    /// - Throws: ``StoreError`` with code `unsafePermissions` or `unsafeFileSystem` (do what the text says),
+    ///   `unreadable` or `busy` (try again), `corrupt` (restore a backup), or `newerVersion` (update this program).
     public convenience init(
         folder path: String, clock: any Clock<Duration> = ContinuousClock(), allowsFUSE: Bool = false
     ) throws {
         try self.init(folder: path, clock: clock, allowsFUSE: allowsFUSE, kind: FileSystemKind.init(of:))
     }
 
-    /// - Parameter kind: tells what kind of file system a path is on.
+    /// - Parameter kind: returns the kind of file system of a path.
     package init(
         folder path: String, clock: any Clock<Duration> = ContinuousClock(), allowsFUSE: Bool,
         kind: (String) -> FileSystemKind
@@ -102,7 +102,7 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
-    /// Reads the sealed bytes of an item; nil when there is none. Of an item in chunks it reads the head.
+    /// Reads the sealed bytes of an item; nil if there is none. For an item in chunks it reads the head.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     ///   `CancellationError` when the task is cancelled.
@@ -123,7 +123,7 @@ public final class SQLiteStore: SecureStore {
     /// - Parameters:
     ///   - number: the number of the chunk, counted from 0.
     ///   - name: the name of the item.
-    ///   - head: the bytes that ``item(_:of:)`` gave.
+    ///   - head: the bytes that ``item(_:of:)`` returned.
     ///   - id: the account.
     /// - Returns: nil when there is no such chunk, or when the item has another head now.
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
@@ -144,7 +144,7 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
-    /// The store's own: what is left of a full disk there, is left for what is written there.
+    /// The store's own folder: free space there is also free for the items.
     public var folderForChunks: String { folder.path }
 
     /// Reads the names of an account's items, sorted.
@@ -179,12 +179,12 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
-    /// Tells whether a keyslot of any account has this key at its key service.
+    /// Tells whether a keyslot of any account uses this key at its key service.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     ///   `CancellationError` when the task is cancelled.
     public func usesKey(_ keyID: String) async throws -> Bool {
-        // Few keys are ever asked for: no index is worth its writes.
+        // Few keys are ever looked up, so an index is not worth its writes.
         try await read { db in
             try Bool.fetchOne(
                 db, sql: "SELECT EXISTS (SELECT 1 FROM keyslot WHERE key_id = ?)", arguments: [keyID]) ?? false
@@ -208,19 +208,19 @@ public final class SQLiteStore: SecureStore {
     /// them may be lost (``StoreChange/noteUse(ofKeyslot:_:)``).
     ///
     /// - Throws: ``StoreError``, and nothing was changed: `busy`: try again. `unreadable`: the disk is full or
-    ///   read-only, the text says which; mend that and try again. `noSuchAccount`: the account is gone, or another
+    ///   read-only, see the text. Correct it, then try again. `noSuchAccount`: the account is gone, or another
     ///   program replaced the staged keyslot. `aliasTaken`, `reservedName`: choose another name. `corrupt`: restore the
     ///   store from a backup. `CancellationError` when the task is cancelled.
     public func apply(_ changes: [StoreChange], to id: AccountID) async throws {
         for change in changes { try change.requireWritable() }
         for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
-        // The next change makes a note of use durable, too. Waiting for the disk would only keep a person waiting.
+        // The next change also makes a note of use durable. A wait for the disk would only delay the person.
         try await write(isDurable: !changes.allSatisfy(\.mayBeLost)) { db in
             for change in changes { try change.apply(db, to: id) }
         }
         guard changes.contains(where: \.removes) else { return }
-        // Until then the write-ahead log has the old pages, with keyslots that an old password still opens. A
-        // program that reads for longer than the busy timeout prevents it: then the next removal does it.
+        // Until the checkpoint, the write-ahead log has the old pages, with keyslots that an old password opens. A
+        // program that reads for longer than the busy timeout prevents the checkpoint. Then the next removal does it.
         try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 
@@ -228,7 +228,7 @@ public final class SQLiteStore: SecureStore {
     ///
     /// - Parameters:
     ///   - name: the name of the record.
-    ///   - change: gets the bytes of the record, nil for none, and leaves the new bytes. It must be quick: others wait.
+    ///   - change: gets the bytes of the record, or nil, and sets the new bytes. It must be quick, because others wait.
     /// - Returns: the result of `change`.
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup. Errors of
     ///   `change`. `CancellationError` when the task is cancelled. The record is as it was then.
@@ -246,14 +246,15 @@ public final class SQLiteStore: SecureStore {
     ) async throws -> R {
         try await folder.translatingErrors {
             try await database.writeWithoutTransaction { db in
-                // Each time: it stays as the last transaction set it, and a cancelled one cannot set it back.
+                // Set each time: the setting stays as the last transaction left it, and a cancelled one cannot reset
+                // it.
                 try db.execute(sql: "PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
                 var result: R?
                 try db.inTransaction(.immediate) {
                     result = try body(db)
                     return .commit
                 }
-                guard let result else { throw StoreError(.unreadable, "The store did not make the change.") }
+                guard let result else { throw StoreError(.unreadable, "The store did not make the change. Try again.") }
                 return result
             }
         }
@@ -273,13 +274,13 @@ public final class SQLiteStore: SecureStore {
         let lock = AccountLock { file.release() }
         defer { withExtendedLifetime(lock) {} }
         let result = try await holders.hold(id) { try await body(lock) }
-        // What `body` did is done: not finding out whether the account is still there is no reason to fail.
+        // The work of `body` is done. If the account cannot be looked up now, this is not an error.
         let isGone = (try? await account(id) == nil) ?? false
         if isGone { file.setObsolete() }
         return result
     }
 
-    /// Begins a write and takes it back, so it leaves no trace.
+    /// Begins a write and cancels it, so nothing is left behind.
     ///
     /// - Throws: ``StoreError``: `busy`: try again. `unreadable`: the disk is full or read-only, the text says which.
     ///   `corrupt`: restore the store from a backup.
@@ -287,7 +288,7 @@ public final class SQLiteStore: SecureStore {
     public func checkWritable() async throws {
         try await folder.translatingErrors {
             try await database.writeWithoutTransaction { db in
-                // Takes the write lock and a page of the log, then takes both back.
+                // Takes the write lock and a page of the log, then gives both back.
                 try db.inTransaction(.immediate) {
                     try db.execute(sql: "PRAGMA user_version = \(Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0)")
                     return .rollback

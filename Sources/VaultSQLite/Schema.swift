@@ -1,8 +1,8 @@
 internal import GRDB
 
-/// The tables. A step that was released is never changed: another one is added.
+/// The tables. A released step never changes: a new step is added.
 enum Schema {
-    /// Written into the database's header, so that `file` and we know whose it is. "CVlt".
+    /// The mark of our databases in their header, for us and for `file`. "CVlt".
     static let applicationID = 0x4356_6C74
 
     static var migrator: DatabaseMigrator {
@@ -75,7 +75,7 @@ enum Schema {
                     ALTER TABLE account ADD COLUMN layout_checksum BLOB;
                     """)
         }
-        // Records of before name a user by an unkeyed hash, and at times the user name was a password.
+        // Old records name a user by an unkeyed hash, and sometimes the user name was a password.
         migrator.registerMigration("attempts") { db in
             try db.execute(sql: "DELETE FROM record WHERE name >= 'attempts ' AND name < 'attempts!'")
         }
@@ -87,7 +87,8 @@ enum Schema {
                     ALTER TABLE account ADD COLUMN display_claims TEXT;
                     """)
         }
-        // The chunks of an item that is too large for one piece. They go with the item, and that with its account.
+        // The chunks of an item that is too large for one piece. They are deleted with the item, and the item with its
+        // account.
         migrator.registerMigration("chunks") { db in
             try db.execute(
                 sql: """

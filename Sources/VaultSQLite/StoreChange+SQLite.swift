@@ -11,12 +11,13 @@ extension StoreChange {
         guard
             let row = try Int64.fetchOne(
                 db, sql: "SELECT id FROM account WHERE subject = ? AND issuer = ?", arguments: [id.subject, id.issuer])
-        else { throw StoreError(.noSuchAccount, "There is no account \(id) any more.") }
+        else { throw StoreError(.noSuchAccount, "The account \(id) was deleted meanwhile. Register it again.") }
         switch self {
         case .putAccount, .changeRecord: break  // done above
         case .removeAccount:
             try db.execute(sql: "DELETE FROM account WHERE id = ?", arguments: [row])
-            // Between the prefix and the same with the character after its slash: that goes by the index.
+            // All names from the prefix to the prefix with the next character instead of the slash. This uses the
+            // index.
             try db.execute(
                 sql: "DELETE FROM record WHERE name >= ? AND name < ?",
                 arguments: [id.recordPrefix, id.recordPrefix.dropLast() + "0"])
@@ -29,7 +30,9 @@ extension StoreChange {
             try db.execute(
                 sql: "UPDATE keyslot SET staged = 0 WHERE account_id = ? AND id = ?", arguments: [row, slot])
             guard db.changesCount == 1 else {
-                throw StoreError(.noSuchAccount, "The new password of \(id) was replaced by another program meanwhile.")
+                throw StoreError(
+                    .noSuchAccount,
+                    "Another program changed the password of \(id) meanwhile. Log in with that password.")
             }
         case .removeKeyslot(let slot):
             try db.execute(sql: "DELETE FROM keyslot WHERE account_id = ? AND id = ?", arguments: [row, slot])
@@ -78,7 +81,7 @@ extension StoreChange {
         }
     }
 
-    /// The chunks of what was there before go.
+    /// Deletes the chunks of the old item.
     private static func put(_ sealed: [UInt8], as name: ItemName, _ db: Database, row: Int64) throws {
         try db.execute(
             sql: """
@@ -111,11 +114,11 @@ extension StoreChange {
             try putLayout(of: account, db)
         } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
             throw StoreError(
-                .aliasTaken, "Another account has the alias \(account.alias ?? "") already. Choose another alias.")
+                .aliasTaken, "Another account already has the alias \(account.alias ?? ""). Choose another alias.")
         }
     }
 
-    /// A new alias must be a name of nobody else: both would be ambiguous. One that the account has already stays.
+    /// A new alias must not be a name of another account: both would be ambiguous. An old alias of the account stays.
     private static func requireFreeAlias(of account: Account, _ db: Database) throws {
         let id = account.id
         guard let alias = account.alias else { return }
@@ -127,10 +130,10 @@ extension StoreChange {
             arguments: ["name": alias]
         ).map { try AccountID(row: $0) }
         guard let owner = owners.first(where: { $0 != id }) else { return }
-        throw StoreError(.aliasTaken, "The alias \(alias) is a name of \(owner) already. Choose another alias.")
+        throw StoreError(.aliasTaken, "The alias \(alias) is a name of \(owner). Choose another alias.")
     }
 
-    /// A damaged layout is left as it is: it must not look like one that was never stored.
+    /// A damaged layout stays as it is: it must not look like one that was never stored.
     private static func putLayout(of account: Account, _ db: Database) throws {
         guard account.layout != .damaged else { return }
         let layout = account.layout?.bytes

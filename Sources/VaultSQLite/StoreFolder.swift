@@ -1,16 +1,16 @@
 internal import Foundation
 internal import VaultStorage
 
-/// The folder that holds the store: it must belong to whoever runs the program, and to nobody else.
+/// The folder of the store. It must belong to the user who runs the program, and to nobody else.
 struct StoreFolder: Sendable {
     let path: String
 
     var database: String { path + "/vault.sqlite" }
 
-    /// Makes the folder if it is not there (mode 0700), and refuses one that others own or may enter.
+    /// Makes the folder with mode 0700 if it does not exist. Refuses a folder that others own or may enter.
     init(preparing path: String) throws {
         self.path = path
-        // In one step: FileManager makes it open to others first, and another process could find it so.
+        // In one step: FileManager makes it open to others first, and another process could see it then.
         let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path(percentEncoded: false)
         try? FileManager.default.createDirectory(
             atPath: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -20,7 +20,9 @@ struct StoreFolder: Sendable {
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw StoreError(
-                .unreadable, "The folder \(path) cannot be made: \(Self.reason(error)).", underlying: error)
+                .unreadable,
+                "The folder \(path) cannot be made: \(Self.reason(error)). Correct this, or choose another folder.",
+                underlying: error)
         }
         try Self.requirePrivate(path, kind: S_IFDIR, mode: "700")
     }
@@ -31,7 +33,7 @@ struct StoreFolder: Sendable {
         try Self.requirePrivate(path, kind: S_IFDIR, mode: "700")
     }
 
-    /// Refuses the database, or a file that SQLite keeps beside it, when others own it or may read it.
+    /// Refuses the database and SQLite's files beside it if others own them or may read them.
     func requirePrivateFiles() throws {
         for suffix in ["", "-wal", "-shm"] {
             do {
@@ -42,13 +44,13 @@ struct StoreFolder: Sendable {
         }
     }
 
-    /// Whether there is a database, be it an empty file.
+    /// Whether there is a database, even an empty file.
     var hasDatabase: Bool {
         var info = stat()
         return lstat(database, &info) == 0
     }
 
-    /// Whether SQLite's log was left behind alone. Another process may be making the database at this moment.
+    /// Whether SQLite's log is there without a database. Another process may be making the database now.
     var hasLogWithoutDatabase: Bool {
         var info = stat()
         return lstat(database + "-wal", &info) == 0 && !hasDatabase
@@ -64,16 +66,18 @@ struct StoreFolder: Sendable {
         }
         guard info.st_mode & S_IFMT == kind else {
             throw StoreError(
-                .unsafePermissions, "\(path) is not a \(kind == S_IFDIR ? "folder" : "regular file") of its own.")
+                .unsafePermissions,
+                "\(path) is not a \(kind == S_IFDIR ? "folder" : "regular file"), or it is a link. Choose another folder."
+            )
         }
         guard info.st_uid == geteuid() else {
             throw StoreError(
                 .unsafePermissions,
-                "\(path) belongs to another user (id \(info.st_uid)). Choose another folder, or run: chown \(geteuid()) '\(path)'"
+                "\(path) belongs to another user (id \(info.st_uid)). Choose another folder, or type: chown \(geteuid()) '\(path)'"
             )
         }
         guard info.st_mode & 0o077 == 0 else {
-            throw StoreError(.unsafePermissions, "\(path) is open to other users. Run: chmod \(mode) '\(path)'")
+            throw StoreError(.unsafePermissions, "\(path) is open to other users. Type: chmod \(mode) '\(path)'")
         }
     }
 

@@ -2,11 +2,11 @@ internal import CSQLite
 internal import VaultLocks
 internal import VaultStorage
 
-/// Tells whether any program has changed the store since somebody last looked at it.
+/// Tells whether any program has changed the store since the last look.
 ///
-/// It has a connection of its own, because SQLite counts only the commits of other connections. The connection only reads,
-/// and never waits for a program that writes. The agent asks for each token that it hands out, so no library stands in
-/// between: GRDB's queue would take as long as SQLite itself.
+/// It has its own connection, because SQLite counts only the commits of other connections. The connection only reads,
+/// and never waits for a program that writes. The agent asks for each token, so it calls SQLite directly: GRDB's queue
+/// would take as long as SQLite itself.
 package final class StoreVersion: Sendable {
     private struct Query {
         let connection: OpaquePointer
@@ -15,8 +15,8 @@ package final class StoreVersion: Sendable {
 
     private let query: Lock<Query>
 
-    /// - Parameter folder: the folder of a store that is open already.
-    /// - Throws: ``StoreError`` with code `unreadable` when the database cannot be opened.
+    /// - Parameter folder: the folder of a store that is already open.
+    /// - Throws: ``StoreError`` with code `unreadable` if the database cannot be opened: try again.
     package init(folder path: String) throws {
         let folder = try StoreFolder(preparing: path)
         var (connection, statement): (OpaquePointer?, OpaquePointer?) = (nil, nil)
@@ -37,7 +37,7 @@ package final class StoreVersion: Sendable {
         }
     }
 
-    /// A number that changes with each commit to the store; nil when the store cannot be read at this moment.
+    /// A number that changes with each commit to the store; nil if the store cannot be read now.
     package var current: Int64? {
         query.withLock { query in
             defer { sqlite3_reset(query.statement) }

@@ -2,8 +2,8 @@
     internal import Foundation
 #endif
 
-/// The places where a crash matters. A debug build that finds one named in `CREDENTIAL_VAULT_FAULT` kills itself there,
-/// as a power cut would, so that the crash tests can prove what is left. A release build has nothing of it.
+/// The places where a crash matters. A debug build kills itself at the place that `CREDENTIAL_VAULT_FAULT` names, like
+/// a power cut. The crash tests then check the store. A release build has no such code.
 package enum FaultPoint: String {
     case refreshMarked = "refresh-marked"
     case refreshAnswered = "refresh-answered"

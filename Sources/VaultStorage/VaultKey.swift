@@ -2,9 +2,9 @@ package import VaultCrypto
 
 /// The key that seals one account's items: 32 random bytes, on disk only inside keyslots.
 ///
-/// It is shared by reference, so that locking a session does not pull the key from under a refresh that has to store
-/// what the provider just answered. The bytes are wiped when the last holder lets go. Of an account that the agent holds
-/// open, the bytes are in the agent, and this process asks it for each use.
+/// It is shared by reference: a session can be locked while a refresh still needs the key to store new tokens. The
+/// bytes are wiped when the last reference goes. If the agent holds the account open, the bytes are only in the agent.
+/// This process then asks the agent for each use.
 public final class VaultKey: Sendable {
     private enum Place: Sendable {
         case here(SharedSecret)
@@ -46,10 +46,10 @@ public final class VaultKey: Sendable {
         }
     }
 
-    /// Seals `content` for the item `name`. It opens only under the same name, in the same account.
+    /// Seals `content` for the item `name`. It can be opened only under the same name and in the same account.
     ///
-    /// - Throws: ``StoreError`` with code `reservedName` for a name of an app's own that begins with `vault/`;
-    ///   ``VaultError`` with code `notLoggedIn` when the agent has locked the account.
+    /// - Throws: ``StoreError`` with code `reservedName` for an app's own name that begins with `vault/`.
+    ///   ``VaultError`` with code `notLoggedIn` if the agent has locked the account: log in again.
     public func seal(_ content: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8] {
         try name.requireWritable()
         switch place {
@@ -63,8 +63,8 @@ public final class VaultKey: Sendable {
 
     /// Opens an item.
     ///
-    /// - Throws: ``StoreError`` with code `corrupt` when the bytes were changed, or belong to another item or account;
-    ///   ``VaultError`` with code `notLoggedIn` when the agent has locked the account.
+    /// - Throws: ``StoreError`` with code `corrupt` if the bytes were changed, or belong to another item or account.
+    ///   ``VaultError`` with code `notLoggedIn` if the agent has locked the account: log in again.
     public func open(_ sealed: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8] {
         switch place {
         case .here(let key):
@@ -78,7 +78,7 @@ public final class VaultKey: Sendable {
         }
     }
 
-    /// Seals an item that is too large for one piece, a chunk at a time.
+    /// Makes a sealer for an item that is too large for one piece. It seals one chunk at a time.
     ///
     /// - Throws: ``StoreError`` with code `reservedName`, as ``seal(_:as:of:)``.
     package func sealer(of name: ItemName, of id: AccountID) async throws -> StreamSealer {
@@ -86,7 +86,7 @@ public final class VaultKey: Sendable {
         return try StreamSealer(streamKey: await streamKey(of: name, of: id).bytes, context: Self.context(name, id))
     }
 
-    /// Opens what ``sealer(of:of:)`` sealed.
+    /// Makes an opener for the chunks that ``sealer(of:of:)`` sealed.
     package func opener(of name: ItemName, of id: AccountID, head: [UInt8]) async throws -> StreamOpener {
         try StreamOpener(
             head: head, streamKey: await streamKey(of: name, of: id).bytes, context: Self.context(name, id))
@@ -111,7 +111,7 @@ public final class VaultKey: Sendable {
             return try SealedEnvelope.seal(
                 key.bytes, key: slotKey, context: .keyslot(kind, of: id, slotID: slotID, keyID: keyID))
         case .elsewhere:
-            // Who chooses the slot key would get the vault key.
+            // A caller chooses the slot key, so the caller could then open the wrapped vault key.
             throw VaultError(
                 .configurationInvalid,
                 "The agent keeps the vault key of this session. Log in without the agent to add this way in.")
@@ -126,9 +126,9 @@ public final class VaultKey: Sendable {
 
 /// Uses the vault key of an open account in another process.
 ///
-/// A conformer must not assume that the account is still open, and never hands out the key itself.
+/// A conformer must not assume that the account is still open. It never hands out the key.
 package protocol VaultKeyHolder: Sendable {
-    /// Whose key it is.
+    /// The account of the key.
     var id: AccountID { get }
     /// As ``VaultKey/seal(_:as:of:)``.
     func seal(_ content: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8]

@@ -2,83 +2,83 @@
     internal import CTPM2
     internal import VaultBiometric
 
-    /// How the TPM counts wrong PINs. It keeps one count for all that it protects, so the tries of other programs count
-    /// here, too. Only time takes one back, not a right PIN, and a machine that loses its power may cost one.
+    /// The TPM's count of wrong PINs. The TPM has one count for all secrets, so other programs' tries count, too. Only
+    /// time takes a try back, not a right PIN. A power failure may cost one.
     struct GuessCount: Sendable {
-        /// Wrong ones that are counted now.
+        /// The wrong PINs in the count now.
         let failures: Int
-        /// How many wrong ones there may be.
+        /// The limit of wrong PINs.
         let maximum: Int
-        /// After how long the TPM takes back one wrong try.
+        /// The time after which the TPM takes back one wrong try.
         let recovery: Duration
-        /// Whether it takes no PIN now.
+        /// Whether the TPM accepts no PIN now.
         let isLocked: Bool
-        /// Whether it takes a password to start the count anew. Everybody who can send it a command can do so otherwise.
+        /// Whether a reset of the count needs a password. Without one, every program that can send a command can reset
+        /// it.
         let hasLockoutPassword: Bool
 
         var triesLeft: Int { isLocked ? 0 : max(0, maximum - failures) }
 
-        /// How many wrong PINs are too many for one day. At this many, half of all PINs of six digits take a year and a
-        /// third to try; what TPMs come with is 40 to 180.
+        /// The most wrong PINs a day for an effective limit. At 1000, a thief needs a year and a third for half of all
+        /// PINs of six digits. The defaults of TPMs are 40 to 180.
         private static let tooManyADay: Int64 = 1000
 
-        /// Whether guessing is limited at all. A TPM whose recovery takes next to no time, or that has no maximum worth
-        /// the name, was set up not to.
+        /// Whether the TPM limits guesses at all. A TPM with a very short recovery or a very high maximum does not.
         var isEffective: Bool {
             let seconds = recovery.components.seconds
             return seconds > 0 && Int64(maximum) + 86_400 / seconds <= Self.tooManyADay
         }
 
-        /// What the count is worth against somebody who has the machine.
+        /// The protection by the count against a thief with the machine.
         var limit: GuessLimit {
             guard isEffective else {
                 return .absent(
-                    "The TPM is set up not to limit guessing, so a PIN would protect nothing. Its owner can change that "
-                        + "(tpm2_dictionarylockout --setup-parameters).")
+                    "The TPM does not limit guesses, so a PIN would protect nothing. Set limits as the TPM's owner: "
+                        + "tpm2_dictionarylockout --setup-parameters")
             }
             guard hasLockoutPassword else {
                 return .weak(
-                    "The TPM has no lockout password: whoever has this machine can set its count of wrong PINs back, and "
-                        + "guess without end. Set one, and keep it elsewhere: tpm2_changeauth -c lockout PASSWORD")
+                    "The TPM has no lockout password, so a thief with the machine can reset its PIN count, and guess "
+                        + "without end. Set a password, and keep it elsewhere: tpm2_changeauth -c lockout PASSWORD")
             }
             return .firm
         }
 
-        /// What to tell when the TPM takes no PIN. It does not tell when it counted last, so this is the longest that
-        /// the next try can be away.
+        /// Returns the error for a TPM that accepts no PIN. The TPM does not tell the time of its last count, so the
+        /// text names the longest wait.
         ///
-        /// - Parameter start: what happened, if something did.
+        /// - Parameter start: a sentence about the event before, if there was one.
         func lockedOut(_ start: String = "") -> BiometricError {
             BiometricError(
                 .lockedOut,
                 start
-                    + "The TPM takes no PIN after too many wrong ones. It takes one more in \(recovery.inWords) at the "
-                    + "latest, as long as the machine is on.",
+                    + "The TPM accepts no PIN after too many wrong ones. Try again in \(recovery.inWords) at the "
+                    + "latest. Leave the machine on until then.",
                 endsAfter: recovery)
         }
     }
 
     extension TPMConnection {
-        /// Asks the TPM how it stands with wrong PINs.
+        /// Asks the TPM for its count of wrong PINs.
         func guessCount() throws -> GuessCount {
             let properties = try properties(from: .permanent, count: 32)
             guard let failures = properties[.lockoutCounter], let maximum = properties[.maximumFailures],
                 let recovery = properties[.lockoutInterval], let flags = properties[.permanent]
-            else { throw BiometricError(.unavailable, "The TPM does not tell how it limits guessing.") }
+            else { throw BiometricError(.unavailable, "The TPM does not tell how it limits guesses.") }
             return GuessCount(
                 failures: Int(failures), maximum: Int(maximum), recovery: .seconds(Int64(recovery)),
                 isLocked: flags & TPMA_PERMANENT_INLOCKOUT != 0 || failures >= maximum,
                 hasLockoutPassword: flags & TPMA_PERMANENT_LOCKOUTAUTHSET != 0)
         }
 
-        /// What the maker calls the TPM.
+        /// Returns the maker's name for the TPM.
         func model() throws -> String {
             let properties = try properties(from: .manufacturer, count: 5)
             func letters(_ property: TPMProperty) -> String {
                 let bytes = withUnsafeBytes(of: (properties[property] ?? 0).bigEndian) { Array($0) }
                 return String(decoding: bytes.filter { (0x20..<0x7F).contains($0) }, as: UTF8.self)
             }
-            // The strings of the vendor are pieces of one, cut every four letters.
+            // The vendor's strings are one text, cut into pieces of four letters.
             let vendor = [.vendor1, .vendor2, .vendor3, .vendor4].map(letters).joined()
             let words = "\(letters(.manufacturer)) \(vendor)".split(separator: " ")
             return words.isEmpty ? "TPM 2.0" : "TPM 2.0 (\(words.joined(separator: " ")))"
@@ -104,7 +104,7 @@
         }
     }
 
-    /// What a TPM tells about itself: TPM 2.0 Library, part 2, section "TPM_PT".
+    /// The properties of a TPM: TPM 2.0 Library, part 2, section "TPM_PT".
     private enum TPMProperty: UInt32 {
         case manufacturer = 0x105
         case vendor1 = 0x106

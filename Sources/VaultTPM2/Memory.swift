@@ -2,7 +2,7 @@
     internal import CTPM2
     internal import Foundation
 
-    /// A C structure that may hold a secret: outside the stack, zero at first, wiped at the end.
+    /// A C structure for a secret: outside the stack, zero at the start, wiped at the end.
     struct WipedStructure<Structure>: ~Copyable {
         let pointer: UnsafeMutablePointer<Structure>
         private let size = MemoryLayout<Structure>.size
@@ -18,11 +18,11 @@
         }
     }
 
-    /// What ESYS allocated for an answer: wiped and freed at the end.
+    /// An answer in memory from ESYS, wiped and freed at the end.
     struct Allocated<Structure>: ~Copyable {
         let pointer: UnsafeMutablePointer<Structure>
 
-        /// - Throws: when there is none, which ESYS promises not to happen after a success.
+        /// - Throws: if there is no answer, which must not happen after a success.
         init(_ pointer: UnsafeMutablePointer<Structure>?, of command: TPMCommand) throws(TPMFailure) {
             guard let pointer else { throw TPMFailure(code: TPMFailure.noMemory, during: command) }
             self.pointer = pointer
@@ -34,7 +34,7 @@
         }
     }
 
-    /// Brings TPM structures into the form in which they travel (TPM 2.0 Library, part 1, section "Marshaling"), and back.
+    /// The wire format of TPM structures (TPM 2.0 Library, part 1, section "Marshaling").
     enum Wire {
         typealias Writer<Structure> = (
             UnsafePointer<Structure>?, UnsafeMutablePointer<UInt8>?, Int, UnsafeMutablePointer<Int>?
@@ -46,14 +46,14 @@
         static func bytes<Structure>(
             _ structure: UnsafePointer<Structure>, _ write: Writer<Structure>
         ) throws(TPMFailure) -> [UInt8] {
-            // No structure is larger marshaled than it is in memory.
+            // A marshaled structure is never larger than in memory.
             var buffer = [UInt8](repeating: 0, count: MemoryLayout<Structure>.size)
             var end = 0
             try TPMFailure.check(write(structure, &buffer, buffer.count, &end), .preparing)
             return Array(buffer[..<end])
         }
 
-        /// - Returns: nil when the bytes are not exactly one such structure.
+        /// - Returns: nil if the bytes are not exactly one such structure.
         static func structure<Structure>(
             _ bytes: [UInt8], into structure: UnsafeMutablePointer<Structure>, _ read: Reader<Structure>
         ) -> Bool {

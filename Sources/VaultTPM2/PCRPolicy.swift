@@ -3,15 +3,15 @@
     internal import Crypto
     internal import VaultBiometric
 
-    /// The state of the machine in which the TPM unseals: the values of some of its platform configuration registers
-    /// (PCRs), into which firmware, boot loader and kernel measure what they start.
+    /// The state of the machine in which the TPM unseals: the values of some platform configuration registers (PCRs).
+    /// Firmware, boot loader and kernel measure the programs that they start into these registers.
     struct PCRPolicy: Sendable {
-        /// The registers in ascending order, each with the value that it must have: 32 bytes, of the SHA-256 bank.
+        /// The registers in ascending order, each with its required value: 32 bytes of the SHA-256 bank.
         let values: [(register: Int, value: [UInt8])]
 
-        /// The registers that there are.
+        /// The numbers of all registers.
         static let registers = 0...23
-        /// How many bytes hold one bit for each of them.
+        /// The size in bytes of a selection with one bit per register.
         private static let selectionSize = 3
 
         static func selection(of registers: some Sequence<Int>) -> TPML_PCR_SELECTION {
@@ -30,7 +30,7 @@
 
         var selection: TPML_PCR_SELECTION { Self.selection(of: values.map(\.register)) }
 
-        /// The digest of the policy "these PCRs have these values, and the PIN is right", as the TPM computes it (TPM 2.0
+        /// Computes the TPM's digest of the policy "these PCRs have these values, and the PIN is right" (TPM 2.0
         /// Library, part 3, sections "TPM2_PolicyPCR" and "TPM2_PolicyAuthValue").
         func digest() throws -> [UInt8] {
             var selection = selection
@@ -45,7 +45,7 @@
             withUnsafeBytes(of: command.bigEndian) { Array($0) }
         }
 
-        /// What to tell when the registers have other values now.
+        /// Returns the error if the registers have other values now.
         func change(to now: PCRPolicy) -> BiometricError? {
             let changed = zip(values, now.values).filter { $0.value != $1.value }.map(\.0.register)
             if changed.isEmpty { return nil }
@@ -54,13 +54,13 @@
             }
             return BiometricError(
                 .failed,
-                "The TPM does not open this, as the machine has started differently than when it was enrolled: PCR "
+                "The TPM does not open this, because the machine started differently than at enrolment: PCR "
                     + names.joined(separator: ", ")
-                    + " changed. Sign in another way. If the change was yours, enrol the "
-                    + "TPM anew.")
+                    + " changed. Log in with another method. If you made the change, enrol the "
+                    + "TPM again.")
         }
 
-        /// What is measured into them by most machines (UAPI Group, Linux TPM PCR Registry).
+        /// The usual content of the registers (UAPI Group, Linux TPM PCR Registry).
         private static let meanings = [
             0: "firmware", 1: "firmware settings", 2: "firmware extensions", 3: "settings of firmware extensions",
             4: "boot loader", 5: "partition table", 7: "Secure Boot", 8: "boot loader commands",
@@ -70,13 +70,13 @@
     }
 
     extension TPMConnection {
-        /// The policy that is fulfilled now.
+        /// Returns the policy that is fulfilled now.
         ///
-        /// - Parameter registers: in ascending order, none twice.
+        /// - Parameter registers: the registers in ascending order, none twice.
         func pcrPolicy(of registers: [Int]) throws -> PCRPolicy {
             var values: [(register: Int, value: [UInt8])] = []
             while values.count < registers.count {
-                // The TPM gives as many at a time as it likes, beginning with the lowest.
+                // The TPM decides how many it returns at a time, the lowest first.
                 let missing = registers[values.count...]
                 let read = try readPCRs(missing)
                 if read.isEmpty || read.count > missing.count {
@@ -87,7 +87,7 @@
             return PCRPolicy(values: values)
         }
 
-        /// What to tell when the registers of a policy, if there is one, have other values now.
+        /// Returns the error if the registers of a policy have other values now; nil without a policy.
         func change(since policy: PCRPolicy?) throws -> BiometricError? {
             guard let policy else { return nil }
             return policy.change(to: try pcrPolicy(of: policy.values.map(\.register)))

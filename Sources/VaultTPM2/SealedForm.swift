@@ -2,26 +2,26 @@
     internal import VaultBiometric
     internal import VaultCrypto
 
-    /// The bytes of a ``ProtectedSecret``: what the TPM needs to find its key and open the secret.
+    /// The bytes of a ``ProtectedSecret``, with which the TPM finds its key and opens the secret.
     ///
     /// ```
     /// "CVTPM2" ‖ version 1 ‖ key name ‖ public area ‖ private area ‖ PCR list ‖ checksum (32 bytes)
     /// ```
-    /// Each of the four stands behind its length in two bytes, the greater first. The list has 33 bytes for a PCR: its
+    /// Each of the four parts stands behind its length in two bytes, big-endian. The list has 33 bytes for a PCR: its
     /// number and its value.
     struct SealedForm: Sendable {
         /// The name of the storage key.
         let keyName: [UInt8]
         let object: SealedObject
-        /// nil when the PIN is enough.
+        /// The condition on the registers; nil if the PIN is enough.
         let policy: PCRPolicy?
 
         private static let start = Array("CVTPM2".utf8) + [1]
 
         static let damaged = BiometricError(
             .failed,
-            "What was stored for the TPM is damaged, or a newer version wrote it. Sign in another way, then enrol the "
-                + "TPM anew.")
+            "The stored data for the TPM is damaged, or from a newer version. Log in with another method, then enrol "
+                + "the TPM again.")
 
         init(keyName: [UInt8], object: SealedObject, policy: PCRPolicy?) {
             self.keyName = keyName

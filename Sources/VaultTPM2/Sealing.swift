@@ -3,18 +3,18 @@
     internal import VaultBiometric
     internal import VaultCrypto
 
-    /// A secret as the TPM gives it out for keeping: only this TPM can read it.
+    /// A secret that the TPM sealed. Only this TPM can read it.
     struct SealedObject: Sendable {
-        /// What it is, under which rules (TPM2B_PUBLIC).
+        /// The kind of the object and its rules (TPM2B_PUBLIC).
         let publicArea: [UInt8]
         /// The secret and the authorization value, encrypted by the TPM (TPM2B_PRIVATE).
         let privateArea: [UInt8]
 
-        /// The rules for a new one.
+        /// Returns the rules for a new object.
         ///
-        /// It cannot leave this TPM nor get another parent. Without `noDA`, wrong PINs are counted. With a policy, the
-        /// PIN alone does not do (no `userWithAuth`). No policy allows to change the PIN, so nobody can
-        /// (`adminWithPolicy`).
+        /// The object cannot leave this TPM or get another parent. Without `noDA`, wrong PINs are counted. With a
+        /// policy, the PIN alone is not enough (no `userWithAuth`). No policy allows a change of the PIN, so nobody can
+        /// change it (`adminWithPolicy`).
         static func template(policy: [UInt8]?) -> TPM2B_PUBLIC {
             var template = TPM2B_PUBLIC()
             template.publicArea.type = TPM2_ALG_KEYEDHASH
@@ -32,7 +32,7 @@
     }
 
     extension TPMConnection {
-        /// Has the TPM seal a secret.
+        /// Lets the TPM seal a secret.
         func seal(
             _ secret: borrowing SecretBytes, auth: borrowing SecretBytes, under key: borrowing StorageKey,
             policy: PCRPolicy?
@@ -68,9 +68,9 @@
                 privateArea: try Wire.bytes(privateArea.pointer, Tss2_MU_TPM2B_PRIVATE_Marshal))
         }
 
-        /// Has the TPM open what it sealed.
+        /// Lets the TPM open a sealed secret.
         ///
-        /// - Parameter policy: the registers that it was sealed to.
+        /// - Parameter policy: the registers of the enrolment.
         func unseal(
             _ sealed: SealedObject, auth: borrowing SecretBytes, under key: borrowing StorageKey, policy: PCRPolicy?
         ) throws -> SecretBytes {
@@ -92,8 +92,8 @@
             }
         }
 
-        /// Needs no session: it carries nothing that is not encrypted by the TPM itself, and the storage key has no
-        /// password. Whatever was loaded, what comes later is authorized for the object of this public area.
+        /// Loads the object without a session: the TPM encrypted all its secrets, and the storage key has no password.
+        /// Later authorizations hold only for the object of this public area.
         private func load(_ sealed: SealedObject, under key: borrowing StorageKey) throws -> TPMObject {
             let publicArea = WipedStructure<TPM2B_PUBLIC>()
             let privateArea = WipedStructure<TPM2B_PRIVATE>()
@@ -110,7 +110,7 @@
             return TPMObject(handle, of: self)
         }
 
-        /// ESYS keeps the authorization value, to compute from it what proves its knowledge.
+        /// Gives ESYS the authorization value. ESYS computes the proofs from it.
         private func setAuth(_ auth: borrowing SecretBytes, of object: borrowing TPMObject) throws {
             let value = WipedStructure<TPM2B_AUTH>()
             auth.withUnsafeBytes { auth in
@@ -120,10 +120,10 @@
             try prepare { Esys_TR_SetAuth($0, object.handle, value.pointer) }
         }
 
-        /// Overwrites the value that ESYS keeps. Without a value it would forget only the size of it.
+        /// Overwrites the value in ESYS. A call without a value would clear only its size.
         private func forgetAuth(of object: borrowing TPMObject) {
             let zeros = WipedStructure<TPM2B_AUTH>()
-            // It can only fail for an object that ESYS does not know, and so has no value of.
+            // The call fails only for an object that ESYS does not know. Then there is no value.
             try? prepare { Esys_TR_SetAuth($0, object.handle, zeros.pointer) }
         }
     }

@@ -3,23 +3,23 @@
     internal import Crypto
     internal import VaultBiometric
 
-    /// The key of the TPM's owner under which other things are stored, and to which the sessions are encrypted.
+    /// The key of the TPM's owner that protects stored objects and encrypts the sessions.
     struct StorageKey: ~Copyable {
         let object: TPMObject
-        /// The digest of its public area, by which it is known again: another TPM has another one, and so has this TPM
-        /// after it was cleared.
+        /// The digest of its public area, which identifies the key. Another TPM has another name, and so has this TPM
+        /// after a clear.
         let name: [UInt8]
 
-        /// Where the owner keeps it (TCG TPM v2.0 Provisioning Guidance, section 7.8).
+        /// The usual place of the owner's key (TCG TPM v2.0 Provisioning Guidance, section 7.8).
         static let persistentHandle: TPM2_HANDLE = 0x8100_0001
 
-        /// What every storage key is: not known outside this TPM, a parent of others, used without a password.
+        /// The attributes of every storage key: unknown outside this TPM, a parent of others, used without a password.
         private static let requiredAttributes: TPMA_OBJECT =
             TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_SENSITIVEDATAORIGIN
             | TPMA_OBJECT_USERWITHAUTH | TPMA_OBJECT_RESTRICTED | TPMA_OBJECT_DECRYPT
 
         /// The key on the curve P-256 of TCG TPM v2.0 Provisioning Guidance, section 7.5.1, and TCG EK Credential
-        /// Profile, template L-2. From it a TPM derives always the same key, until it is cleared.
+        /// Profile, template L-2. A TPM always derives the same key from it, until it is cleared.
         static var template: TPM2B_PUBLIC {
             var template = TPM2B_PUBLIC()
             template.publicArea.type = TPM2_ALG_ECC
@@ -36,7 +36,7 @@
             return template
         }
 
-        /// Whether a key that somebody put there serves.
+        /// Whether an existing key is usable.
         static func fits(_ area: TPMT_PUBLIC) -> Bool {
             area.type == TPM2_ALG_ECC && area.nameAlg == TPM2_ALG_SHA256
                 && area.objectAttributes & (requiredAttributes | TPMA_OBJECT_SIGN_ENCRYPT) == requiredAttributes
@@ -49,9 +49,9 @@
         /// Finds the storage root key, or derives it.
         ///
         /// - Parameters:
-        ///   - enrolled: the name that it must have; nil for any.
-        ///   - saved: what ``save(_:)`` returned for it, if that was done.
-        /// - Throws: `hardwareReplaced` when this TPM has no storage root key of that name.
+        ///   - enrolled: the required name; nil for any.
+        ///   - saved: the result of ``save(_:)`` for this key, if there is one.
+        /// - Throws: `hardwareReplaced` if this TPM has no storage root key of that name.
         func storageKey(named enrolled: [UInt8]? = nil, saved: [UInt8]? = nil) throws -> StorageKey {
             if let saved, let key = try restoredStorageKey(saved), key.name == enrolled { return key }
             let persistent = try persistentStorageKey()
@@ -63,15 +63,15 @@
             } catch let failure as TPMFailure
                 where hasPersistent && failure.response == .wrongAuthorizationUncounted
             {
-                // The owner's password keeps from deriving one, and the one that is there is another.
+                // The owner's password prevents the derivation, and the existing key is another one.
             }
             throw BiometricError(
                 .hardwareReplaced,
-                "This is another TPM than the one that was enrolled, or it was cleared. Sign in another way, then enrol "
-                    + "it anew.")
+                "This is another TPM than the enrolled one, or it was cleared. Log in with another method, then enrol "
+                    + "it again.")
         }
 
-        /// What the owner put at the usual place; nil when there is nothing, or something that does not serve.
+        /// Returns the owner's key at the usual place; nil if there is no usable one.
         private func persistentStorageKey() throws -> StorageKey? {
             var handle: ESYS_TR = ESYS_TR_NONE
             do {
@@ -87,10 +87,10 @@
             return StorageKey(object: object, name: name)
         }
 
-        /// Has the TPM encrypt a derived key for itself, to be loaded again: deriving it anew takes a piece of hardware some
+        /// Lets the TPM encrypt a derived key for itself, for loading it later. Another derivation takes hardware some
         /// tenths of a second.
         ///
-        /// - Returns: nil for a key that need not be derived, and when the TPM does not do it.
+        /// - Returns: nil for a key that was not derived, or if the TPM refuses.
         func save(_ key: borrowing StorageKey) throws -> [UInt8]? {
             if key.object.isPersistent { return nil }
             var pointer: UnsafeMutablePointer<TPMS_CONTEXT>?
@@ -103,7 +103,7 @@
             }
         }
 
-        /// - Returns: nil when the TPM does not take it any more, as after it was reset.
+        /// - Returns: nil if the TPM refuses it, for example after a reset.
         private func restoredStorageKey(_ saved: [UInt8]) throws -> StorageKey? {
             let context = WipedStructure<TPMS_CONTEXT>()
             guard Wire.structure(saved, into: context.pointer, Tss2_MU_TPMS_CONTEXT_Unmarshal) else { return nil }
@@ -131,16 +131,16 @@
             }
             let object = TPMObject(handle, of: self)
             guard let name = try name(of: object) else {
-                throw BiometricError(.failed, "The TPM derived another kind of key than it was asked for.")
+                throw BiometricError(.failed, "The TPM derived a key of the wrong kind.")
             }
             return StorageKey(object: object, name: name)
         }
 
-        /// The name of the key that ESYS will encrypt to. ESYS may believe what came over the bus, so the name is computed
-        /// from the public area that it holds, which it gives only inside its own form of an object: handle, name, type
-        /// and public area.
+        /// Returns the name of the key that ESYS will encrypt to. Somebody on the bus may have changed the name that
+        /// ESYS got, so it is computed from ESYS's public area. ESYS gives that only in its own form: handle, name,
+        /// type and public area.
         ///
-        /// - Returns: nil when the key does not serve.
+        /// - Returns: nil if the key is not usable.
         private func name(of object: borrowing TPMObject) throws -> [UInt8]? {
             var pointer: UnsafeMutablePointer<UInt8>?
             var size = 0

@@ -3,17 +3,17 @@
     public import VaultBiometric
     public import VaultCrypto
 
-    /// Protects a secret with the machine's TPM 2.0 and a PIN. The TPM counts wrong PINs itself; how much that is worth,
-    /// ``guessLimit()`` tells.
+    /// A provider that protects a secret with the machine's TPM 2.0 and a PIN. The TPM counts wrong PINs itself. See
+    /// ``guessLimit()`` for the strength of that limit.
     ///
-    /// The secret is sealed under the TPM's storage root key: the key that the owner put at 0x81000001, or else the one
-    /// that the TPM derives from the TCG's template, which needs an owner without a password. It can be opened only by
-    /// this TPM, until it is cleared, with the PIN, and, if asked for, only while the machine has started as it did. The
-    /// secret, the PIN and what is made of it cross the bus encrypted to a key of the TPM that was remembered when it was
-    /// enrolled. At enrolment itself, whoever could replace the TPM on the bus could replace that key, too.
+    /// The secret is sealed under the TPM's storage root key. That is the owner's key at 0x81000001, or a key that the
+    /// TPM derives from the TCG's template; the derivation needs an owner without a password. Only this TPM opens the
+    /// secret, with the PIN, until the TPM is cleared. With `pcrs`, the machine must also have started in the same way.
+    /// The secret and the PIN cross the bus encrypted to a key of the TPM that was stored at enrolment. An attacker who
+    /// replaces the TPM on the bus during enrolment can replace that key, too.
     ///
-    /// The libraries of tpm2-tss write to stderr what they think of a wrong PIN or a TPM that is missing. A program that
-    /// wants it quiet calls ``silenceLibraries()`` when it starts, or is started with `TSS2_LOG=all+none`.
+    /// The libraries of tpm2-tss write messages about a wrong PIN or a missing TPM to stderr. To prevent that, call
+    /// ``silenceLibraries()`` at the start, or start the program with `TSS2_LOG=all+none`.
     public struct TPM2Provider: BiometricProvider {
         /// The kind of keyslot that a TPM opens: `tpm2`.
         public let kind = "tpm2"
@@ -25,16 +25,16 @@
         private let pcrs: [Int]
         private let thread: HardwareThread
 
-        /// Makes a provider. Nothing is opened yet.
+        /// Makes a provider, without a connection to the TPM.
         ///
         /// - Parameters:
-        ///   - tcti: how to reach the TPM, as the tools of tpm2-tss take it: `device:/dev/tpmrm0`,
-        ///     `swtpm:host=127.0.0.1,port=2321`. The library for it has to be installed.
-        ///   - pcrs: the platform configuration registers, 0 to 23 of the SHA-256 bank, that must have the values which
-        ///     they have when a secret is protected. 7, for example, changes when Secure Boot is turned off. Empty for no
-        ///     condition. What was protected before keeps its own.
-        ///   - timeLimit: how long the TPM may take before the PIN is asked for, and again after it.
-        ///   - clock: what the time limit is counted on.
+        ///   - tcti: the way to the TPM, as for the tools of tpm2-tss: `device:/dev/tpmrm0`,
+        ///     `swtpm:host=127.0.0.1,port=2321`. Its library must be installed.
+        ///   - pcrs: the platform configuration registers, 0 to 23 of the SHA-256 bank, that must keep their values
+        ///     from the enrolment. Register 7, for example, changes when Secure Boot is turned off. Empty for no
+        ///     condition. Earlier secrets keep their own condition.
+        ///   - timeLimit: the TPM's time limit before the question for the PIN, and again after it.
+        ///   - clock: the clock that counts the time limit.
         public init(
             tcti: String = "device:/dev/tpmrm0", pcrs: [Int] = [], timeLimit: Duration = .seconds(15),
             clock: any Clock<Duration> = ContinuousClock()
@@ -44,16 +44,16 @@
             thread = HardwareThread(
                 limit: timeLimit, clock: clock,
                 late:
-                    "The TPM did not answer within \(timeLimit.inWords). Try again; if it lasts, restart the machine.")
+                    "The TPM did not answer within \(timeLimit.inWords). Try again, or restart the machine.")
         }
 
-        /// Stops the libraries from writing to stderr, unless the variable `TSS2_LOG` is set already, which this sets. Call
-        /// it before the program has a second thread: changing the environment is not safe later.
+        /// Stops the libraries from writing to stderr, by setting the variable `TSS2_LOG` if it is not set. Call it
+        /// before the program has a second thread, as a later change of the environment is not safe.
         public static func silenceLibraries() {
             setenv("TSS2_LOG", "all+none", 0)
         }
 
-        /// Looks whether the TPM could open the secret now, or could seal a new one. It asks the person for nothing.
+        /// Checks whether the TPM could open the secret now, or seal a new one. It asks the person nothing.
         ///
         /// - Parameter protected: the secret; nil to ask whether a new secret could be sealed.
         /// - Returns: `missing` also when this is another TPM; `lockedOut` after too many wrong PINs; `unusable` also
@@ -62,18 +62,18 @@
             await .found { _ = try await inspect(protected.map { try SealedForm($0.bytes) }) }
         }
 
-        /// Whether the TPM limits the guesses of somebody who has the machine. `weak` while it has no lockout password, as
-        /// most have none: then every program on the machine can set the count of wrong PINs back.
+        /// Checks whether the TPM limits a thief's guesses. The limit is `weak` without a lockout password, as on most
+        /// machines: then every program on the machine can reset the count of wrong PINs.
         public func guessLimit() async throws -> GuessLimit {
             try await connected { try $0.guessCount().limit }
         }
 
-        /// Seals a secret with a PIN that is chosen now: the prompt is asked once, so it has to make sure that the person
-        /// typed what they meant.
+        /// Seals a secret with a new PIN. It calls the prompt once, so the prompt must ask for the PIN twice, or check
+        /// it in another way.
         public func protect(
             _ secret: borrowing SecretBytes, prompt: any BiometricPrompt
         ) async throws -> ProtectedSecret {
-            guard secret.count == 32 else { throw BiometricError(.failed, "Only keys of 32 bytes are sealed.") }
+            guard secret.count == 32 else { throw BiometricError(.failed, "The secret does not have 32 bytes.") }
             let secret = try SecretBox(secret.copy())
             let state = try await inspect(nil)
             let pin = SecretBox(try await prompt.pin(PINRequest(label: state.model)))
@@ -87,17 +87,17 @@
             return ProtectedSecret(bytes: form.bytes, label: state.model)
         }
 
-        /// Opens a secret. The prompt is asked for the PIN. A wrong PIN counts in the TPM.
+        /// Opens a secret. It asks the prompt for the PIN. The TPM counts a wrong PIN.
         ///
         /// - Parameters:
         ///   - protected: the result of ``protect(_:prompt:)``.
         ///   - prompt: asks the person for the PIN.
         /// - Returns: the secret, 32 bytes.
         /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: wait for
-        ///   ``BiometricError/endsAfter``, or use another way in. `hardwareMissing`: the TPM is not there.
-        ///   `hardwareReplaced`: this is another TPM, or it was cleared; sign in another way and enrol again.
-        ///   `timedOut`: try again. `unavailable`, `failed`: the text says why. Errors of the prompt.
-        ///   `CancellationError` when the task is cancelled.
+        ///   ``BiometricError/endsAfter``, or use another method. `hardwareMissing`: the TPM is not there.
+        ///   `hardwareReplaced`: this is another TPM, or it was cleared; log in with another method and enrol again.
+        ///   `timedOut`: try again. `unavailable`, `failed`: see the text. Errors of the prompt. `CancellationError`
+        ///   when the task is cancelled.
         public func unprotect(
             _ protected: ProtectedSecret, prompt: any BiometricPrompt
         ) async throws -> SecretBytes {
@@ -120,7 +120,7 @@
             return try secret.take()
         }
 
-        /// What can be known without a PIN.
+        /// The facts that are known without a PIN.
         private struct State: Sendable {
             let guesses: GuessCount
             let model: String
@@ -128,18 +128,18 @@
             var key: [UInt8]?
         }
 
-        /// Finds out whether the TPM would take a PIN for this now.
+        /// Checks whether the TPM would accept a PIN now.
         ///
         /// - Parameters:
-        ///   - form: nil for something new.
-        ///   - willOpen: whether it is to be opened next.
+        ///   - form: the sealed form; nil for a new secret.
+        ///   - willOpen: whether the next step opens it.
         private func inspect(_ form: SealedForm?, willOpen: Bool = false) async throws -> State {
             guard form != nil || pcrs.allSatisfy(PCRPolicy.registers.contains) else {
                 throw BiometricError(.failed, "A TPM has PCRs 0 to 23, and \(pcrs) is not all among them.")
             }
             return try await connected { [pcrs] tpm in
                 let guesses = try tpm.guessCount()
-                // What is protected already is no safer while it stays shut.
+                // Refusing to open an existing secret would not make it safer.
                 if form == nil, case .absent(let reason) = guesses.limit { throw BiometricError(.unavailable, reason) }
                 let key = try tpm.storageKey(named: form?.keyName)
                 if guesses.isLocked { throw guesses.lockedOut() }
@@ -168,7 +168,7 @@
     }
 
     extension TPMConnection {
-        /// Why the TPM did not unseal.
+        /// Returns the reason why the TPM did not unseal.
         fileprivate func reason(for failure: TPMFailure, to form: SealedForm) throws -> any Error {
             switch (failure.command, failure.response) {
             case (.unsealing, .wrongAuthorization), (.unsealing, .wrongAuthorizationUncounted):

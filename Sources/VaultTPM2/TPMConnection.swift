@@ -6,18 +6,18 @@
 
     /// A conversation with a TPM, for one thread.
     ///
-    /// Neither it nor what it allocates in the TPM outlives the operation that it was made for: another program may want
-    /// the TPM, and nobody is hurt when the machine sleeps, or the TPM is reset, while a person types a PIN.
+    /// The connection and its objects in the TPM live for one operation only. So other programs can use the TPM, and
+    /// sleep or a reset does no harm while a person types a PIN.
     final class TPMConnection {
         private let tcti: OpaquePointer
         private let esys: OpaquePointer
         private let isGivenUp: @Sendable () -> Bool
 
-        /// Connects. Nothing is sent to the TPM yet, apart from what the transmission interface does by itself.
+        /// Connects. Only the transmission interface may send something to the TPM.
         ///
         /// - Parameters:
         ///   - name: the transmission interface and its settings, as in ``TPM2Provider/init(tcti:pcrs:timeLimit:clock:)``.
-        ///   - isGivenUp: whether nobody waits any more.
+        ///   - isGivenUp: whether the operation was given up.
         init(_ name: String, isGivenUp: @escaping @Sendable () -> Bool = { false }) throws {
             try TPMDevice(name)?.checkUsable()
             var tcti: OpaquePointer?
@@ -25,8 +25,8 @@
             if TPMFailure.isUnknownInterface(connected) {
                 throw BiometricError(
                     .unavailable,
-                    "The library that reaches a TPM by \"\(name)\" is not installed, or there is none of that name "
-                        + "(libtss2-tcti-device0 for a device, in Debian).")
+                    "The TPM library for \"\(name)\" is not installed, or the name is wrong. For a device in Debian: "
+                        + "apt install libtss2-tcti-device0")
             }
             try TPMFailure.check(connected, .connecting)
             guard let tcti else { throw TPMFailure(code: TPMFailure.noMemory, during: .connecting) }
@@ -49,26 +49,26 @@
             Tss2_TctiLdr_Finalize(&tcti)
         }
 
-        /// Has the TPM do something.
+        /// Sends a command to the TPM.
         ///
-        /// - Throws: ``TPMFailure``; `CancellationError` when nobody waits any more.
+        /// - Throws: ``TPMFailure``; `CancellationError` if the operation was given up.
         func send(_ command: TPMCommand, _ body: (OpaquePointer) -> TSS2_RC) throws {
             if isGivenUp() { throw CancellationError() }
             try TPMFailure.check(body(esys), command)
         }
 
-        /// Tells ESYS something, which stays there.
+        /// Tells ESYS something, without a command to the TPM.
         func prepare(_ body: (OpaquePointer) -> TSS2_RC) throws(TPMFailure) {
             try TPMFailure.check(body(esys), .preparing)
         }
 
-        /// Frees an object or a session in the TPM and in ESYS. A TPM that is gone holds nothing either, so what fails
-        /// here is of no consequence.
+        /// Frees an object or a session in the TPM and in ESYS. Failures do not matter: a TPM that is gone holds
+        /// nothing.
         fileprivate func release(_ handle: ESYS_TR) {
             var handle = handle
             let code = Esys_FlushContext(esys, handle)
             if code == TSS2_RC_SUCCESS { return }
-            // After a fault in an answer ESYS (layer 7) itself refuses to send anything. The layer below it does not.
+            // After a fault in an answer, ESYS (layer 7) refuses to send anything. The layer below it still sends.
             var tpmHandle: TPM2_HANDLE = 0
             var system: OpaquePointer?
             if code >> 16 == 7, Esys_TR_GetTpmHandle(esys, handle, &tpmHandle) == TSS2_RC_SUCCESS,
@@ -79,14 +79,14 @@
             _ = Esys_TR_Close(esys, &handle)
         }
 
-        /// Forgets an object of which the TPM keeps more than this.
+        /// Forgets an object that stays in the TPM.
         fileprivate func close(_ handle: ESYS_TR) {
             var handle = handle
             _ = Esys_TR_Close(esys, &handle)
         }
     }
 
-    /// An object or a session in the TPM, which it has few places for.
+    /// An object or a session in the TPM, which has few places for them.
     struct TPMObject: ~Copyable {
         let handle: ESYS_TR
         let connection: TPMConnection

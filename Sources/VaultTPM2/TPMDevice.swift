@@ -2,13 +2,13 @@
     internal import Foundation
     internal import VaultBiometric
 
-    /// The device file of a TPM, looked at before the library opens it, as the library does not tell what is wrong with it.
+    /// The device file of a TPM. It is checked before the library opens it, as the library does not name the problem.
     struct TPMDevice {
         let path: String
 
         init(path: String) { self.path = path }
 
-        /// - Parameter tcti: nil is returned when it does not name a device.
+        /// - Parameter tcti: the way to the TPM. The result is nil unless it names a device.
         init?(_ tcti: String) {
             let parts = tcti.split(separator: ":", maxSplits: 1)
             guard parts.first == "device" else { return nil }
@@ -19,19 +19,19 @@
             if access(path, R_OK | W_OK) != 0 { throw problem(errno) }
         }
 
-        /// What to do about an error, as in `errno`.
+        /// Returns the error for a value of `errno`, with the next step.
         func problem(_ number: Int32) -> BiometricError {
             switch number {
             case EACCES, EPERM, EROFS:
                 BiometricError(
                     .unavailable,
-                    "This user may not use the TPM at \(path). Members of its group may, on most systems `tss`: "
-                        + "`sudo usermod --append --groups tss USER`, then sign in to the system anew.")
+                    "This user may not use the TPM at \(path). Join its group, on most systems `tss`: "
+                        + "`sudo usermod --append --groups tss USER`, then log in to the system again.")
             default:
                 BiometricError(
                     .hardwareMissing,
-                    "There is no TPM 2.0 at \(path). It may be turned off in the firmware settings, where it is also "
-                        + "called fTPM, PTT or security device.")
+                    "There is no TPM 2.0 at \(path). Turn it on in the firmware settings. Its name there may be "
+                        + "fTPM, PTT or security device.")
             }
         }
     }

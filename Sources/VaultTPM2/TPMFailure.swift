@@ -2,7 +2,7 @@
     internal import CTPM2
     internal import VaultBiometric
 
-    /// What the TPM was asked for, in words that complete "The TPM failed while …".
+    /// A command to the TPM, in words that complete "The TPM failed while …".
     enum TPMCommand: String {
         case connecting = "connecting to it"
         case preparing = "preparing a command"
@@ -14,7 +14,7 @@
         case startingSession = "starting an encrypted session"
         case readingPCRs = "reading its PCRs"
         case sealing = "sealing"
-        case loading = "loading what it sealed"
+        case loading = "loading the sealed secret"
         case checkingPCRs = "checking its PCRs"
         case unsealing = "unsealing"
     }
@@ -33,35 +33,35 @@
             if code != TSS2_RC_SUCCESS { throw TPMFailure(code: code, during: command) }
         }
 
-        /// The libraries' own word for it.
+        /// The libraries' own code for "out of memory".
         static let noMemory: TSS2_RC = 7 << 16 | 0x17
 
         /// Whether a return code says that there is no such transmission interface (TSS2_TCTI_RC_NOT_SUPPORTED).
         static func isUnknownInterface(_ code: TSS2_RC) -> Bool { code == 10 << 16 | 0x15 }
 
-        /// Whether the TPM itself said so, or the resource manager for it, in the kernel or the daemon: that is layer 11.
-        /// After another error ESYS may refuse to send anything.
+        /// Whether the code comes from the TPM, or from the resource manager in the kernel or the daemon (layer 11).
+        /// After other errors, ESYS may refuse to send anything.
         var isAnswer: Bool { [0, 11].contains(code >> 16 & 0xFF) }
 
-        /// What the TPM itself said: TPM 2.0 Library, part 2, section "TPM_RC". nil for the libraries' errors.
+        /// The TPM's own code: TPM 2.0 Library, part 2, section "TPM_RC"; nil for the libraries' errors.
         var response: TPMResponse? {
             guard isAnswer else { return nil }
             let bits = code & 0xFFFF
-            // A code of format 1 tells also which handle, parameter or session it is about.
+            // A code of format 1 also names a handle, parameter or session.
             return TPMResponse(rawValue: bits & 0x80 == 0 ? bits : bits & 0xBF)
         }
 
-        /// Whether the TPM says that something which was sent to it makes no sense or does not belong together.
+        /// Whether the TPM refused a parameter.
         var isAboutParameter: Bool { code >> 16 == 0 && code & 0xC0 == 0xC0 }
 
-        /// Whether the way to the TPM is cut.
+        /// Whether the connection to the TPM is broken.
         var isDisconnection: Bool {
-            // The transmission interface's layer is 10; its errors: no connection, input and output, none there.
+            // The transmission interface has layer 10. Its errors here: no connection, I/O error.
             code >> 16 & 0xFF == 10 && [0x8, 0xA].contains(code & 0xFFFF)
         }
     }
 
-    /// The TPM's answers that lead to different next steps.
+    /// The answers of the TPM with different next steps.
     enum TPMResponse: UInt32 {
         case hierarchy = 0x085
         case handle = 0x08B
@@ -85,7 +85,7 @@
     }
 
     extension BiometricError {
-        /// What a return code means to a person, where the command gives it no other meaning.
+        /// Makes the error for a return code, if the command gives it no other meaning.
         init(_ failure: TPMFailure) {
             let (code, text) = Self.meaning(of: failure)
             self.init(code, text + " (\(failure.words), code \(String(failure.code, radix: 16)))")
@@ -93,25 +93,25 @@
 
         private static func meaning(of failure: TPMFailure) -> (Code, String) {
             if failure.isDisconnection {
-                return (.hardwareMissing, "The TPM does not answer: it is not there, or its connection broke.")
+                return (.hardwareMissing, "The TPM does not answer: it is missing, or the connection broke.")
             }
             switch failure.response {
             case .notStarted, .handle, .handle1Gone, .handle2Gone, .session1Gone, .session2Gone:
-                return (.failed, "The TPM was reset in between. Try again.")
+                return (.failed, "The TPM was reset during the operation. Try again.")
             case .failureMode, .rebootNeeded:
                 return (.failed, "The TPM has stopped working. Restart the machine.")
             case .noPlaceForObject, .noPlaceForSession, .noHandleForSession:
-                return (.failed, "The TPM is full of other programs' objects. Try again, and go through /dev/tpmrm0.")
+                return (.failed, "The TPM is full of other programs' objects. Use /dev/tpmrm0, and try again.")
             case .writesTooFast, .writesNotNow:
-                return (.failed, "The TPM cannot write just now. Try again in a moment.")
+                return (.failed, "The TPM cannot write now. Try again in a moment.")
             case .wrongAuthorization, .wrongAuthorizationUncounted:
                 return (
                     .unavailable,
-                    "The TPM's owner has set a password, and there is no storage root key at 0x81000001 that could be "
-                        + "used without it. The owner can put one there."
+                    "The TPM's owner has set a password, and there is no storage root key at 0x81000001 that can be "
+                        + "used without it. Ask the owner to put one there."
                 )
             case .hierarchy:
-                return (.unavailable, "The TPM's storage is turned off in the firmware settings.")
+                return (.unavailable, "The TPM's storage is turned off. Turn it on in the firmware settings.")
             default:
                 return (.failed, "The TPM failed while \(failure.command.rawValue).")
             }

@@ -1,7 +1,7 @@
 #if TPM2
     internal import CTPM2
 
-    /// What a session authorizes with.
+    /// The means of authorization of a session.
     enum SessionKind {
         /// The authorization value.
         case authorized
@@ -12,12 +12,12 @@
     }
 
     extension TPMConnection {
-        /// Starts a session in which secrets travel encrypted (AES-128-CFB), both ways.
+        /// Starts a session with encrypted secrets in both directions (AES-128-CFB).
         ///
-        /// Its key comes from a salt that only the holder of the storage key's private part, the TPM, can read. Whoever
-        /// listens on the bus learns nothing, and whoever changes something is noticed (TPM 2.0 Library, part 1, section
-        /// "Session-Based Authorizations"). It is not bound to an object, which would add nothing: the authorization value
-        /// of the sealed object goes into the keys of the command that opens it anyway.
+        /// Its key comes from a salt that only the TPM, with the storage key's private part, can read. A listener on
+        /// the bus learns nothing, and changes are noticed (TPM 2.0 Library, part 1, section "Session-Based
+        /// Authorizations"). The session is not bound to an object, as that would add nothing: the authorization value
+        /// of the sealed object is part of the command's keys.
         func startSession(_ kind: SessionKind, encryptedTo key: borrowing StorageKey) throws -> TPMObject {
             var symmetric = TPMT_SYM_DEF()
             symmetric.algorithm = TPM2_ALG_AES
@@ -35,7 +35,7 @@
             return session
         }
 
-        /// Shows the TPM that its registers have the values of the policy, and has it ask for the PIN as well.
+        /// Shows the TPM that its registers have the values of the policy, and makes the PIN required, too.
         func fulfil(_ policy: PCRPolicy, in session: borrowing TPMObject) throws {
             var selection = policy.selection
             var current = TPM2B_DIGEST()

@@ -5,42 +5,42 @@ public import VaultHTTP
 internal import VaultLocks
 public import VaultStorage
 
-/// An identity provider without sockets: it signs anybody in at once, and its refresh tokens rotate. A refresh token that
-/// was used before ends the login, as at a provider with reuse detection (RFC 9700 section 4.14).
+/// An identity provider without sockets. It signs everybody in at once, and its refresh tokens rotate. A second use of
+/// a refresh token ends the login, as with reuse detection (RFC 9700 section 4.14).
 ///
 /// ```swift
 /// let token = try await vault.auth.signIn(provider.signIn("alice"))
 /// ```
 public final class FakeProvider: IssuerKind, TokenIssuer {
-    /// How the next renewals end.
+    /// The outcome of the next renewals.
     public enum Answer: Sendable {
-        /// With new tokens.
+        /// The answer has new tokens.
         case tokens
-        /// The refresh token does not count any more.
+        /// The refresh token is not valid any more.
         case refusal
-        /// No answer comes: nothing was carried out.
+        /// No answer comes, and nothing was carried out.
         case outage
     }
 
     private struct State {
         var answer = Answer.tokens
-        /// The refresh token that counts now, of each subject.
+        /// The valid refresh token of each subject.
         var current: [String: String] = [:]
         var issued = 0
         var renewals = 0
         var scope: String?
     }
 
-    /// The issuer, as accounts have it.
+    /// The issuer in the accounts.
     public let issuer: String
     private let clock: any WallClock
     private let lifetime: Double
     private let state = Lock(State())
 
     /// - Parameters:
-    ///   - issuer: what it is called.
-    ///   - clock: from which its tokens' ends are counted.
-    ///   - lifetime: how long an access token is valid, in seconds.
+    ///   - issuer: the identifier of the provider.
+    ///   - clock: the clock for the expiry of its tokens.
+    ///   - lifetime: the lifetime of an access token, in seconds.
     public init(
         issuer: String = "https://provider.example", clock: any WallClock = SystemWallClock(), lifetime: Double = 300
     ) {
@@ -49,22 +49,22 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
         self.lifetime = lifetime
     }
 
-    /// Decides how renewals end from now on.
+    /// Sets the outcome of renewals from now on.
     public func answer(with answer: Answer) { state.withLock { $0.answer = answer } }
 
     /// Sets the scopes that renewals report, separated by spaces; nil to report none.
     public func grant(_ scope: String?) { state.withLock { $0.scope = scope } }
 
-    /// How often a refresh token was exchanged, or tried to be.
+    /// The number of refreshes, with failed ones.
     public var renewals: Int { state.withLock { $0.renewals } }
 
-    /// Whether a subject has a refresh token that counts.
+    /// Whether a subject has a valid refresh token.
     public func hasLogin(_ subject: String) -> Bool { state.withLock { $0.current[subject] != nil } }
 
-    /// A sign-in that nobody has to do anything for.
+    /// Makes a sign-in that needs no person.
     ///
     /// - Parameters:
-    ///   - subject: who signs in.
+    ///   - subject: the subject of the person.
     ///   - name: the person's name.
     ///   - email: the person's e-mail address.
     public func signIn(_ subject: String, name: String? = nil, email: String? = nil) -> any SignIn {
@@ -96,7 +96,7 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
             case .tokens where state.current[id.subject] == credential.value: break
             default:
                 state.current[id.subject] = nil
-                throw OpenIDConnectError(.invalidGrant, "the refresh token does not count")
+                throw OpenIDConnectError(.invalidGrant, "the refresh token is not valid")
             }
             return Self.issue(&state, to: id.subject)
         }
@@ -144,7 +144,7 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
     }
 }
 
-/// Signs in at a ``FakeProvider``.
+/// A sign-in at a ``FakeProvider``.
 private struct FakeSignIn: SignIn {
     let provider: FakeProvider
     let subject: String

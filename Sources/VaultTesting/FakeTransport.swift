@@ -2,7 +2,7 @@ public import HTTPTypes
 public import VaultHTTP
 internal import VaultLocks
 
-/// A transport without a network: a closure answers, and what was sent is kept for the test to look at.
+/// A transport without a network. A closure answers, and the requests are kept for the test.
 public final class FakeTransport: HTTPTransport {
     /// One request that was sent.
     public struct Sent: Sendable {
@@ -15,7 +15,7 @@ public final class FakeTransport: HTTPTransport {
     private let requests = Lock<[Sent]>([])
     private let answer: @Sendable (HTTPRequest, [UInt8]) async throws -> HTTPAnswer
 
-    /// - Parameter answer: answers each request; throws `HTTPError` for a network that fails.
+    /// - Parameter answer: answers each request. Throw `HTTPError` for a failing network.
     public init(_ answer: @escaping @Sendable (HTTPRequest, [UInt8]) async throws -> HTTPAnswer) {
         self.answer = answer
     }

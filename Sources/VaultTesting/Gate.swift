@@ -1,7 +1,7 @@
 internal import VaultBiometric
 internal import VaultLocks
 
-/// Holds up whoever wants to pass while it is closed, and tells when somebody waits.
+/// A gate that lets tasks wait while it is closed, and reports a waiting task.
 final class Gate: Sendable {
     private struct State {
         var isClosed = false
@@ -25,7 +25,7 @@ final class Gate: Sendable {
 
     /// Waits until the gate is open.
     ///
-    /// - Throws: `BiometricError` with code `cancelled` when the task is cancelled meanwhile.
+    /// - Throws: `BiometricError` with code `cancelled` if the task is cancelled during the wait.
     func pass() async throws {
         let id = state.withLock { state in
             state.nextID += 1
@@ -38,7 +38,7 @@ final class Gate: Sendable {
                     case waits([CheckedContinuation<Void, Never>])
                 }
                 let outcome = state.withLock { state -> Outcome in
-                    // A cancellation that came before this found nobody waiting.
+                    // An earlier cancellation found no waiting task.
                     if Task.isCancelled { return .cancelled }
                     guard state.isClosed else { return .passes }
                     state.waiting[id] = continuation
@@ -56,7 +56,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Returns once somebody waits.
+    /// Returns when a task waits.
     func waitForWaiter() async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

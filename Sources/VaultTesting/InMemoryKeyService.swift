@@ -3,8 +3,8 @@ public import KeyService
 public import VaultCrypto
 internal import VaultLocks
 
-/// A key service in memory, with the real one's rules for clients that renew: wrong secrets lock a key, the right one
-/// does not set their count back, and wrong long secrets count nothing.
+/// A key service in memory, with the real rules for clients that renew. Wrong secrets lock a key, and the right one
+/// does not set the count back. Wrong long secrets are not counted.
 public final class InMemoryKeyService: KeyService {
     private final class Key: Sendable {
         let secret: SecretBytes
@@ -43,8 +43,8 @@ public final class InMemoryKeyService: KeyService {
     private let now: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - maxGuesses: how many wrong secrets since the last right one lock a key.
-    ///   - maxGuessesTotal: how many wrong secrets lock a key in its whole life.
+    ///   - maxGuesses: the number of wrong secrets in a row that lock a key.
+    ///   - maxGuessesTotal: the number of wrong secrets in a key's whole life that lock it.
     ///   - now: the time, for ``WrongGuesses/last``.
     public init(maxGuesses: Int = 3, maxGuessesTotal: Int = 100, now: @escaping @Sendable () -> Date = { Date() }) {
         self.maxGuesses = maxGuesses
@@ -52,13 +52,13 @@ public final class InMemoryKeyService: KeyService {
         self.now = now
     }
 
-    /// Whether it answers at all. Set it to false to play an outage.
+    /// Whether it answers. Set it to false to simulate an outage.
     public var isReachable: Bool {
         get { state.withLock { $0.isReachable } }
         set { state.withLock { $0.isReachable = newValue } }
     }
 
-    /// How often a key was made or asked for.
+    /// The number of calls that made or asked for a key.
     public var calls: Int { state.withLock { $0.calls } }
 
     /// The keys that some secret can still release.
@@ -137,7 +137,7 @@ public final class InMemoryKeyService: KeyService {
         }
     }
 
-    /// Long secrets cannot be guessed: a wrong one counts nothing, and the right one sets the count back.
+    /// Evaluates a long secret. A wrong one is not counted, as nobody can guess it. The right one sets the count back.
     private func evaluateLong(_ id: String, isRight: Bool) throws -> WrongGuesses? {
         try state.withLock { state in
             guard !isLocked(id, in: state) else { throw Self.locked }

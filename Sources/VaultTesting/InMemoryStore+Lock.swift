@@ -2,12 +2,12 @@ internal import VaultLocks
 public import VaultStorage
 
 extension InMemoryStore {
-    /// The locks that are held, by account.
+    /// The held locks, by account.
     struct Locks {
         struct Held {
-            /// Tells it from the account's locks before and after it.
+            /// The number that tells it from the account's other locks.
             let number: Int
-            /// Whether it is held although the closure that it was given to has returned.
+            /// Whether it stays held after its closure has returned.
             var isKept = false
             var waiters: [CheckedContinuation<Int, any Error>] = []
         }
@@ -22,13 +22,12 @@ extension InMemoryStore {
         }
     }
 
-    /// Waits for its turn, however long that takes. When the lock is kept, there is no turn to wait for: it throws `busy`
-    /// at once.
+    /// Waits for its turn without a time limit. If the lock is kept, it throws `busy` at once.
     public func withLock<R: Sendable>(
         on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R
     ) async throws -> R {
         let (number, result) = try await run(body, on: id)
-        // By now the lock has ended, unless `body` kept it.
+        // The lock has ended now, unless `body` kept it.
         let waiters = locks.withLock { locks in
             guard locks.held[id]?.number == number else { return [CheckedContinuation<Int, any Error>]() }
             locks.held[id]?.isKept = true
@@ -64,11 +63,11 @@ extension InMemoryStore {
             }
             if let answer { waiter.resume(with: answer) }
         }
-        // Only now: the one who hands the lock on must not be keeping it.
+        // The account lock is made last, as the task that passes the lock on must not hold a reference to it.
         return (AccountLock { [self] in release(id) }, number)
     }
 
-    /// Gives the lock to the one who waits longest.
+    /// Gives the lock to the task that waits longest.
     private func release(_ id: AccountID) {
         let next = locks.withLock { locks -> (waiter: CheckedContinuation<Int, any Error>, number: Int)? in
             guard var waiters = locks.held[id]?.waiters, !waiters.isEmpty else {
@@ -82,6 +81,6 @@ extension InMemoryStore {
     }
 
     private static var busy: StoreError {
-        StoreError(.busy, "Another program keeps this account to itself. Try again.")
+        StoreError(.busy, "Another program uses this account. Try again.")
     }
 }

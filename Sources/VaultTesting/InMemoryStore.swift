@@ -24,7 +24,7 @@ public final class InMemoryStore: SecureStore {
     /// Makes an empty store.
     public init() {}
 
-    /// Makes every write fail with this error, as a full disk would, until it is set to nil.
+    /// The error of every write, to simulate a full disk; nil for none.
     public var writeFailure: StoreError? {
         get { state.withLock { $0.writeFailure } }
         set { state.withLock { $0.writeFailure = newValue } }
@@ -35,7 +35,7 @@ public final class InMemoryStore: SecureStore {
         state.withLock { state in state.order.compactMap { state.contents[$0]?.account } }
     }
 
-    /// Finds the accounts whose subject, alias, e-mail address or preferred user name is `name`.
+    /// Finds the accounts with `name` as subject, alias, e-mail address or preferred user name.
     public func accounts(named name: String) async throws -> [Account] {
         try await accounts().filter { $0.isNamed(name) }
     }
@@ -118,7 +118,7 @@ public final class InMemoryStore: SecureStore {
         }
         guard var new = content else { throw StoreError(.noSuchAccount, "There is no account \(id) any more.") }
         switch change {
-        case .putAccount, .changeRecord: break  // done elsewhere
+        case .putAccount, .changeRecord: break  // other functions handle these
         case .removeAccount:
             content = nil
             return

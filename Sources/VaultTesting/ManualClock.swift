@@ -3,11 +3,11 @@ internal import OpenIDConnect
 public import VaultHTTP
 internal import VaultLocks
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until a test moves it.
 public final class ManualClock: WallClock {
     private let time: Lock<Date>
 
-    /// - Parameter now: what it shows at first.
+    /// - Parameter now: the time at the start.
     public init(_ now: Date = Date(timeIntervalSince1970: 1_800_000_000)) {
         time = Lock(now)
     }

@@ -1,10 +1,10 @@
 internal import VaultLocks
 
-/// A clock for waiting that stands still until it is moved: whoever sleeps on it wakes up when it gets there.
+/// A clock for waits that stands still until a test moves it. Sleepers wake up when it reaches their time.
 public final class ManualContinuousClock: Clock {
-    /// A time that the clock can show.
+    /// A time on the clock.
     public struct Instant: InstantProtocol {
-        /// How far the clock had been moved.
+        /// The distance from the clock's start.
         let offset: Duration
 
         /// Gives the time that is later by `duration`.
@@ -41,9 +41,9 @@ public final class ManualContinuousClock: Clock {
     /// Moves the clock forward.
     ///
     /// - Parameters:
-    ///   - duration: how far to move it.
-    ///   - wakesSleepers: false for time that passes while the program cannot run, as when it is stopped: whoever is
-    ///     due wakes up with the next move only.
+    ///   - duration: the time to move the clock by.
+    ///   - wakesSleepers: false for time in which the program cannot run, for example stopped. Sleepers then wake up
+    ///     with the next move.
     public func advance(by duration: Duration, wakesSleepers: Bool = true) {
         let due = state.withLock { state -> [Sleeper] in
             state.now = state.now.advanced(by: duration)
@@ -55,7 +55,7 @@ public final class ManualContinuousClock: Clock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Returns once somebody sleeps on the clock.
+    /// Returns when a task sleeps on the clock.
     public func waitForSleeper() async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -82,7 +82,7 @@ public final class ManualContinuousClock: Clock {
             try await withCheckedThrowingContinuation { continuation in
                 let (result, watchers) = state.withLock {
                     state -> (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) in
-                    // A cancellation that came before this found no sleeper to wake.
+                    // An earlier cancellation found no sleeper.
                     if Task.isCancelled { return (.failure(CancellationError()), []) }
                     if deadline <= state.now { return (.success(()), []) }
                     state.sleepers[id] = Sleeper(deadline: deadline, continuation: continuation)

@@ -2,10 +2,10 @@ public import VaultBiometric
 public import VaultCrypto
 internal import VaultLocks
 
-/// A hardware key in memory, for an app's own tests: it has a PIN, counts wrong ones, and can be pulled, exchanged,
-/// locked and made to hang. It really seals what it protects, under a key that it never hands out.
+/// A hardware key in memory, for an app's own tests. It has a PIN and counts wrong ones. A test can pull it, replace
+/// it, lock it, and let it hang. It really seals its secrets, under a key that it never gives out.
 public final class ScriptedHardwareKey: BiometricProvider {
-    /// How often a token was called.
+    /// The numbers of calls of a token.
     public struct Calls: Hashable, Sendable {
         /// The calls of `availability(of:)`.
         public var availability: Int
@@ -22,7 +22,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
         }
     }
 
-    /// The hardware itself: what is in the slot.
+    /// The hardware in the slot.
     private struct Device {
         let serialNumber: [UInt8]
         let key: SharedSecret
@@ -51,7 +51,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
     public let kind: String
     /// Whether it says of itself that it counts wrong PINs. It counts them in any case.
     public let limitsGuesses: Bool
-    /// What a person knows it by.
+    /// The name for the person.
     public let label: String
 
     private let maxTries: Int
@@ -60,12 +60,12 @@ public final class ScriptedHardwareKey: BiometricProvider {
     private let gate = Gate()
 
     /// - Parameters:
-    ///   - kind: what keyslots made with it are called.
-    ///   - label: what a person knows it by.
-    ///   - pin: what opens it.
-    ///   - maxTries: how many wrong PINs in a row lock it.
-    ///   - limitsGuesses: whether it says of itself that it counts.
-    ///   - needsTouch: whether it asks to be touched before it opens anything.
+    ///   - kind: the name of its kind of keyslot.
+    ///   - label: the name for the person.
+    ///   - pin: the PIN that opens it.
+    ///   - maxTries: the number of wrong PINs in a row that lock it.
+    ///   - limitsGuesses: whether it reports that it counts wrong PINs.
+    ///   - needsTouch: whether it wants a touch before it opens a secret.
     public init(
         kind: String = "pkcs11", label: String = "Scripted token", pin: String, maxTries: Int = 3,
         limitsGuesses: Bool = true, needsTouch: Bool = false
@@ -80,7 +80,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
 
     // MARK: - What happens to it
 
-    /// Whether it is there. Set it to false to pull it.
+    /// Whether it is plugged in. Set it to false to pull it.
     public var isPluggedIn: Bool {
         get { state.withLock { $0.isPluggedIn } }
         set { state.withLock { $0.isPluggedIn = newValue } }
@@ -92,40 +92,41 @@ public final class ScriptedHardwareKey: BiometricProvider {
         set { state.withLock { $0.isReplaced = newValue } }
     }
 
-    /// What opens it.
+    /// The PIN that opens it.
     public var pin: String {
         get { state.withLock { $0.pin } }
         set { state.withLock { $0.pin = newValue } }
     }
 
-    /// How many wrong PINs are left before it locks; 0 while it is locked. Set it to make it low, or to unlock it.
+    /// The number of wrong PINs that are left before it locks; 0 while it is locked. Set it to lower it, or to unlock
+    /// the key.
     public var triesLeft: Int {
         get { state.withLock { $0.triesLeft } }
         set { state.withLock { $0.triesLeft = newValue } }
     }
 
-    /// What it says about the end of a lockout.
+    /// The reported time until the end of a lockout.
     public var lockoutEndsAfter: Duration? {
         get { state.withLock { $0.lockoutEndsAfter } }
         set { state.withLock { $0.lockoutEndsAfter = newValue } }
     }
 
-    /// Set it to play a library or service that is missing: why nothing works.
+    /// The reason why nothing works. Set it to simulate a missing library or service.
     public var unusableReason: String? {
         get { state.withLock { $0.unusableReason } }
         set { state.withLock { $0.unusableReason = newValue } }
     }
 
-    /// How often it was called.
+    /// The numbers of calls so far.
     public var calls: Calls { state.withLock { $0.calls } }
 
-    /// Makes every call wait, as hardware does whose driver hangs, until ``resume()`` or until its task is cancelled.
+    /// Makes every call wait, like a hanging driver, until ``resume()`` or until its task is cancelled.
     public func hang() { gate.close() }
 
-    /// Lets waiting calls go on.
+    /// Lets waiting calls continue.
     public func resume() { gate.open() }
 
-    /// Returns once a call waits because of ``hang()``.
+    /// Returns when a call waits because of ``hang()``.
     public func waitUntilHanging() async { await gate.waitForWaiter() }
 
     // MARK: - BiometricProvider
@@ -181,7 +182,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
         return Array(protected.bytes[1..<17])
     }
 
-    /// Has the person enter the PIN.
+    /// Asks the person for the PIN.
     private func open(_ prompt: any BiometricPrompt, serialNumber: [UInt8]? = nil) async throws -> Device {
         try await gate.pass()
         let triesLeft = try state.withLock { state in
@@ -192,7 +193,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
             PINRequest(
                 label: label, triesLeft: triesLeft, isLow: triesLeft < maxTries, isFinal: triesLeft == 1))
         let isRight = pin.utf8String() == self.pin
-        // Much can have happened while the person typed.
+        // The state may have changed while the person typed.
         let device = try state.withLock { state in
             let device = try present(state, serialNumber)
             state.triesLeft = isRight ? maxTries : state.triesLeft - 1
@@ -204,12 +205,12 @@ public final class ScriptedHardwareKey: BiometricProvider {
         return device
     }
 
-    /// The hardware that is there now, if it can be used.
+    /// Returns the present hardware, if it is usable.
     private func present(_ state: State, _ serialNumber: [UInt8]?) throws -> Device {
         if let reason = state.unusableReason { throw BiometricError(.unavailable, reason) }
         guard state.isPluggedIn else { throw BiometricError(.hardwareMissing, "Plug in \(label).") }
         if let serialNumber, serialNumber != state.present.serialNumber {
-            throw BiometricError(.hardwareReplaced, "This is another token than the one that was enrolled.")
+            throw BiometricError(.hardwareReplaced, "This is not the enrolled token. Plug in the enrolled one.")
         }
         guard state.triesLeft > 0 else { throw lockedOut(state) }
         return state.present

@@ -2,7 +2,7 @@ public import VaultBiometric
 public import VaultCrypto
 internal import VaultLocks
 
-/// Answers what hardware asks, for an app's own tests.
+/// A prompt that answers hardware, for an app's own tests.
 public final class ScriptedPrompt: BiometricPrompt {
     private struct State {
         var answers: [String?]
@@ -13,19 +13,19 @@ public final class ScriptedPrompt: BiometricPrompt {
 
     private let state: Lock<State>
 
-    /// - Parameter answers: the PINs to answer with, one after the other, and the last one again and again; nil calls
-    ///   it off. Without any, everything is called off.
+    /// - Parameter answers: the PINs to answer with, in order. The last one is repeated. nil cancels. Without answers,
+    ///   everything is cancelled.
     public init(_ answers: String?...) {
         state = Lock(State(answers: answers))
     }
 
-    /// What was asked so far.
+    /// The questions so far.
     public var requests: [PINRequest] { state.withLock { $0.requests } }
 
-    /// What the person was told to do so far.
+    /// The instructions to the person so far.
     public var instructions: [String] { state.withLock { $0.instructions } }
 
-    /// What happens while the person types a PIN: somebody pulls the token, for example.
+    /// A closure that runs while the person types a PIN, for example to pull the token.
     public var whenAsked: (@Sendable (PINRequest) async -> Void)? {
         get { state.withLock { $0.whenAsked } }
         set { state.withLock { $0.whenAsked = newValue } }

@@ -1,16 +1,16 @@
 public import KeyService
 public import VaultCrypto
 
-/// A key service that takes its time: each call waits on a clock first.
+/// A slow key service: each call waits on a clock first.
 public struct SlowKeyService: KeyService {
     private let base: any KeyService
     private let delay: Duration
     private let clock: any Clock<Duration>
 
     /// - Parameters:
-    ///   - base: does the work.
-    ///   - delay: how long each call waits.
-    ///   - clock: ``ManualContinuousClock`` for a test that decides when the wait is over.
+    ///   - base: the key service that does the work.
+    ///   - delay: the wait of each call.
+    ///   - clock: ``ManualContinuousClock`` for a test that controls the end of the wait.
     public init(_ base: any KeyService, delay: Duration, clock: any Clock<Duration>) {
         self.base = base
         self.delay = delay

@@ -6,8 +6,8 @@ internal import VaultCrypto
 public import VaultHTTP
 public import VaultStorage
 
-/// A vault for an app's own tests, without sockets, files or waiting: the real ``Auth`` and ``Storage`` over an in-memory
-/// store, an in-memory key service and a ``FakeProvider``. Its passwords are stretched so little that a test takes
+/// A vault for an app's own tests, without sockets, files or waiting: the real ``Auth`` and ``Storage`` over an
+/// in-memory store, an in-memory key service and a ``FakeProvider``. It hardly stretches passwords, so a test takes
 /// milliseconds.
 ///
 /// ```swift
@@ -25,14 +25,14 @@ public struct TestVault: Sendable {
     public let store: InMemoryStore
     /// The key service. A test can make it unreachable and look at its keys.
     public let keyService: InMemoryKeyService
-    /// The identity provider. It signs people in, and a test decides how renewals end.
+    /// The identity provider. It signs people in, and a test decides about renewals.
     public let provider: FakeProvider
-    /// The time of all parts. It stands still until the test moves it.
+    /// The clock of all parts. It stands still until the test moves it.
     public let clock: ManualClock
 
     /// - Parameters:
     ///   - transport: carries the requests of `authorizedTransport`; nil to refuse all.
-    ///   - wrapped: what is asked in place of ``keyService``: ``SlowKeyService`` around it, for example.
+    ///   - wrapped: a replacement for ``keyService``, for example ``SlowKeyService`` around it.
     public init(
         transport: (any HTTPTransport)? = nil,
         keyService wrapped: @Sendable (InMemoryKeyService) -> any KeyService = { $0 }
@@ -55,13 +55,13 @@ public struct TestVault: Sendable {
         storage = Storage(accounts: accounts, auth: auth, issuer: nil)
     }
 
-    /// A ready-made account. Nobody is logged in afterwards.
+    /// Makes an account, and logs nobody in.
     ///
     /// - Parameters:
-    ///   - subject: who it belongs to.
+    ///   - subject: the subject of its owner.
     ///   - name: the person's name.
     ///   - password: the password.
-    ///   - pin: a PIN besides; nil for none.
+    ///   - pin: an additional PIN; nil for none.
     @discardableResult
     public func addAccount(
         _ subject: String, name: String? = nil, password: String, pin: String? = nil

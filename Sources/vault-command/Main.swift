@@ -3,7 +3,7 @@ import VaultCommands
 
 @main
 struct Main {
-    // Were it async, this would be a second thread already.
+    // Not async: an async main would run on a second thread.
     static func main() {
         VaultProgram.prepare()
         Task.detached { @Sendable in await VaultProgram.run() }

@@ -12,7 +12,7 @@ struct Browse: AsyncParsableCommand {
     @Argument(help: "The authorization URL, or the URL that a device shows.")
     var url: String
 
-    @Option(help: "Who logs in.")
+    @Option(help: "The user who logs in.")
     var user = "alice"
 
     @Option(
@@ -20,7 +20,7 @@ struct Browse: AsyncParsableCommand {
             "The file with the password, or - for stdin. Not needed for alice and bob.", valueName: "path"))
     var passwordFile: String?
 
-    @Option(help: ArgumentHelp("The code that a device shows, where the URL does not have it.", valueName: "code"))
+    @Option(help: ArgumentHelp("The code that a device shows, if the URL does not have it.", valueName: "code"))
     var userCode: String?
 
     @Flag(help: "Press \"Deny\" instead.")

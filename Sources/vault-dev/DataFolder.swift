@@ -1,7 +1,7 @@
 internal import Foundation
 internal import VaultDevelopment
 
-/// The folder with the data of the servers: one that is kept, or a temporary one.
+/// The folder with the data of the servers, kept or temporary.
 final class DataFolder {
     let path: String
     let isTemporary: Bool
@@ -9,7 +9,7 @@ final class DataFolder {
 
     private static let addressesFile = "addresses.json"
 
-    /// Makes the folder where it is missing, and claims it. The claim ends with the process, however that ends.
+    /// Makes the folder if it is missing, and locks it. The lock ends with the process.
     /// - Parameter path: nil for a temporary folder.
     init(path: String?) throws {
         isTemporary = path == nil
@@ -31,7 +31,7 @@ final class DataFolder {
 
     /// The addresses to listen on: the ones asked for, else those of the last time, else any.
     ///
-    /// They are kept because accounts belong to an issuer, and the issuer is an address.
+    /// The addresses are kept because accounts belong to an issuer, and the issuer is an address.
     func addresses(
         provider: LoopbackAddress?, keyService: LoopbackAddress?, backend: LoopbackAddress?
     ) -> Addresses {
@@ -53,9 +53,10 @@ final class DataFolder {
         }
     }
 
-    /// Gives the folder free, and removes it if it is temporary.
+    /// Unlocks the folder, and removes it if it is temporary.
     func close() {
-        // SQLite removes files of its own while the key service's store closes: a removal that met this is repeated.
+        // The key service's store may still be closing. SQLite then removes its files meanwhile, and a removal may
+        // fail.
         for _ in 0..<10 where isTemporary && FileManager.default.fileExists(atPath: path) {
             try? FileManager.default.removeItem(atPath: path)
         }

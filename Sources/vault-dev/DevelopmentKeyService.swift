@@ -5,7 +5,7 @@ internal import ServiceLifecycle
 
 /// The key service of this package, on loopback.
 final class DevelopmentKeyService: Sendable {
-    /// As clients are configured with it.
+    /// The base URL for clients.
     let baseURL: String
     let port: Int
     private let services: ServiceGroup
@@ -18,8 +18,8 @@ final class DevelopmentKeyService: Sendable {
         self.running = running
     }
 
-    /// Starts it; it answers when this returns.
-    /// - Parameter folder: Holds its master key and its database; made where it is missing.
+    /// Starts the service. It answers when this returns.
+    /// - Parameter folder: the folder of its master key and database; made if it is missing.
     static func start(_ address: LoopbackAddress, folder: String) async throws -> DevelopmentKeyService {
         let (addresses, started) = AsyncThrowingStream.makeStream(of: BoundAddress.self)
         let logger = Logger(label: "key-service") { _ in SwiftLogNoOpLogHandler() }
@@ -51,16 +51,17 @@ final class DevelopmentKeyService: Sendable {
             _ = await running.result
             throw VaultDevError(
                 """
-                The key service did not start: cannot listen on \(address): something else does, or it is not allowed. \
+                The key service did not start, because it cannot listen on \(address). \
                 Name another address with --key-service-listen.
                 """)
         }
     }
 
-    /// Returns when it does not run any more.
+    /// Returns when the service has ended.
     func waitUntilEnded() async { _ = await running.result }
 
-    /// Stops it, and returns within a second: requests under way get half of that, then their connections are dropped.
+    /// Stops the service, and returns within a second. After half a second, the connections of open requests are
+    /// dropped.
     func stop() async {
         await services.triggerGracefulShutdown()
         let (ends, ended) = AsyncStream.makeStream(of: Void.self)

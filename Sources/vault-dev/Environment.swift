@@ -22,7 +22,7 @@ struct EnvironmentFile {
     private let path: String
     private let contents: Data
 
-    /// Writes it as a whole: whoever waits for the file to appear finds it complete.
+    /// Writes the file as a whole: a program that waits for the file finds it complete.
     init(path: String, _ environment: Environment) throws {
         self.path = path
         contents = Data(environment.text.utf8)
@@ -33,7 +33,7 @@ struct EnvironmentFile {
         }
     }
 
-    /// Removes it, unless somebody else has replaced it.
+    /// Removes the file, unless another program has replaced it.
     func remove() {
         guard (try? Data(contentsOf: URL(filePath: path))) == contents else { return }
         try? FileManager.default.removeItem(atPath: path)

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// `HOST:PORT`, where the host is this machine and nothing else.
+/// `HOST:PORT`, an address of this machine alone.
 struct LoopbackAddress: Codable, Sendable, CustomStringConvertible {
     /// Without brackets.
     var host = "127.0.0.1"
@@ -9,7 +9,7 @@ struct LoopbackAddress: Codable, Sendable, CustomStringConvertible {
 
     init() {}
 
-    /// - Throws: `ValidationError` for what is not an address, or is one of other machines, too.
+    /// - Throws: `ValidationError` if the text is not an address of this machine alone.
     init(_ text: String) throws {
         let colon = text.lastIndex(of: ":") ?? text.startIndex
         let digits = text[colon...].dropFirst()
@@ -17,7 +17,7 @@ struct LoopbackAddress: Codable, Sendable, CustomStringConvertible {
             digits.allSatisfy({ $0.isASCII && $0.isNumber }), let port = UInt16(digits)
         else {
             throw ValidationError(
-                "“\(text)” is not an address of this machine alone: it is 127.0.0.1:PORT, [::1]:PORT or localhost:PORT."
+                "“\(text)” is not an address of this machine alone. Use 127.0.0.1:PORT, [::1]:PORT or localhost:PORT."
             )
         }
         host = text[..<colon] == "[::1]" ? "::1" : String(text[..<colon])
@@ -27,10 +27,10 @@ struct LoopbackAddress: Codable, Sendable, CustomStringConvertible {
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// Where the servers listen.
+/// The addresses of the servers.
 struct Addresses: Codable, Sendable {
     var provider = LoopbackAddress()
     var keyService = LoopbackAddress()
-    /// nil as long as no backend was asked for.
+    /// nil until somebody starts a backend.
     var backend: LoopbackAddress?
 }

@@ -7,46 +7,49 @@ internal import VaultDevelopment
         commandName: "vault-dev",
         abstract: "Run an OpenID provider and a key service (and a backend) on this machine, to try things out.",
         discussion: """
-            Prints the environment to export on stdout, and runs until Ctrl-C. The users are alice (alice-password) and \
-            bob (bob-password). Never use it for anything real: its passwords are public.
+              vault-dev --data ~/vault-dev --env-file ~/vault-dev.env
+
+            vault-dev prints the environment to export, and runs until Ctrl-C. The users are alice (alice-password) \
+            and bob (bob-password). Do not use vault-dev for real accounts, because its passwords are public.
             """,
         subcommands: [Browse.self])
 
     @Option(
         help: ArgumentHelp(
-            "Keep accounts and addresses here across restarts. Without it, a temporary folder is used and removed.",
+            "The folder that keeps accounts and addresses across restarts. (default: a temporary folder)",
             valueName: "dir"))
     var data: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where the identity provider listens; port 0 picks a free one. (default: what --data holds, or 127.0.0.1:0)",
+            "The address of the identity provider. Port 0 picks a free port. (default: the last address, or 127.0.0.1:0)",
             valueName: "host:port"),
         transform: { try LoopbackAddress($0) })
     var listen: LoopbackAddress?
 
     @Option(
         help: ArgumentHelp(
-            "Where the key service listens, likewise.", valueName: "host:port"),
+            "The address of the key service. (default: the last address, or 127.0.0.1:0)", valueName: "host:port"),
         transform: { try LoopbackAddress($0) })
     var keyServiceListen: LoopbackAddress?
 
-    @Flag(help: "Start an app's backend, too, with ways in of its own. Its URL is CREDENTIAL_VAULT_DEV_BACKEND.")
+    @Flag(help: "Also start an app's backend. Its URL is in CREDENTIAL_VAULT_DEV_BACKEND.")
     var backend = false
 
     @Option(
-        help: ArgumentHelp("Where the backend listens, likewise.", valueName: "host:port"),
+        help: ArgumentHelp("The address of the backend. (default: the last address, or any)", valueName: "host:port"),
         transform: { try LoopbackAddress($0) })
     var backendListen: LoopbackAddress?
 
     @Option(
         help: ArgumentHelp(
-            "Write the environment to this file, too, once all are up. It is removed at the end.", valueName: "path"))
+            "Also write the environment to this file when all servers run. The file is removed at the end.",
+            valueName: "path"))
     var envFile: String?
 
     @Option(
         help: ArgumentHelp(
-            "The address of a proxy before the identity provider. Its issuer names this address then.",
+            "The address of a proxy before the identity provider. The issuer then has this address.",
             valueName: "host:port"),
         transform: { try LoopbackAddress($0) })
     var proxy: LoopbackAddress?
@@ -59,13 +62,13 @@ internal import VaultDevelopment
 
     func validate() throws {
         guard backend || backendListen == nil && !backendSwitches.areSet else {
-            throw ValidationError("The backend has options, but is not asked for: add --backend.")
+            throw ValidationError("The options of the backend need --backend.")
         }
     }
 
     func run() async throws {
         ignoreBrokenPipes()
-        // Trapped before anything is made, so that Ctrl-C always cleans up.
+        // Signals are trapped before anything is made, so that Ctrl-C always cleans up.
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
         let folder = try DataFolder(path: data)
         var servers: Servers?

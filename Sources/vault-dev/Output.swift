@@ -4,10 +4,10 @@
     internal import Musl
 #endif
 
-/// Results. A reader who went away is no reason to stop.
+/// Writes results. The program goes on if the reader has gone.
 func writeToStandardOutput(_ text: String) { writeAll(text, to: STDOUT_FILENO) }
 
-/// Explanations.
+/// Writes explanations.
 func writeToStandardError(_ text: String) { writeAll(text, to: STDERR_FILENO) }
 
 /// Lets a write to a closed pipe fail instead of ending the process, which would leave its folder behind.

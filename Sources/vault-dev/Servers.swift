@@ -1,17 +1,17 @@
 internal import UnixSignals
 internal import VaultDevelopment
 
-/// The identity provider, the key service and, where asked for, the backend: all run, or none does.
+/// The identity provider, the key service, and perhaps the backend. All of them run, or none.
 struct Servers: Sendable {
     let provider: DevelopmentIdentityProvider
     let keyService: DevelopmentKeyService
     let backend: DevelopmentBackend?
-    /// Where they listen, with the ports that were picked.
+    /// The addresses of the servers, with the real ports.
     let addresses: Addresses
 
     /// - Parameters:
-    ///   - options: How the provider behaves; where it listens and what it keeps is filled in here.
-    ///   - backendOptions: How the backend behaves, likewise; nil for no backend.
+    ///   - options: how the provider behaves. Its address and its state file are filled in here.
+    ///   - backendOptions: how the backend behaves. Its address is filled in here; nil for no backend.
     static func start(
         _ wanted: Addresses, proxy: LoopbackAddress?, folder: String, options: DevelopmentIdentityProvider.Options,
         backendOptions: DevelopmentBackend.Options?
@@ -86,7 +86,7 @@ struct Servers: Sendable {
         _ = await (first, second, third)
     }
 
-    /// What a person wants to know.
+    /// The explanation for a person.
     func explanation(folder: DataFolder, environmentFile: String?) -> String {
         let users = provider.users.map { "\($0.username) (password \($0.password))" }.joined(separator: ", ")
         let data = folder.isTemporary ? "a temporary folder, removed at the end" : folder.path

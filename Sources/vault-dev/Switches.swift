@@ -1,14 +1,14 @@
 internal import ArgumentParser
 internal import VaultDevelopment
 
-/// What of the identity provider can be switched.
+/// The switches of the identity provider.
 struct ProviderSwitches: ParsableArguments {
     @Option(help: ArgumentHelp("How long an access token is valid.", valueName: "seconds"))
     var accessTokenLifetime = 300
 
     @Option(
         help: ArgumentHelp(
-            "Allow this redirect URI, too, such as myapp://callback. May be given several times.", valueName: "uri"))
+            "Also allow this redirect URI, such as myapp://callback. Can be repeated.", valueName: "uri"))
     var redirectURI: [String] = []
 
     @Flag(inversion: .prefixedNo, help: "Sign in devices (RFC 8628).")
@@ -25,13 +25,13 @@ struct ProviderSwitches: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Give the client vault-cli a secret, which is public as the passwords are.", valueName: "text"))
+            "Give the client vault-cli this secret. It is as public as the passwords.", valueName: "text"))
     var clientSecret: String?
 
-    @Flag(inversion: .prefixedNo, help: "Have the metadata document of RFC 8414 besides that of OpenID Connect.")
+    @Flag(inversion: .prefixedNo, help: "Also offer the metadata document of RFC 8414.")
     var oauthMetadata = true
 
-    @Flag(inversion: .prefixedNo, help: "Have an endpoint to log out at.")
+    @Flag(inversion: .prefixedNo, help: "Offer an endpoint for the logout.")
     var endSession = true
 
     @Flag(help: "Take username and password at the token endpoint.")
@@ -39,11 +39,11 @@ struct ProviderSwitches: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Have authorization requests pushed: offered, required, or refused in spite of being offered (RFC 9126).",
+            "Pushed authorization requests (RFC 9126): offered, required, or offered and then refused.",
             valueName: "how"))
     var par: PushedAuthorizationSwitch?
 
-    @Option(help: ArgumentHelp("Have tokens bound to a key: offered or required (RFC 9449).", valueName: "how"))
+    @Option(help: ArgumentHelp("Tokens bound to a key (DPoP, RFC 9449): offered or required.", valueName: "how"))
     var dpop: DPoPSwitch?
 
     @Flag(help: "Demand a nonce in DPoP proofs.")
@@ -96,14 +96,14 @@ enum DPoPSwitch: String, ExpressibleByArgument, CaseIterable {
     var option: DevelopmentIdentityProvider.DPoP { self == .required ? .required : .offered }
 }
 
-/// What of the backend can be switched.
+/// The switches of the backend.
 struct BackendSwitches: ParsableArguments {
-    @Option(help: ArgumentHelp("How long its access tokens are valid. (default: 900)", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long the backend's access tokens are valid. (default: 900)", valueName: "seconds"))
     var backendTokenLifetime: Int?
 
     @Flag(
         name: .customLong("backend-without-oauth"),
-        help: "Be an older server: GET /api/info names no features, and there is no OAuth.")
+        help: "Behave like an older server: GET /api/info names no features, and there is no OAuth.")
     var backendWithoutOAuth = false
 
     @Flag(help: "Let OAuth give no refresh token.")
@@ -111,7 +111,7 @@ struct BackendSwitches: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Allow this redirect URI at GET /auth/login, too. May be given several times.", valueName: "uri"))
+            "Also allow this redirect URI at GET /auth/login. Can be repeated.", valueName: "uri"))
     var backendRedirectURI: [String] = []
 
     var areSet: Bool {

@@ -5,14 +5,20 @@ struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copy the database into a new file, also while the service runs.",
         discussion: """
-            The copy is of no use without the master key, which is not in it. To restore it: stop the service, remove \
-            keys.sqlite, keys.sqlite-wal and keys.sqlite-shm from the data folder, and copy the file there as \
-            keys.sqlite. That also restores the guess counters of that moment.
+              vault-key-service backup --data /srv/keys --to keys-backup.sqlite
+
+            The copy does not hold the master key, and has no use without it. To restore the copy:
+
+              1. Stop the service.
+              2. In the data folder, remove keys.sqlite, keys.sqlite-wal, keys.sqlite-shm.
+              3. Copy the file into the data folder as keys.sqlite.
+
+            The guess counters are then those of the backup.
             """)
 
     @OptionGroup var common: CommonOptions
 
-    @Option(help: ArgumentHelp("The file to make.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file to write.", valueName: "file"))
     var to: String
 
     func run() async throws {

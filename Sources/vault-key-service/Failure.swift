@@ -3,15 +3,15 @@ internal import Foundation
 internal import KeyServiceServer
 internal import VaultManual
 
-/// How the program tells that it failed: one line on standard error, and an exit code of `sysexits.h`.
+/// A failure of the program: one line on standard error, and an exit code of `sysexits.h`.
 struct Failure: Error {
     let message: String
     let exitCode: Int32
 
     /// What each exit status means, for people.
     static let statuses = ExitStatuses([
-        (0, "done"), (64, "usage"), (66, "no such key"), (74, "the database cannot be used"),
-        (75, "busy (try again)"), (78, "configuration"), (1, "anything else"),
+        (0, "done"), (1, "any other error"), (64, "wrong usage"), (66, "no such key"),
+        (74, "the database cannot be used"), (75, "busy: try again"), (78, "wrong or missing configuration"),
     ])
 
     static func configuration(_ message: String) -> Failure {
@@ -40,7 +40,7 @@ struct Failure: Error {
         }
     }
 
-    /// Runs a subcommand, and turns what it throws into a message and an exit code.
+    /// Runs a subcommand, and turns its errors into a message and an exit code.
     static func reporting(_ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -64,7 +64,7 @@ enum Output {
         write("vault-key-service: " + line + "\n", to: STDERR_FILENO)
     }
 
-    /// Writes everything, or gives up when it cannot be written: `FileHandle` would trap.
+    /// Writes everything, or gives up after an error. `FileHandle` would trap.
     private static func write(_ text: String, to descriptor: Int32) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {

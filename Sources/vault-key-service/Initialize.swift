@@ -5,7 +5,7 @@ struct Initialize: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
         abstract: "Make a data folder with a new master key and an empty database.",
-        discussion: "Nothing is ever overwritten. Keep a copy of the master key apart from backups of the database.")
+        discussion: "Existing files stay unchanged. Keep a copy of the master key, apart from backups of the database.")
 
     @OptionGroup var common: CommonOptions
 

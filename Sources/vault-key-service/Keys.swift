@@ -10,7 +10,7 @@ struct Keys: AsyncParsableCommand {
 
     struct Unlock: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Give a key all its guesses back, in a row and in all.")
+            abstract: "Unlock a key, and set its counts of wrong guesses to zero.")
 
         @OptionGroup var common: CommonOptions
         @Argument(help: "The id of the key.") var id: String
@@ -22,7 +22,7 @@ struct Keys: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a key for good. What it protects cannot be opened with it any more.")
+            abstract: "Delete a key for good. No way in can use it any more.")
 
         @OptionGroup var common: CommonOptions
         @Argument(help: "The id of the key.") var id: String

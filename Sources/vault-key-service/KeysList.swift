@@ -8,8 +8,8 @@ extension Keys {
         static let configuration = CommandConfiguration(
             abstract: "List all keys, the oldest first.",
             discussion: """
-                The tag of a key stands for its id in the log of the service. It needs the master key, and is missing \
-                without it.
+                The log of the service shows the tag of a key, and not its id. If the master key cannot be read, the \
+                list has no tags.
                 """)
 
         @OptionGroup var common: CommonOptions
@@ -21,7 +21,7 @@ extension Keys {
                 let settings = try await Settings(common)
                 let limits = try limits.limits(settings)
                 let folder = try settings.folder()
-                // The service may get its master key from systemd, which gives it to nobody else.
+                // systemd may give the master key only to the service.
                 let tags = try? folder.keyTags()
                 let lines = try folder.openStore().summaries().map { Line($0, limits: limits, tags: tags) }
                 if json {

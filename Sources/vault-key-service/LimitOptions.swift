@@ -9,7 +9,7 @@ struct LimitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many wrong guesses in a key's whole life lock it. Right guesses do not reset this count. (default: 100)",
+            "How many wrong guesses in all lock a key. Right guesses do not reset this count. (default: 100)",
             valueName: "number"))
     var maxGuessesTotal: Int?
 

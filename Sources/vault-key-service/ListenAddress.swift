@@ -1,4 +1,4 @@
-/// What `--listen` says: `127.0.0.1:8787`, `localhost:0` or `[::1]:8787`.
+/// The address of `--listen`: `127.0.0.1:8787`, `localhost:0` or `[::1]:8787`.
 struct ListenAddress {
     let host: String
     let port: Int

@@ -3,11 +3,11 @@ internal import Foundation
 internal import Logging
 internal import VaultLocks
 
-/// Writes log lines to standard error, many with one system call: a line for each request must not cost a good part
-/// of the request.
+/// The log on standard error. It writes many lines with one system call, because a call for each line would cost a good
+/// part of each request.
 ///
-/// A line is written after ``maxDelay`` at the latest, and one that is a warning or worse at once. Call ``flush()``
-/// before the process ends. When nobody reads the lines, whoever logs has to wait: none is dropped.
+/// A line is written within ``maxDelay``, a warning or worse at once. Call ``flush()`` before the process ends. If
+/// nobody reads the lines, logging waits. No line is dropped.
 final class LogFile: Sendable {
     private static let maxDelay = DispatchTimeInterval.milliseconds(50)
     private static let maxPending = 64 * 1024
@@ -15,7 +15,7 @@ final class LogFile: Sendable {
     private struct State {
         var pending: [UInt8] = []
         var isTimerSet = false
-        /// The time of the last line, in seconds since 1970, and its text, which serves all lines of that second.
+        /// The time of the last line, in seconds since 1970. All lines of that second share its text.
         var second = -1
         var secondText: [UInt8] = []
     }
@@ -52,7 +52,7 @@ final class LogFile: Sendable {
         queue.sync { writePending() }
     }
 
-    /// Only on the queue, so that the lines keep their order.
+    /// Writes the waiting lines. It runs only on the queue, so that the lines keep their order.
     private func writePending() {
         let lines = state.withLock { state in
             defer { state.pending.removeAll() }
@@ -69,13 +69,13 @@ final class LogFile: Sendable {
                     var descriptor = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
                     poll(&descriptor, 1, -1)
                 } else if errno != EINTR {
-                    return  // There is nowhere to tell it.
+                    return  // There is no other place to report this.
                 }
             }
         }
     }
 
-    /// In UTC: asking for the local time costs a look at the file system each time.
+    /// The time in UTC. The local time would cost an access to the file system each time.
     private static func text(of second: Int) -> [UInt8] {
         var second = second
         var parts = tm()
@@ -86,7 +86,7 @@ final class LogFile: Sendable {
     }
 }
 
-/// Makes a line of what is logged: time, level, label, metadata sorted by name, source and message.
+/// A log handler that writes one line: time, level, label, metadata sorted by name, source and message.
 struct LineLogHandler: LogHandler {
     let label: String
     let file: LogFile

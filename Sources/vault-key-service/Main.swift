@@ -13,13 +13,16 @@ enum Main {
 struct VaultKeyService: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault-key-service",
-        abstract: "Keeps keys, and hands each out against its secret, with few guesses.",
+        abstract: "Keep keys, and release each key only for its secret, with few guesses.",
         discussion: """
-            Settings come from the options, then from the environment (VAULT_KEY_SERVICE_DATA, \
-            VAULT_KEY_SERVICE_LISTEN, ...), then from the JSON file of --config ({"data": ..., "listen": ..., \
-            "basePath": ..., "maxGuesses": ..., "maxGuessesTotal": ..., "masterKeyFile": ..., "logLevel": ...}).
+              vault-key-service init --data /var/lib/vault-key-service
+              vault-key-service serve --data /var/lib/vault-key-service
 
-            \(Failure.statuses.paragraph)
+            Settings come from options, then from the environment (VAULT_KEY_SERVICE_DATA, VAULT_KEY_SERVICE_LISTEN, \
+            ...), then from the JSON file of --config. The names in the file: data, listen, basePath, maxGuesses, \
+            maxGuessesTotal, masterKeyFile, logLevel.
+
+            \(Failure.statuses.paragraphs)
             """,
         version: "0.1.0",
         subcommands: [Serve.self, Initialize.self, Keys.self, Backup.self, Manual.self])

@@ -5,7 +5,7 @@ internal import VaultManual
 struct Manual: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the man page of vault-key-service, or of one command.",
-        discussion: "vault-key-service manual | man -l -")
+        discussion: "  vault-key-service manual | man -l -")
 
     @Argument(help: "The command, such as: keys list")
     var command: [String] = []

@@ -10,28 +10,33 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the service.",
         discussion: """
-            It speaks plain HTTP, for clients on the same machine. For others, a reverse proxy on this machine ends \
-            TLS and passes the requests on.
+              vault-key-service serve --data /var/lib/vault-key-service
+
+            The service speaks plain HTTP, for clients on this machine. For other clients, run a reverse proxy with \
+            TLS on this machine.
             """)
 
     @OptionGroup var common: CommonOptions
 
     @Option(
         help: ArgumentHelp(
-            "Where to listen; port 0 picks a free one. (default: 127.0.0.1:8787)", valueName: "host:port"))
+            "The address to listen on. Port 0 picks a free port. (default: 127.0.0.1:8787)", valueName: "host:port"))
     var listen: String?
 
-    @Option(help: ArgumentHelp("What stands before /keyservice/v1 in the URLs.", valueName: "path"))
+    @Option(help: ArgumentHelp("The path before /keyservice/v1 in the URLs.", valueName: "path"))
     var basePath: String?
 
     @OptionGroup var limits: LimitOptions
 
     @Option(
         help: ArgumentHelp(
-            "trace, debug, info, notice, warning, error or critical. (default: info)", valueName: "level"))
+            "How much to log: trace, debug, info, notice, warning, error, critical. (default: info)",
+            valueName: "level"))
     var logLevel: String?
 
-    @Flag(name: .customLong("insecure-allow-remote-http"), help: "Listen on other addresses than this machine's own.")
+    @Flag(
+        name: .customLong("insecure-allow-remote-http"),
+        help: "Allow plain HTTP on an address that other machines can reach.")
     var insecureAllowRemoteHTTP = false
 
     func run() async throws {
@@ -45,8 +50,8 @@ struct Serve: AsyncParsableCommand {
             guard try address.isLoopback || settings.flag(insecureAllowRemoteHTTP, "insecureAllowRemoteHttp") else {
                 throw Failure.configuration(
                     """
-                    \(address.host) is not an address of this machine alone, and plain HTTP would show secrets to the \
-                    network. Listen on 127.0.0.1 and let a reverse proxy on this machine end TLS, or say \
+                    \(address.host) is not an address of this machine alone. Plain HTTP would show secrets to the \
+                    network. Listen on 127.0.0.1 behind a reverse proxy with TLS on this machine, or add \
                     --insecure-allow-remote-http.
                     """)
             }

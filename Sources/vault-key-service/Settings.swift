@@ -13,12 +13,12 @@ struct CommonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The master key file. Default: $CREDENTIALS_DIRECTORY/master.key where systemd provides it, else "
-                + "master.key in the data folder.", valueName: "file"))
+            "The master key file. (default: $CREDENTIALS_DIRECTORY/master.key if systemd provides it, else "
+                + "master.key in the data folder)", valueName: "file"))
     var masterKeyFile: String?
 }
 
-/// One setting after the other from options, environment and file, in this order.
+/// The settings from options, environment and file, in this order.
 struct Settings {
     private let reader: ConfigReader
     private let common: CommonOptions
@@ -56,17 +56,17 @@ struct Settings {
         return standard
     }
 
-    /// A setting of the wrong type must not count as one that is not there.
+    /// Refuses a setting of the wrong type. It must not count as a missing setting.
     private func refuseOtherType(_ key: ConfigKey, expected: String) throws {
         guard reader.string(forKey: key) == nil, reader.bool(forKey: key) == nil, reader.int(forKey: key) == nil else {
             throw Failure.configuration("The setting \(key) is not \(expected).")
         }
     }
 
-    /// The data folder, with the master key where it was said to be.
+    /// The data folder, with the path of the master key.
     func folder() throws -> KeyServiceFolder {
         guard let data = string(common.data, "data") else {
-            throw Failure.configuration("No data folder is given: --data DIR.")
+            throw Failure.configuration("No data folder is given. Use --data DIR.")
         }
         if let file = string(common.masterKeyFile, "masterKeyFile") {
             return KeyServiceFolder(path: data, masterKeyFile: file)

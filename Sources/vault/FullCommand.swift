@@ -4,7 +4,7 @@ import Glibc
 enum FullCommand {
     static let name = "vault-command"
 
-    /// Becomes that program. It returns only when there is none.
+    /// Replaces this process with that program. Exits with an error if the program cannot be run.
     static func takeOver() -> Never {
         let path = folder + "/" + name
         execv(path, CommandLine.unsafeArgv)

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import VaultAgentProtocol
 
-/// The command as people start it. What the agent can answer at once is answered here, in a millisecond. Anything else is
-/// for `vault-command`, which takes over this process.
+/// The command `vault`. If the agent can answer at once, this program prints the answer, in a millisecond. Otherwise
+/// `vault-command` replaces this process.
 @main
 struct Main {
     static func main() {

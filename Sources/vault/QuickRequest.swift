@@ -7,7 +7,7 @@ enum QuickRequest {
     case token(user: String)
     case users
 
-    /// - Returns: nil for every other command, and for every other option.
+    /// - Returns: nil for any other command or option.
     init?(_ arguments: ArraySlice<String>) {
         var words = arguments
         switch words.popFirst() {
@@ -22,7 +22,7 @@ enum QuickRequest {
         }
     }
 
-    /// What to print; nil when the agent cannot say it at once.
+    /// The text to print; nil if the agent cannot answer at once.
     func answer() -> String? {
         guard let folder = Self.folder, Self.variable("CREDENTIAL_VAULT_AGENT") == nil, !Self.hasSettings,
             let path = AgentSocket.path(runtimeFolder: Self.variable("XDG_RUNTIME_DIR"), accountsFolder: folder),
@@ -42,14 +42,14 @@ enum QuickRequest {
         }
     }
 
-    /// The folder of the accounts, as the full command finds it; nil where only that can tell.
+    /// The folder of the accounts; nil if only the full command can find it.
     private static var folder: String? {
         if let home = variable("CREDENTIAL_VAULT_HOME") { return home }
         return AgentSocket.usualFolder(dataHome: variable("XDG_DATA_HOME"), home: variable("HOME"))
     }
 
-    /// Whether the configuration file may name another folder of accounts, or switch the agent off. The full command reads
-    /// it.
+    /// Whether the configuration file may name another folder of accounts, or switch off the agent. Only the full
+    /// command can read the file.
     private static var hasSettings: Bool {
         let base: String
         if let config = variable("XDG_CONFIG_HOME"), config.hasPrefix("/") {

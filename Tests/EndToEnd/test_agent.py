@@ -117,7 +117,7 @@ def test_an_open_session_saves_what_registering_again_would_lose(anna, tmp_path)
     terminal.type(PASSWORD)
     terminal.expect("The key service has locked this password.")
     terminal.expect("answer no, then type: vault unlock add pin --user alice && vault passwd --pin --user alice")
-    terminal.expect("these are lost: note. Go on? [y/N] ")
+    terminal.expect("A new password deletes: note. Continue? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
     pin, new = anna.password_file("284617", "pin"), anna.password_file(OTHER_PASSWORD, "new")

@@ -206,7 +206,7 @@ def test_an_account_with_an_api_token_can_switch(tmp_path, children):
     assert result.json["account"]["method"] == "server-oauth"
     assert only(person) == before | {"method": "server-oauth", "client_id": only(person)["client_id"]}
     assert person.vault("login", password=PASSWORD).status == 0
-    assert "nothing to change" in switch("alice").err
+    assert "Nothing was changed." in switch("alice").err
     # And back again.
     result = person.vault(
         "account", "switch-method", "--to", "api-token", "--username", "alice", "--login-password-file",

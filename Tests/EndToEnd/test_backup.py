@@ -125,7 +125,7 @@ def test_at_a_terminal(alice, other, backup, tmp_path):
         terminal.expect("Passphrase of the backup: ")
         terminal.type(PASSPHRASE)
         terminal.expect("alice is here already, with these items: note.")
-        terminal.expect("Replace them with those of the backup? [y/N] ")
+        terminal.expect("Replace them with the items of the backup? [y/N] ")
         terminal.type(answer)
         terminal.expect("Password of alice: ")
         terminal.type(NEW_PASSWORD)

@@ -56,6 +56,8 @@ def test_each_session_shows_what_the_document_shows(path, desk, tmp_path, childr
                 other = desk(**settings)
                 other.start(command, re.escape(shown[-1].strip("…")) if shown else r"\S")
             continue
+        if block.is_after_stop:
+            other.stop()
         typed = block.typed
         for index, (command, expected) in enumerate(block.steps):
             # What the person types belongs to the last command of the block.

@@ -176,4 +176,4 @@ def test_items_of_an_app_are_put_into_variables(alice):
     assert (result.status, result.out) == (0, "käse\n=1||other|")
     for name in ("zero", "bytes"):
         result = executed(alice, "true", options=("--item", f"{name}=X"))
-        assert result.status == 78 and f"The item {name} is no text." in result.err
+        assert result.status == 78 and f"The item {name} is not text." in result.err

@@ -195,7 +195,7 @@ def test_registering_again_with_a_tpm_keeps_everything(alice, tpm):
     terminal.browse()
     terminal.expect("Password (empty for another way): ")
     terminal.type("")
-    terminal.expect("Open it with laptop? [y/N] ")
+    terminal.expect("Open the account with laptop? [y/N] ")
     terminal.type("y")
     terminal.expect("PIN of ")
     terminal.type(PIN)
@@ -276,7 +276,7 @@ def test_no_library_writes_to_the_terminal(alice, token):
 
 
 def finish_with_the_password(terminal):
-    terminal.expect("Going on with the password.")
+    terminal.expect("Next: the password.")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
     assert terminal.end() == 0 and "Signed in as alice." in terminal.shown
@@ -350,7 +350,7 @@ def test_no_pin_means_the_next_way_and_a_wrong_one_does_not(alice, token):
     terminal = alice.terminal("login", env=env)
     terminal.expect("PIN of mine: ")
     terminal.type("")
-    terminal.expect("No PIN for the token. Going on with the PIN.")
+    terminal.expect("No PIN for the token. Next: the PIN.")
     terminal.expect("PIN of alice: ")
     terminal.type("")
     finish_with_the_password(terminal)
@@ -359,11 +359,11 @@ def test_no_pin_means_the_next_way_and_a_wrong_one_does_not(alice, token):
         terminal = alice.terminal(*arguments, env=env)
         terminal.expect("PIN of mine: ")
         terminal.type(keys)
-        assert terminal.end() == status and "Going on" not in terminal.shown
+        assert terminal.end() == status and "Next: the" not in terminal.shown
     terminal = alice.terminal("login", env=env)
     terminal.expect("PIN of mine: ")
     terminal.press("c")
-    assert terminal.end() == 82 and "Going on" not in terminal.shown
+    assert terminal.end() == 82 and "Next: the" not in terminal.shown
 
 
 def test_a_secret_that_is_given_is_the_password_whatever_is_there(alice, tpm):
@@ -378,13 +378,13 @@ def test_a_secret_that_is_given_is_the_password_whatever_is_there(alice, tpm):
 
 def test_hardware_opens_without_the_key_service_only_when_that_is_wanted(alice, tpm):
     unasked = add(alice, "tpm2", tpm.address, "--opens-offline")
-    assert unasked.status == 78 and "--yes" in unasked.err and "key service can neither notice nor end" in unasked.err
+    assert unasked.status == 78 and "--yes" in unasked.err and "key service cannot notice or end" in unasked.err
     pin = alice.password_file(PIN, "hardware-pin")
     terminal = alice.terminal(
         "unlock", "add", "tpm2", "--which", tpm.address, "--new-pin-file", str(pin), "--opens-offline")
     terminal.expect("Add the way without the network? [y/N] ")
     terminal.type("n")
-    assert terminal.end() == 82 and "Whoever gets this machine can then try PINs" in terminal.shown
+    assert terminal.end() == 82 and "A thief who has this machine can then try PINs" in terminal.shown
     assert kinds(alice) == ["password"]
     assert add(alice, "tpm2", tpm.address, "--opens-offline", "--yes").status == 0
     ways = {way["kind"]: way["needs_key_service"] for way in alice.vault("unlock", "list", "--json").json}
@@ -410,12 +410,12 @@ def test_a_token_of_software_is_asked_about(alice, token):
     refused = alice.vault(*arguments, password=PASSWORD, env=env)
     assert refused.status == 78 and "made of software" in refused.err and "--yes" in refused.err
     terminal = alice.terminal(*arguments, env=env)
-    terminal.expect("Add it all the same? [y/N] ")
+    terminal.expect("Add it anyway? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82 and "can try PINs without end" in terminal.shown
     assert kinds(alice) == ["password"]
     terminal = alice.terminal(*arguments, env=env)
-    terminal.expect("Add it all the same? [y/N] ")
+    terminal.expect("Add it anyway? [y/N] ")
     terminal.type("y")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
@@ -441,12 +441,12 @@ def test_that_few_tries_are_left_is_told(alice, token):
     assert alice.vault("login", "--pkcs11", uri, password=WRONG, env=env).status == 77
     terminal = alice.terminal("login", "--pkcs11", uri, env=env)
     terminal.expect("PIN of mine: ")
-    assert "A wrong PIN was entered before; few tries are left." in terminal.shown
+    assert "A wrong PIN was entered before. Few tries are left." in terminal.shown
     terminal.type(PIN)
     assert terminal.end() == 0
     terminal = alice.terminal("login", "--pkcs11", uri, env=env)
     terminal.expect("PIN of mine: ")
-    assert "few tries" not in terminal.shown
+    assert "Few tries" not in terminal.shown
     terminal.type(PIN)
     assert terminal.end() == 0
 

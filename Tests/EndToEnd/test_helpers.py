@@ -398,7 +398,7 @@ def test_docker_can_store_and_erase_nothing(user):
     assert (result.status, result.out, result.err) == (0, "", "")
     # The password of another registry is not lost in silence.
     result = stored("other.example.com")
-    assert result.status == 1 and "stored nothing" in result.out and "of-somebody" not in result.out
+    assert result.status == 1 and "nothing was stored" in result.out and "of-somebody" not in result.out
     assert helper(user, "docker", "--host", "registry.example.com", "erase", request="registry.example.com").status == 0
     assert user.stored() == before
 
@@ -460,7 +460,7 @@ def test_docker_itself_signs_in_with_the_token(user, engine):
         return
     installed = user.vault("helper", "install", "docker", "--user", "alice", "--host", "registry.example.com")
     folder = user.user_home / ".local/bin"
-    assert installed.status == 0 and f"Add {folder} to it." in installed.err
+    assert installed.status == 0 and f"Add {folder} to PATH." in installed.err
     script = folder / "docker-credential-vault-registry.example.com"
 
     def pull(image):

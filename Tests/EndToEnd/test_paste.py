@@ -36,10 +36,10 @@ def test_what_is_not_the_address_is_asked_for_again(person):
     terminal, url = at_terminal(person)
     right = redirect_of(url)
     for wrong, remark in [
-        ("", "That is no address."), (url, "That is the address to open."),
+        ("", "That is not an address."), (url, "That is the address to open."),
         ("http://127.0.0.1:8765/callback", "not the whole address"),
         (right.split("&state")[0], "not the whole address"),
-        ("nonsense", "Copy all of what stands in the browser's address bar"),
+        ("nonsense", "copy the whole address from the browser's address bar"),
         (others, "belongs to another sign-in"),
     ]:
         terminal.type(wrong)

@@ -152,7 +152,7 @@ def test_a_new_password_is_judged_in_the_window(alice, window):
     assert result.status == 0, result
     told = window.log
     assert [run["SETDESC"] for run in told] == [
-        "Present password of alice", *["New password (at least 8 characters)"] * 2, "The same again",
+        "Current password of alice", *["New password (at least 8 characters)"] * 2, "The same again",
         "New password (at least 8 characters)", "The same again"]
     assert "at least 8 characters" in told[2]["SETERROR"] and "hard to guess" in told[3]["SETERROR"]
     assert "not the same" in told[4]["SETERROR"]

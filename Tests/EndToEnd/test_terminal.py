@@ -38,7 +38,7 @@ def test_it_asks_on_the_terminal_when_everything_is_redirected(alice):
     "arguments, prompt",
     [
         (["login"], "Password of alice: "), (["token"], "Password of alice: "),
-        (["passwd"], "Present password of alice: "), (["logout", "--everywhere"], "Password of alice: "),
+        (["passwd"], "Current password of alice: "), (["logout", "--everywhere"], "Password of alice: "),
         (["delete"], "[y/N] "),
     ], ids=lambda value: value[0] if isinstance(value, list) else "")
 @pytest.mark.parametrize("key", ["c", "d"])
@@ -100,7 +100,7 @@ def test_register_asks_twice_and_again_until_both_are_the_same(person):
 ])
 def test_a_new_password_is_judged_before_it_is_typed_again(alice, password, says):
     terminal = alice.terminal("passwd")
-    terminal.expect("Present password of alice: ")
+    terminal.expect("Current password of alice: ")
     terminal.type(PASSWORD)
     terminal.expect("New password")
     terminal.type(password)
@@ -152,7 +152,7 @@ def test_registering_again_can_choose_a_new_password(alice, item):
     terminal.expect("empty to choose a new password): ")
     terminal.type("")
     if item:  # only then something is lost
-        terminal.expect("these are lost: notes. Go on? [y/N] ")
+        terminal.expect("A new password deletes: notes. Continue? [y/N] ")
         assert terminal.echoes
         terminal.type("y")
     for prompt in ("New password", "again: "):
@@ -167,7 +167,7 @@ def test_registering_again_can_choose_a_new_password(alice, item):
 def test_delete_asks_and_the_default_is_no(alice, answer):
     before = alice.stored()
     terminal = alice.terminal("delete")
-    terminal.expect("all that is stored of it? [y/N] ")
+    terminal.expect("and all its items? [y/N] ")
     terminal.type(answer)
     assert terminal.end() == 82
     assert "Nothing was deleted." in terminal.shown
@@ -178,7 +178,7 @@ def test_delete_with_the_password_revokes_the_token(alice):
     terminal = alice.terminal("delete")
     terminal.expect("[y/N] ")
     terminal.type("y")
-    terminal.expect("to revoke its token (empty to go without): ")
+    terminal.expect("to revoke its token (empty: do not revoke): ")
     terminal.type(PASSWORD)
     assert terminal.end() == 0
     assert "Deleted alice." in terminal.shown and "not revoked" not in terminal.shown
@@ -189,7 +189,7 @@ def test_a_wrong_password_while_deleting_deletes_nothing(alice):
     terminal = alice.terminal("delete")
     terminal.expect("[y/N] ")
     terminal.type("y")
-    terminal.expect("empty to go without): ")
+    terminal.expect("empty: do not revoke): ")
     terminal.type("not the password")
     assert terminal.end() == 77
     assert alice.vault("login", password=PASSWORD).status == 0
@@ -198,7 +198,7 @@ def test_a_wrong_password_while_deleting_deletes_nothing(alice):
 def test_passwd_at_the_terminal(alice):
     terminal = alice.terminal("passwd")
     for prompt, answer in [
-        ("Present password of alice: ", PASSWORD), ("New password", OTHER_PASSWORD), ("again: ", OTHER_PASSWORD)
+        ("Current password of alice: ", PASSWORD), ("New password", OTHER_PASSWORD), ("again: ", OTHER_PASSWORD)
     ]:
         terminal.expect(prompt)
         assert not terminal.echoes

@@ -94,8 +94,8 @@ BAD = {
     "broken": (
         lambda path: path.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
         "holds no certificate"),
-    "a folder": (lambda path: path.mkdir(), "is no regular file"),
-    "a pipe": (lambda path: os.mkfifo(path), "is no regular file"),
+    "a folder": (lambda path: path.mkdir(), "is not a regular file"),
+    "a pipe": (lambda path: os.mkfifo(path), "is not a regular file"),
 }
 
 

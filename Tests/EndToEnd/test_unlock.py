@@ -75,7 +75,7 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
     assert person.vault("login", "--pin", password="9999").status == 77
     assert states() == {"password": "ready", "pin": "locked at the key service"}
     assert person.vault("login", "--pin", password=PIN).status == 80, "it was named"
-    gives_way = "The PIN is locked at the key service. A new one: vault unlock add pin. Going on with the password."
+    gives_way = "The PIN is locked at the key service. To make a new one: vault unlock add pin. Next: the password."
     terminal = person.terminal("login")
     terminal.expect(gives_way)
     terminal.expect("Password of alice: ")
@@ -156,7 +156,7 @@ def test_a_recovery_code_adds_another_way_and_is_replaced(person):
     code = CODE.search(person.register("--recovery-code").out)[1]
     pin = person.password_file(PIN, "new-pin")
     added = person.vault("unlock", "add", "pin", "--new-pin-file", pin, "--recovery-code", password=code)
-    assert added.status == 0 and added.out.startswith("The PIN opens alice from now on.")
+    assert added.status == 0 and added.out.startswith("PIN added.")
     second = CODE.search(added.out)[1]
     assert person.vault("login", "--pin", password=PIN).status == 0
     assert person.vault("login", "--recovery-code", password=code).status == 77
@@ -195,7 +195,7 @@ def test_the_last_way_in_that_is_not_locked_goes_only_if_that_is_confirmed(with_
     refused = with_pin.vault("unlock", "remove", "pin")
     assert refused.status == 78 and "Locked at the key service: password." in refused.err and "--yes" in refused.err
     terminal = with_pin.terminal("unlock", "remove", "pin")
-    terminal.expect("Remove the PIN all the same? [y/N] ")
+    terminal.expect("Remove the PIN anyway? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
@@ -238,7 +238,7 @@ def test_a_recovery_code_that_cannot_be_stored_is_called_back(person):
     with contextlib.closing(sqlite3.connect(person.database)) as other:
         other.execute("BEGIN IMMEDIATE")
         result = person.vault("unlock", "add", "recovery", password=PASSWORD)
-    assert result.status == 75 and "that was just shown does not count" in result.err
+    assert result.status == 75 and "that was just shown is not valid" in result.err
     assert person.vault("login", "--recovery-code", password=code).status == 0
 
 
@@ -250,7 +250,7 @@ def test_what_was_done_is_said_when_no_new_recovery_code_can_be_made(person):
         proxy.set("reset", request=b"createkey")
         result = person.vault("login", "--recovery-code", password=code)
         assert result.status == 69 and result.out.startswith("Signed in as alice."), result
-        assert "No new recovery code was made; one that there is still works." in result.err
+        assert "No new recovery code was made. An old one still works." in result.err
         added = person.vault(
             "unlock", "add", "pin", "--recovery-code", "--new-pin-file", person.password_file(PIN, "pin"), password=code)
         assert added.status == 69 and kinds(person) == ["password", "recovery"], "not even a PIN"
@@ -270,7 +270,7 @@ def again(person, *options):
     """Registers again at a terminal, up to the first question after the browser."""
     terminal = person.terminal("register", "--no-browser", *options)
     terminal.browse()
-    terminal.expect("What opens it keeps everything that is stored.")
+    terminal.expect("To keep its items and ways in, open it now.")
     return terminal
 
 
@@ -318,7 +318,7 @@ def test_what_opens_without_the_network_saves_an_account_whose_key_is_locked(off
         terminal = again(offline)
         terminal.expect("Password (empty for another way): ")
         terminal.type(PASSWORD)
-        terminal.expect("the password has a new key now")
+        terminal.expect("The password has a new key there now")
         assert terminal.end() == 0
     else:
         assert offline.register().status == 0
@@ -334,7 +334,7 @@ def test_none_of_the_ways_leads_to_a_question_and_a_new_password(with_pin):
     terminal.type("")
     terminal.expect("PIN (empty to choose a new password): ")
     terminal.type("")
-    terminal.expect("With a new password these are lost: PIN. Go on? [y/N] ")
+    terminal.expect("A new password deletes: PIN. Continue? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
@@ -497,7 +497,7 @@ def test_without_the_network_the_pin_gives_way_to_the_password(offline):
     terminal = offline.keep(Terminal(namespace() + [VAULT, "login"], offline.environment(TERM="xterm")))
     terminal.expect("PIN of alice: ")
     terminal.type(PIN)
-    terminal.expect("does not answer. Going on with the password.")
+    terminal.expect("does not answer. Next: the password.")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
     assert terminal.end() == 0
@@ -509,7 +509,7 @@ def test_an_account_without_a_password_says_what_opens_it(person):
     assert person.vault("unlock", "remove", "password").status == 0
     terminal = person.terminal("login")
     assert terminal.end() == 78
-    assert "alice has no password. What opens it: --recovery-code." in terminal.shown
+    assert "alice has no password. Use: --recovery-code" in terminal.shown
     assert person.vault("token", password=PASSWORD).status == 78
     assert person.vault("login", "--recovery-code", password=code).status == 0
 
@@ -571,7 +571,7 @@ def test_it_is_added_only_when_it_is_wanted(alice):
     terminal.expect("Add the way without the network? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
-    assert "try passwords for as long as they like" in terminal.shown
+    assert "try passwords without limit" in terminal.shown
     assert alice.vault("unlock", "add", "offline", "--yes", password=PASSWORD).status == 0
     assert kinds(alice) == ["offline", "password"]
     assert cut_off(alice, "login")[0] == 0

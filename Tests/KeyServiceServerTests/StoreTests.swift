@@ -95,7 +95,7 @@ import VaultCrypto
         let right = try Data(contentsOf: URL(fileURLWithPath: folder.masterKeyPath))
         try Data(right.reversed()).write(to: URL(fileURLWithPath: folder.masterKeyPath))
         try setMode(0o600, folder.masterKeyPath)
-        await expectRefusal(.configurationInvalid, saying: "not the one that this database was made with")
+        await expectRefusal(.configurationInvalid, saying: "belongs to another database")
         try right.write(to: URL(fileURLWithPath: folder.masterKeyPath))
         try setMode(0o600, folder.masterKeyPath)
         let reply = try await withFolder { try await $0.key(made.keyid, secret: strongSecret) }

@@ -290,7 +290,7 @@ import VaultTesting
             (503, "", .identityProviderUnavailable, "503"),
             (200, #"{"error":"Later."}"#, .identityProviderAnswerInvalid, "access token"),
             (200, "no JSON", .identityProviderAnswerInvalid, "JSON"),
-            (200, #"{"access_token":"x","user":{}}"#, .identityProviderAnswerInvalid, "who that is"),
+            (200, #"{"access_token":"x","user":{}}"#, .identityProviderAnswerInvalid, "identifier"),
             (
                 200, #"{"access_token":"x\r\nHost: y","user":{"id":"1"}}"#, .identityProviderAnswerInvalid,
                 "access token"

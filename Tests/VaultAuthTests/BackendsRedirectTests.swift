@@ -46,7 +46,7 @@ import VaultTesting
         let error = await failure { _ = try await receiver.receive { $0 } }
         continuation.finish()
         #expect(error?.code == .cancelled)
-        #expect(error?.description == "The browser did not come back within five minutes. Start again.")
+        #expect(error?.description == "The browser sent no answer within five minutes. Start the login again.")
     }
 
     @Test func `a login whose redirect came in time is not cut off`() async throws {

@@ -103,7 +103,7 @@ extension Bench {
                 (await failure { _ = try await bench.login(with: .pin("")) }, "The PIN is empty."),
                 (
                     await failure { _ = try await bench.login(with: .pin("28\t46")) },
-                    "The PIN has a character that cannot be used, such as a control character. Choose another PIN."
+                    "The PIN has a forbidden character, such as a control character. Choose another PIN."
                 ),
                 (await failure { try await bench.login(password: "") }, "The password is empty."),
                 (

@@ -65,7 +65,7 @@ import VaultCrypto
     @Test func `what cannot be typed again is refused`() throws {
         let garbled = PINRule.objection(to: try SecretBytes(copying: [0xFF, 0xFE, 0x31, 0x32, 0x33]))
         #expect(garbled?.contains("UTF-8") == true)
-        #expect(try objection("73\u{07}16")?.contains("cannot be used") == true)
+        #expect(try objection("73\u{07}16")?.contains("forbidden") == true)
         #expect(try objection(String(repeating: "x9", count: 33))?.contains("longer than 64") == true)
     }
 }

@@ -71,7 +71,7 @@ import VaultDevelopment
         try await withTemporaryFolder { folder in
             let end = await (try VaultDevProcess(arguments, temporary: folder)).end()
             #expect(end.status == 64)
-            #expect(["must be", "add --backend", arguments[1]].contains(where: end.errors.contains))
+            #expect(["must be", "need --backend", arguments[1]].contains(where: end.errors.contains))
             #expect(end.output.isEmpty)
             #expect(try FileManager.default.subpathsOfDirectory(atPath: folder) == [])
         }

@@ -21,7 +21,7 @@
             #expect(try await provider.failure(protected, by: person).triesLeft == 6)
             let third = try await provider.failure(protected, by: person)
             #expect(third.code == .lockedOut)
-            #expect(third.description.contains("plugged in again"))
+            #expect(third.description.contains("plug it in again"))
             #expect(person.requests.map(\.triesLeft) == [8, 7, 6])
             #expect(person.requests.map(\.isLow) == [false, true, true])
             // The right one is not even looked at.
@@ -105,7 +105,7 @@
                 } else {
                     let error = try await FIDO2Provider(port).refusal(secret, by: person)
                     #expect(error.code == .unavailable)
-                    #expect(error.description.contains("also without the PIN"))
+                    #expect(error.description.contains("after a touch without the PIN"))
                 }
                 #expect(person.instructions.count == 3)
             }

@@ -71,7 +71,7 @@
             let person = Person("4711")
             let error = try await both.refusal(secret, by: person)
             #expect(error.code == .failed)
-            #expect(error.description.contains("Leave only the one"))
+            #expect(error.description.contains("Leave only the key"))
             #expect(person.requests.isEmpty)
             other.key.set(pin: nil)
             #expect(try await both.protected(secret, pin: "4711").label == "Software Key")

@@ -42,7 +42,7 @@
             let person = Person("4711")
             let error = try await provider.failure(recording.stored, by: person)
             #expect(error.code == .lockedOut)
-            #expect(error.description.contains("plugged in again"))
+            #expect(error.description.contains("plug it in again"))
             #expect(person.requests.isEmpty)
             #expect(await provider.availability(of: recording.stored) == .lockedOut(for: nil))
         }

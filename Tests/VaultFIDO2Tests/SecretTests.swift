@@ -23,7 +23,7 @@
             #expect(
                 enrolling.instructions == [
                     "Touch the security key (Software Key).", "Touch the security key (Software Key) again.",
-                    "Touch the security key (Software Key) once more: it has to show that its PIN counts.",
+                    "Touch the security key (Software Key) once more. This checks that its PIN counts.",
                 ])
             #expect(await provider.availability(of: protected) == .available)
             #expect(await provider.availability(of: nil) == .available)
@@ -103,7 +103,7 @@
                 needsPIN: true, salt: first.salt, credentialID: first.credentialID, sealed: second.sealed)
             let error = try await provider.failure(ProtectedSecret(bytes: mixed.bytes, label: ""), pin: "4711")
             #expect(error.code == .failed)
-            #expect(error.description.contains("something else"))
+            #expect(error.description.contains("another answer"))
         }
 
         @Test("only of 32 bytes")

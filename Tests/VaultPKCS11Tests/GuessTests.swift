@@ -117,7 +117,7 @@
                     (CKR_PIN_LOCKED, BiometricError.Code.lockedOut, "too many"), (CKR_PIN_EXPIRED, .failed, "changed"),
                     (CKR_PIN_LEN_RANGE, .wrongPIN, "too short"), (CKR_PIN_INVALID, .wrongPIN, "characters"),
                     (CKR_USER_PIN_NOT_INITIALIZED, .unavailable, "no PIN yet"),
-                    (CKR_FUNCTION_CANCELED, .cancelled, "called off"), (CKR_GENERAL_ERROR, .failed, "checking the PIN"),
+                    (CKR_FUNCTION_CANCELED, .cancelled, "cancelled"), (CKR_GENERAL_ERROR, .failed, "checking the PIN"),
                 ] as [(UInt, BiometricError.Code, String)])
             func otherAnswers(_ value: UInt, _ code: BiometricError.Code, _ words: String) async throws {
                 let token = try SoftToken()

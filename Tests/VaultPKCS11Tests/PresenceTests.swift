@@ -143,7 +143,7 @@
                 try token.server.plugIn()
                 let error = try await token.provider.failure(protected, by: person)
                 #expect(error.code == .hardwareReplaced)
-                #expect(error.description.contains("enrol it anew"))
+                #expect(error.description.contains("enrol the token again"))
                 #expect(person.requests.count == 1)
                 // Nothing of the other key can be seen, and it has the id of the first.
                 try token.server.tool(

@@ -4,23 +4,24 @@ internal import VaultLocks
 
 /// One sign-in that was started in the browser (RFC 6749 section 4.1.1, with PKCE: RFC 7636, S256).
 ///
-/// Keep it in memory until the redirect comes. Its state, nonce and code verifier are secrets, and it does not print them.
+/// Keep the request in memory until the redirect comes. Its state, nonce and code verifier are secrets, and are not
+/// printed.
 public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The address to open in the browser.
     public private(set) var url: String
-    /// Until when ``url`` has to be opened; nil for no limit. Only requests that were handed in beforehand have one.
+    /// The time by which the browser must open ``url``; nil for no limit. Only pushed requests (RFC 9126) have a limit.
     public private(set) var expiresAt: Date?
-    /// Where the browser is sent back to.
+    /// The address that the server sends the browser back to.
     public let redirectURI: String
-    /// The scopes asked for.
+    /// The requested scopes.
     public let scopes: [String]
     package let state: String
     package let verifier: String
-    /// What the tokens will be bound to.
+    /// The key that the tokens will be bound to.
     package let dpopKey: DPoPKey?
-    /// The server as it was when the sign-in started: it ends at the same one.
+    /// The server as it was when the sign-in started. The sign-in ends at the same one.
     let server: any AuthorizationServer
-    /// What the server is asked, which is the same in the address and when it is handed in beforehand.
+    /// The parameters of the request. They are the same in the address and in a pushed request.
     let parameters: ProviderConnection.Form
     private let isAnswered = Flag()
 
@@ -28,7 +29,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
         let value = Lock(false)
     }
 
-    /// - Parameter additional: what else to ask for.
+    /// - Parameter additional: more parameters for the request.
     package init(
         server: any AuthorizationServer, clientID: String, redirectURI: String, scopes: [String],
         additional: ProviderConnection.Form = [], dpopKey: DPoPKey? = nil, state: String = RandomText.make(),
@@ -52,7 +53,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
         url = EndpointURL.adding(parameters, to: server.authorizationEndpoint)
     }
 
-    /// The same request after it was handed in: the address only points to it (RFC 9126 section 4).
+    /// Returns the same request after it was pushed. Its address only points to it (RFC 9126 section 4).
     func pushed(as requestURI: String, clientID: String, expiresAt: Date?) -> AuthorizationRequest {
         var request = self
         request.url = EndpointURL.adding(
@@ -61,8 +62,8 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
         return request
     }
 
-    /// Takes note that the code is being redeemed; false when that was done before. A server takes a code that comes
-    /// twice for stolen, and revokes what it gave for it.
+    /// Marks the code as used. Returns false if it was used before. A server treats a code that comes twice as stolen,
+    /// and revokes the tokens that it gave for it.
     func answer() -> Bool {
         isAnswered.value.withLock { isAnswered in
             defer { isAnswered = true }

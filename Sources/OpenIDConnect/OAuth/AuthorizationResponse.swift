@@ -1,10 +1,11 @@
-/// What came back with the browser (RFC 6749 section 4.1.2). It does not print its parameters, of which one is the code.
+/// The answer that the browser brings back (RFC 6749 section 4.1.2). It does not print its parameters, as one is the
+/// code.
 package struct AuthorizationResponse: CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     private let parameters: [(name: String, value: String)]
 
     /// - Parameter callback: the redirect URL, or its path and query.
-    /// - Throws: ``OpenIDConnectError`` with code `stateMismatch` when it cannot be read or has two states: then it is not
-    ///   known to be of any sign-in.
+    /// - Throws: ``OpenIDConnectError`` with code `stateMismatch` if it cannot be read or has two states. Such a
+    ///   redirect may belong to another sign-in.
     package init(_ callback: String) throws {
         guard callback.utf8.count <= 16 * 1024, let question = callback.firstIndex(of: "?"),
             let parameters = FormParameters.decode(
@@ -16,14 +17,14 @@ package struct AuthorizationResponse: CustomReflectable, CustomStringConvertible
         self.parameters = parameters
     }
 
-    /// The one value of a parameter; nil when it is missing.
+    /// Returns the one value of a parameter; nil if it is missing.
     package func value(_ name: String) throws -> String? {
         let values = parameters.filter { $0.name == name }.map(\.value)
         guard values.count <= 1 else { throw Self.invalid("\(name) comes more than once") }
         return values.first
     }
 
-    /// The one value of a parameter that has to be there: printable ASCII (RFC 6749 appendix A).
+    /// Returns the one value of a required parameter: printable ASCII (RFC 6749 appendix A).
     package func required(_ name: String) throws -> String {
         guard let value = try value(name), !value.isEmpty, value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             throw Self.invalid("\(name) is missing or not readable")
@@ -31,17 +32,16 @@ package struct AuthorizationResponse: CustomReflectable, CustomStringConvertible
         return value
     }
 
-    /// Refuses a redirect that does not have the state of the request. Call this first: without the right state, the
-    /// redirect may come from anybody.
+    /// Refuses a redirect without the state of the request. Call this first, as anybody may have sent such a redirect.
     package func requireState(of request: AuthorizationRequest) throws {
         guard let state = try value("state"), RandomText.areEqual(state, request.state) else {
             throw OpenIDConnectError(.stateMismatch, "its state is not that of this sign-in")
         }
     }
 
-    /// What the server refused (RFC 6749 section 4.1.2.1); nil when it refused nothing.
+    /// Returns the server's refusal (RFC 6749 section 4.1.2.1); nil if it refused nothing.
     ///
-    /// - Parameter code: what may not be there together with that.
+    /// - Parameter code: the name of the parameter that must not come together with a refusal.
     package func refusal(besides code: String = "code") throws -> OpenIDConnectError? {
         guard let error = try value("error") else { return nil }
         guard try value(code) == nil else { throw Self.invalid("it has both a code and an error") }

@@ -1,30 +1,30 @@
-/// What an OAuth client has to know about a server (RFC 8414, RFC 9207): where it is called, and what it can.
+/// The facts that an OAuth client needs about a server: its addresses and abilities (RFC 8414, RFC 9207).
 ///
-/// An OpenID provider says so itself, in its ``ProviderMetadata``. Of other servers it is a setting.
+/// An OpenID provider publishes them in its ``ProviderMetadata``. For other servers they are settings.
 package protocol AuthorizationServer: Sendable {
-    /// Names the server. Addresses that it gives out may be plain `http` only if this one is.
+    /// The identifier of the server. The server's addresses may be plain `http` only if this one is.
     var issuer: String { get }
-    /// Where the browser goes to sign in.
+    /// The address for signing in with the browser.
     var authorizationEndpoint: String { get }
-    /// Where codes and refresh tokens become tokens.
+    /// The address that exchanges codes and refresh tokens for tokens.
     var tokenEndpoint: String { get }
-    /// Where tokens are revoked (RFC 7009), if the server can.
+    /// The address for revoking tokens (RFC 7009); nil if there is none.
     var revocationEndpoint: String? { get }
-    /// Where a device without a browser gets its codes (RFC 8628), if the server can.
+    /// The address that gives codes to devices without a browser (RFC 8628); nil if there is none.
     var deviceAuthorizationEndpoint: String? { get }
-    /// Where the parameters of a sign-in are handed in beforehand (RFC 9126), if the server can.
+    /// The address for pushing the parameters of a sign-in before the browser opens (RFC 9126); nil if there is none.
     var pushedAuthorizationRequestEndpoint: String? { get }
-    /// Whether a sign-in works only with parameters that were handed in beforehand.
+    /// Whether a sign-in works only with pushed parameters.
     var requirePushedAuthorizationRequests: Bool { get }
-    /// How clients may say who they are; nil when the server does not say.
+    /// The methods of client authentication; nil if the server does not list them.
     var tokenEndpointAuthMethodsSupported: [String]? { get }
     /// Whether every redirect carries `iss` (RFC 9207).
     var authorizationResponseIssParameterSupported: Bool { get }
-    /// Where the tokens are in an answer of the token endpoint.
+    /// The places of the tokens in an answer of the token endpoint.
     var tokenFields: TokenAnswer.Fields { get }
-    /// Whether a refusal without any text (status 400) says that the grant is dead, as some providers do.
+    /// Whether a status 400 without any text means that the grant is dead, as at some providers.
     var refusesDeadGrantsSilently: Bool { get }
-    /// Where the server differs from the standards; nil for nowhere.
+    /// The server's differences from the standards; nil for none.
     var variant: (any ProviderVariant)? { get }
 }
 

@@ -13,7 +13,7 @@ package enum Base64URL {
         }.joined()
     }
 
-    /// The bytes, or nil unless `text` is exactly what `encode` makes of them: nobody can respell a signed token.
+    /// Returns the bytes; nil unless `encode` turns them into exactly `text`. So nobody can respell a signed token.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var base64 = text.utf8.map { byte in
             switch byte {

@@ -1,15 +1,15 @@
 internal import HTTPTypes
 internal import VaultHTTP
 
-/// What a server says in `WWW-Authenticate` when it does not take an access token (RFC 6750 section 3).
+/// The `WWW-Authenticate` header field of a server that refuses an access token (RFC 6750 section 3).
 enum Challenge {
-    /// The `error` of a challenge; nil when it names none.
+    /// Returns the `error` of a challenge; nil if there is none.
     ///
-    /// - Parameter scheme: only that of challenges of this scheme, in lower case; nil for the first of any scheme.
+    /// - Parameter scheme: the scheme of the challenge, in lower case; nil for the first challenge of any scheme.
     static func error(in answer: HTTPAnswer, scheme: String? = nil) -> String? {
         var current: Substring = ""
-        // Challenges and their parameters are separated alike (RFC 9110 section 11.6.1); a new scheme stands before a
-        // parameter, after a space.
+        // Commas separate both challenges and parameters (RFC 9110 section 11.6.1). A new scheme and a space stand
+        // before a parameter.
         for field in answer.headerFields[values: .wwwAuthenticate] {
             for part in split(field) {
                 let name = part.prefix { $0 != "=" }
@@ -24,7 +24,7 @@ enum Challenge {
         return nil
     }
 
-    /// At the commas that are not within quotation marks.
+    /// Splits at the commas outside quotation marks.
     private static func split(_ field: String) -> [Substring] {
         var isQuoted = false
         return field.split { character in

@@ -1,14 +1,14 @@
 public import FoundationEssentials
 
-/// What a client says about itself when it registers (RFC 7591 section 2): a native app without a secret.
+/// The description of a client that registers itself (RFC 7591 section 2): a native app without a secret.
 public struct ClientMetadata: Sendable, Hashable {
-    /// What the person reads on the provider's pages.
+    /// The client's name on the provider's pages.
     public var name: String
-    /// Where the browser may be sent back to.
+    /// The addresses that the provider may send the browser back to.
     public var redirectURIs: [String]
-    /// Where the browser may be sent after logging out.
+    /// The addresses that the provider may send the browser to after logging out.
     public var postLogoutRedirectURIs: [String]
-    /// The scopes that it may ask for; empty to leave that to the provider.
+    /// The scopes that the client may ask for; empty to leave them to the provider.
     public var scopes: [String]
 
     /// Describes a client.
@@ -24,17 +24,17 @@ public struct ClientMetadata: Sendable, Hashable {
 public struct RegisteredClient: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The client identifier.
     public var clientID: String
-    /// The client secret, if the provider insists on one: to be stored sealed, and given to ``OpenIDProvider``.
+    /// The client secret, if the provider insists on one. Store it sealed, and give it to ``OpenIDProvider``.
     public var clientSecret: String?
-    /// When the secret ends; nil for never.
+    /// The time when the secret expires; nil for never.
     public var secretExpiresAt: Date?
-    /// How the client has to say who it is; nil when the provider does not say.
+    /// The method of client authentication; nil if the provider names none.
     public var tokenEndpointAuthMethod: String?
-    /// Where the browser may be sent back to; what was asked for when the provider does not say.
+    /// The redirect addresses that the provider registered. If its answer lists none, the requested ones.
     public var redirectURIs: [String]
-    /// Where the registration can be read, changed and deleted (RFC 7592), if the provider can.
+    /// The address for reading, changing and deleting the registration (RFC 7592); nil if there is none.
     public var registrationClientURI: String?
-    /// The secret that goes with it.
+    /// The secret for requests to ``registrationClientURI``.
     public var registrationAccessToken: String?
 
     /// Makes a registered client, for tests and for restoring a stored one.

@@ -4,7 +4,7 @@ package import VaultHTTP
 internal import VaultJSON
 internal import VaultLocks
 
-/// The nonces that servers want to see in the next proof (RFC 9449 sections 8 and 9), one for every origin.
+/// The nonces that servers want in the next proof (RFC 9449 sections 8 and 9), one for each origin.
 package final class DPoPNonces: Sendable {
     private let known = Lock<[String: String]>([:])
 
@@ -15,9 +15,9 @@ package final class DPoPNonces: Sendable {
         known.withLock { $0[EndpointURL.origin(of: url)] }
     }
 
-    /// Remembers the nonce of an answer; false when it has none.
+    /// Remembers the nonce of an answer. Returns false if there is none.
     package func learn(from answer: HTTPAnswer, of url: String) -> Bool {
-        // Without quotation mark and backslash (RFC 9449 section 8.1).
+        // A nonce has no quotation mark and no backslash (RFC 9449 section 8.1).
         guard let nonce = answer.headerFields[.dpopNonce], (1...1024).contains(nonce.utf8.count),
             nonce.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C })
         else { return false }
@@ -26,15 +26,15 @@ package final class DPoPNonces: Sendable {
     }
 }
 
-/// Sends a request with an access token, a proof of possession, or both. It is sent once more when the server wants its
-/// nonce in the proof: such a request was not carried out.
+/// A request with an access token, a proof of possession, or both. It is sent again if the server wants its nonce in
+/// the proof, as the server did not carry out the first one.
 package struct DPoPRequest {
     let method: HTTPRequest.Method
     let url: String
     var fields: HTTPFields
-    /// Signs the proof; nil sends none.
+    /// The key that signs the proof; nil for no proof.
     let key: DPoPKey?
-    /// Goes into the `Authorization` header field, and with a key into the proof; nil sends none.
+    /// The access token for the `Authorization` header field and the proof; nil for none.
     let accessToken: String?
 
     package init(
@@ -48,7 +48,7 @@ package struct DPoPRequest {
     }
 
     /// - Parameters:
-    ///   - nonces: what the servers demanded until now.
+    ///   - nonces: the nonces that the servers have sent.
     ///   - send: sends the request with these header fields.
     package func send(
         nonces: DPoPNonces, clock: any WallClock, _ send: (HTTPFields) async throws -> HTTPAnswer
@@ -68,7 +68,7 @@ package struct DPoPRequest {
         return try await sendOnce().answer
     }
 
-    /// Whether a server refuses only for want of its nonce: as an authorization server (RFC 9449 section 8), or as a
+    /// Whether a server refused only because its nonce was missing: an authorization server (RFC 9449 section 8) or a
     /// resource server (section 9).
     package static func asksForNonce(_ answer: HTTPAnswer) -> Bool {
         switch answer.status.code {
@@ -81,7 +81,7 @@ package struct DPoPRequest {
     }
 }
 
-/// Speaks with a provider as ``DPoPRequest`` does.
+/// A connection to a provider with proofs of possession; see ``DPoPRequest``.
 package struct DPoPExchange: Sendable {
     let connection: ProviderConnection
     let nonces: DPoPNonces

@@ -2,9 +2,9 @@ internal import Crypto
 public import FoundationEssentials
 internal import VaultJSON
 
-/// A key that access and refresh tokens can be bound to, so that they are worth nothing without it (RFC 9449, ES256).
+/// A key that access and refresh tokens can be bound to (RFC 9449, ES256). Bound tokens are useless without it.
 ///
-/// It is a secret, and does not print itself.
+/// The key is a secret, and does not print itself.
 public final class DPoPKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let key: P256.Signing.PrivateKey
 
@@ -16,7 +16,7 @@ public final class DPoPKey: Sendable, CustomStringConvertible, CustomDebugString
     /// Restores a key.
     ///
     /// - Parameter rawRepresentation: the 32 bytes of ``rawRepresentation``.
-    /// - Throws: ``OpenIDConnectError`` with code `configurationInvalid` when they are no key.
+    /// - Throws: ``OpenIDConnectError`` with code `configurationInvalid` if they are not a key.
     public init(rawRepresentation: [UInt8]) throws {
         do {
             key = try P256.Signing.PrivateKey(rawRepresentation: rawRepresentation)
@@ -28,10 +28,10 @@ public final class DPoPKey: Sendable, CustomStringConvertible, CustomDebugString
     /// The private key: 32 secret bytes, to be stored sealed.
     public var rawRepresentation: [UInt8] { Array(key.rawRepresentation) }
 
-    /// The SHA-256 thumbprint of the public key in base64url (RFC 7638): what `dpop_jkt` and a token's `jkt` say.
+    /// The SHA-256 thumbprint of the public key in base64url (RFC 7638), as in `dpop_jkt` and in a token's `jkt`.
     public var thumbprint: String { Self.thumbprint(of: publicKey) }
 
-    /// Of a JWK with no members but the required ones, which go in the order of their names and without spaces.
+    /// Returns the thumbprint of a JWK that has the required members only, sorted by name and without spaces.
     static func thumbprint(of jwk: JSONValue) -> String {
         Base64URL.encode(SHA256.hash(data: jwk.encoded()))
     }
@@ -42,19 +42,19 @@ public final class DPoPKey: Sendable, CustomStringConvertible, CustomDebugString
     ///   - method: the request's method.
     ///   - url: the request's URL; its query and fragment are left out.
     ///   - accessToken: the access token that goes with the request; nil at the token endpoint.
-    ///   - nonce: the last `DPoP-Nonce` that the server sent, if it ever did.
+    ///   - nonce: the last `DPoP-Nonce` from the server; nil if there is none.
     ///   - now: the current time.
-    /// - Throws: ``OpenIDConnectError`` with code `configurationInvalid` when the URL is not one that may be called.
+    /// - Throws: ``OpenIDConnectError`` with code `configurationInvalid` if the URL is not allowed.
     public func proof(
         method: String, url: String, accessToken: String?, nonce: String?, at now: Date
     ) throws -> String {
         let target = String(url.prefix { $0 != "?" && $0 != "#" })
         guard EndpointURL.isAllowed(target) else {
-            throw OpenIDConnectError(.configurationInvalid, "a URL to be called is not https")
+            throw OpenIDConnectError(.configurationInvalid, "the URL of the request is not https")
         }
         var claims: [String: JSONValue] = [
             "jti": .string(RandomText.make()), "htm": .string(method), "htu": .string(target),
-            // A second ago: some servers take nothing from the future, and their clocks are never quite this one.
+            // One second ago: some servers refuse times in the future, and no two clocks agree exactly.
             "iat": .number(now.timeIntervalSince1970.rounded(.down) - 1),
         ]
         if let accessToken { claims["ath"] = .string(Self.hash(of: accessToken)) }
@@ -65,11 +65,11 @@ public final class DPoPKey: Sendable, CustomStringConvertible, CustomDebugString
             let signature = try key.signature(for: Data(input.utf8))
             return input + "." + Base64URL.encode(signature.rawRepresentation)
         } catch {
-            throw OpenIDConnectError(.configurationInvalid, "the key for proofs of possession does not sign")
+            throw OpenIDConnectError(.configurationInvalid, "the key for proofs of possession cannot sign")
         }
     }
 
-    /// The hash of an access token as a proof has it (`ath`).
+    /// Returns the hash of an access token for a proof (`ath`).
     static func hash(of accessToken: String) -> String {
         Base64URL.encode(SHA256.hash(data: Data(accessToken.utf8)))
     }

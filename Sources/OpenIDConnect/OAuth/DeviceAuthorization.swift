@@ -1,25 +1,24 @@
 internal import FoundationEssentials
 internal import VaultJSON
 
-/// A sign-in that was started without a browser of this machine (RFC 8628 section 3.2): the person enters the code at
-/// the address on another device.
+/// A sign-in without a browser on this machine (RFC 8628 section 3.2). The person enters a code on another device.
 ///
-/// It holds the device code, a secret, and does not print it.
+/// The device code in it is a secret, and is not printed.
 public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// What the person enters: 1 to 64 printable ASCII characters.
+    /// The code that the person enters: 1 to 64 printable ASCII characters.
     public let userCode: String
-    /// Where the person enters it.
+    /// The address where the person enters the code.
     public let verificationURI: String
-    /// The same address with the code in it, for a QR code; nil when the provider has none.
+    /// The same address with the code in it, for a QR code; nil if the provider sent none.
     public let verificationURIComplete: String?
-    /// How long the person may take.
+    /// The time in which the person must sign in.
     public let expiresIn: Duration
-    /// How long to wait between two polls.
+    /// The wait between two polls.
     public let interval: Duration
     let deviceCode: String
-    /// The server as it was when the sign-in started: it ends at the same one.
+    /// The server as it was when the sign-in started. The sign-in ends at the same one.
     let server: any AuthorizationServer
-    /// What the tokens will be bound to.
+    /// The key that the tokens will be bound to; nil for none.
     let dpopKey: DPoPKey?
 
     static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
@@ -37,7 +36,7 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
         }
         guard let deviceCode = text("device_code", atMost: 4096) else { throw invalid("has no device code") }
         guard let userCode = text("user_code", atMost: 64) else { throw invalid("has no user code") }
-        // The second name is that of drafts, which large providers still use.
+        // The second name comes from a draft of the RFC. Large providers still use it.
         guard let address = answer["verification_uri"]?.string ?? answer["verification_url"]?.string,
             EndpointURL.isAllowed(address, by: server.issuer)
         else { throw invalid("has no https address for the person") }
@@ -49,12 +48,12 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
         verificationURIComplete = answer["verification_uri_complete"]?.string.flatMap {
             EndpointURL.isAllowed($0, by: server.issuer) ? $0 : nil
         }
-        // Ten minutes where there is no sensible number: the provider says itself when the time is over.
+        // Ten minutes if there is no sensible number. The provider says when the time is over.
         expiresIn = Self.seconds(answer["expires_in"], in: 1...86_400) ?? .seconds(600)
         interval = Self.seconds(answer["interval"], in: 1...3600) ?? .seconds(5)
     }
 
-    /// A number of seconds, or one in quotes, brought into a range; nil when it is not above zero.
+    /// Reads a number of seconds, also in quotes, and limits it to a range. Returns nil unless it is above zero.
     private static func seconds(_ value: JSONValue?, in range: ClosedRange<Double>) -> Duration? {
         guard let seconds = Lifetime.seconds(value), seconds > 0 else { return nil }
         return .seconds(min(max(seconds, range.lowerBound), range.upperBound))

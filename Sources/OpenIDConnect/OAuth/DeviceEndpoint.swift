@@ -6,8 +6,8 @@ extension OAuthClient {
     /// Starts a sign-in that the person ends on another device (RFC 8628 section 3.1).
     ///
     /// - Parameters:
-    ///   - parameters: the scopes, and what else to ask for.
-    ///   - dpopKey: what the tokens shall be bound to.
+    ///   - parameters: the scopes, and other parameters for the request.
+    ///   - dpopKey: the key to bind the tokens to; nil for none.
     func authorizeDevice(
         _ parameters: ProviderConnection.Form, at server: any AuthorizationServer, dpopKey: DPoPKey?
     ) async throws -> DeviceAuthorization {
@@ -18,7 +18,7 @@ extension OAuthClient {
         do {
             (answer, sent) = try await post(parameters, to: url, of: server)
         } catch let error as OpenIDConnectError {
-            throw error.processed(false)  // Nobody has signed in yet, and nothing is used up.
+            throw error.processed(false)  // Nobody has signed in yet, so no code is used up.
         }
         guard (200..<300).contains(answer.status.code) else {
             if let outage = ProviderConnection.outage(answer.status.code) { throw outage.processed(false) }

@@ -5,7 +5,7 @@ extension OAuthClient {
     ) async throws -> TokenAnswer where C.Duration == Duration {
         let deadline = clock.now.advanced(by: device.expiresIn)
         var pace = PollingPace(interval: device.interval)
-        // A poll whose answer did not arrive: it may have been the one with the tokens.
+        // The error of a poll without an answer. The lost answer may have carried the tokens.
         var lost: OpenIDConnectError?
 
         func expired(_ error: OpenIDConnectError? = nil) -> OpenIDConnectError {
@@ -13,7 +13,7 @@ extension OAuthClient {
                 .deviceCodeExpired,
                 lost == nil
                     ? "the code was not entered in time"
-                    : "an answer got lost on its way, perhaps the one with the tokens, and the code does not work any more",
+                    : "an answer got lost, perhaps with the tokens in it. Start the sign-in again",
                 status: error?.status, providerError: error?.providerError, mayHaveBeenProcessed: lost != nil,
                 underlying: lost)
         }
@@ -46,7 +46,7 @@ extension OAuthClient {
     }
 }
 
-/// How long to wait between two polls (RFC 8628 section 3.5).
+/// The wait between two polls (RFC 8628 section 3.5).
 struct PollingPace {
     private(set) var interval: Duration
     private var failures = 0
@@ -55,14 +55,14 @@ struct PollingPace {
         self.interval = interval
     }
 
-    /// Twice as long after each failure in a row, up to a minute or the interval.
+    /// The wait doubles with each failure in a row, up to a minute or the interval.
     var delay: Duration {
         failures == 0 ? interval : min(interval * (1 << min(failures, 10)), max(interval, .seconds(60)))
     }
 
     mutating func continues() { failures = 0 }
 
-    /// By 5 seconds, for this poll and all that follow.
+    /// Adds 5 seconds to the wait before this poll and all later ones.
     mutating func slowsDown() {
         failures = 0
         interval += .seconds(5)

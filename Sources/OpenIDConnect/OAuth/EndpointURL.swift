@@ -12,13 +12,13 @@ package enum EndpointURL {
         return scheme == "https" || (scheme == "http" && LoopbackAddress.isLoopback(host: host))
     }
 
-    /// Whether a provider may name `text` as an address of its own: a provider with `https` names no other scheme, not
-    /// even for this machine, where another program could be listening.
+    /// Whether a provider may publish `text` as its address. A provider with `https` may use no other scheme. Plain
+    /// `http` to this machine could reach another program.
     package static func isAllowed(_ text: String, by issuer: String) -> Bool {
         isAllowed(text) && (split(text).scheme == "https" || split(issuer).scheme != "https")
     }
 
-    /// Scheme, authority and path with query of an allowed URL.
+    /// Splits an allowed URL into scheme, authority, and path with query.
     package static func split(_ url: String) -> (scheme: String, authority: String, path: String) {
         let schemeAndRest = url.split(separator: ":", maxSplits: 1)
         let rest = schemeAndRest.count == 2 ? schemeAndRest[1].drop { $0 == "/" } : ""
@@ -29,8 +29,8 @@ package enum EndpointURL {
         )
     }
 
-    /// What of an allowed URL says who answers there (RFC 6454): scheme, host and port, in lower case and the port only
-    /// where it is not the usual one.
+    /// Returns the origin of an allowed URL (RFC 6454): scheme, host and port in lower case. The usual port is left
+    /// out.
     package static func origin(of url: String) -> String {
         let parts = split(url)
         var authority = parts.authority.lowercased()
@@ -40,7 +40,7 @@ package enum EndpointURL {
         return "\(parts.scheme)://\(authority)"
     }
 
-    /// Adds parameters to a URL that may have a query of its own, which must be kept (RFC 6749 section 3.1).
+    /// Adds parameters to a URL, and keeps the query that it has (RFC 6749 section 3.1).
     package static func adding(_ parameters: [(name: String, value: String)], to url: String) -> String {
         let separator = !url.contains("?") ? "?" : url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&"
         return url + separator + FormParameters.encode(parameters)
@@ -51,7 +51,7 @@ package enum EndpointURL {
         guard redirectURI.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URL(string: redirectURI),
             let scheme = url.scheme?.lowercased(), url.fragment == nil
         else { return false }
-        // Other schemes are an app's own (RFC 8252 section 7.1).
+        // Apps have their own schemes (RFC 8252 section 7.1).
         return scheme != "http" && scheme != "https" || isAllowed(redirectURI)
     }
 }

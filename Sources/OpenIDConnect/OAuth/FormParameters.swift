@@ -1,10 +1,10 @@
-/// `application/x-www-form-urlencoded`, in queries and in request bodies (WHATWG URL section 5).
+/// The encoding `application/x-www-form-urlencoded`, in queries and in request bodies (WHATWG URL section 5).
 package enum FormParameters {
     package static func encode(_ parameters: [(name: String, value: String)]) -> String {
         parameters.map { "\(escape($0.name))=\(escape($0.value))" }.joined(separator: "&")
     }
 
-    /// The parameters in their order; nil when an escape is broken or the result is not UTF-8.
+    /// Decodes the parameters in their order. Returns nil if an escape is broken or the result is not UTF-8.
     package static func decode(_ text: some StringProtocol) -> [(name: String, value: String)]? {
         var parameters: [(name: String, value: String)] = []
         for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
@@ -17,7 +17,7 @@ package enum FormParameters {
         return parameters
     }
 
-    /// Leaves only the unreserved characters of RFC 3986: such a value is right in a query and in a body.
+    /// Escapes all but the unreserved characters of RFC 3986. The result fits into a query and into a body.
     package static func escape(_ text: String) -> String {
         var escaped: [UInt8] = []
         let digits = Array("0123456789ABCDEF".utf8)

@@ -1,8 +1,8 @@
 internal import HTTPTypes
 package import VaultHTTP
 
-/// One client of an OAuth 2.0 server. It knows no ID tokens and no discovery: OpenID Connect stands on it, and so do
-/// servers that have only OAuth.
+/// A client of an OAuth 2.0 server, without ID tokens and discovery. OpenID Connect and servers with OAuth alone both
+/// use it.
 ///
 /// Every method throws ``OpenIDConnectError`` only.
 package struct OAuthClient: Sendable {
@@ -14,7 +14,7 @@ package struct OAuthClient: Sendable {
 
     /// - Parameters:
     ///   - secret: the client's secret; nil for a public client.
-    ///   - method: how the client was registered to use its secret; nil to go by what the server announces.
+    ///   - method: the registered method of client authentication; nil to follow the server's announcement.
     package init(
         id: String, secret: String? = nil, method: String? = nil, exchange: DPoPExchange, clock: any WallClock
     ) {
@@ -23,10 +23,10 @@ package struct OAuthClient: Sendable {
         authentication = ClientAuthentication(clientID: id, secret: secret, method: method)
     }
 
-    /// Posts a form that says who the client is.
+    /// Posts a form together with the client's authentication.
     ///
-    /// - Parameter fields: header fields to send besides.
-    /// - Returns: the answer, whatever its status, and what was sent, for ``ProviderConnection/refusal(_:as:sent:)``.
+    /// - Parameter fields: more header fields.
+    /// - Returns: the answer with any status, and the sent form for ``ProviderConnection/refusal(_:as:sent:)``.
     func post(
         _ form: ProviderConnection.Form, to url: String, of server: any AuthorizationServer,
         fields others: HTTPFields = [:]

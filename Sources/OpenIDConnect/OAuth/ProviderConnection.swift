@@ -2,7 +2,7 @@ package import HTTPTypes
 package import VaultHTTP
 package import VaultJSON
 
-/// Speaks HTTP with a provider or another server and turns what the transport throws into this library's errors.
+/// An HTTP connection to a provider or another server. It turns the transport's errors into this library's errors.
 package struct ProviderConnection: Sendable {
     package typealias Form = [(name: String, value: String)]
 
@@ -12,29 +12,29 @@ package struct ProviderConnection: Sendable {
         self.transport = transport
     }
 
-    /// Posts a form and returns the answer, whatever its status.
+    /// Posts a form and returns the answer with any status.
     package func post(_ url: String, form: Form, fields: HTTPFields = [:]) async throws -> HTTPAnswer {
         var fields = fields
         fields[.contentType] = "application/x-www-form-urlencoded"
         return try await send(.post, url, fields: fields, body: Array(FormParameters.encode(form).utf8))
     }
 
-    /// Posts JSON and returns the answer, whatever its status.
+    /// Posts JSON and returns the answer with any status.
     package func post(_ url: String, json: JSONValue, fields: HTTPFields = [:]) async throws -> HTTPAnswer {
         var fields = fields
         fields[.contentType] = "application/json"
         return try await send(.post, url, fields: fields, body: json.encoded())
     }
 
-    /// Sends a request and returns the answer, whatever its status.
+    /// Sends a request and returns the answer with any status.
     ///
-    /// - Throws: ``OpenIDConnectError``; `configurationInvalid` for a URL that may not be called.
+    /// - Throws: ``OpenIDConnectError``; `configurationInvalid` for a URL that is not allowed.
     package func send(
         _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields = [:], body: [UInt8] = [],
         within limit: Duration = .seconds(30)
     ) async throws -> HTTPAnswer {
         guard EndpointURL.isAllowed(url) else {
-            throw OpenIDConnectError(.configurationInvalid, "a URL to be called is not https")
+            throw OpenIDConnectError(.configurationInvalid, "the URL of the request is not https")
         }
         var fields = fields
         if fields[.accept] == nil { fields[.accept] = "application/json" }
@@ -55,19 +55,20 @@ package struct ProviderConnection: Sendable {
         }
     }
 
-    /// What in a form is a secret.
+    /// The names of the secrets in a form.
     private static let secretNames: Set = [
         "client_secret", "code", "code_verifier", "device_code", "password", "refresh_token", "token",
     ]
 
-    /// The error for an answer that says no: what it means, and the provider's own words, which may be missing.
+    /// Returns the error for a refusal, with the provider's own words if there are any.
     ///
-    /// - Parameter form: what was sent. Some providers repeat the token that they do not like: such words are left out.
+    /// - Parameter form: the sent form. Some providers repeat a refused token, so words with a secret in them are left
+    ///   out.
     package static func refusal(
         _ answer: HTTPAnswer, as code: OpenIDConnectError.Code = .refused, sent form: Form = []
     ) -> OpenIDConnectError {
         let json = JSONValue(objectIn: answer.body)
-        // What is shorter is no secret, but perhaps part of a word. Only of passwords that is not said.
+        // A shorter value is no secret, but may be a part of a usual word. Only passwords can be that short.
         let secrets = form.filter {
             secretNames.contains($0.name) && $0.value.count >= ($0.name == "password" ? 1 : 8)
         }.map(\.value)
@@ -80,7 +81,7 @@ package struct ProviderConnection: Sendable {
             providerDescription: words("error_description"))
     }
 
-    /// The error for a status that means "try later"; nil for any other.
+    /// Returns the error for a status that means "try later"; nil for any other status.
     package static func outage(_ status: Int) -> OpenIDConnectError? {
         switch status {
         case 408, 429: OpenIDConnectError(.unavailable, "it is busy (HTTP \(status))", status: status)
@@ -96,7 +97,7 @@ package struct ProviderConnection: Sendable {
         case .untrustedCertificate:
             OpenIDConnectError(
                 .unavailable,
-                "the certificate of \(error.authority) is not trusted. If a private authority signed it, name its file: ca-file",
+                "the certificate of \(error.authority) is not trusted. For a private authority, set ca-file",
                 underlying: error)
         case .answerTooLarge:
             OpenIDConnectError(.invalidAnswer, "it is too large", mayHaveBeenProcessed: true, underlying: error)
@@ -104,7 +105,7 @@ package struct ProviderConnection: Sendable {
             OpenIDConnectError(.configurationInvalid, "\(error.authority) needs https", underlying: error)
         case .invalidAnswer:
             OpenIDConnectError(
-                .interrupted, "the connection to \(error.authority) broke, as it did not answer in HTTP",
+                .interrupted, "the connection to \(error.authority) broke: it did not answer in HTTP",
                 mayHaveBeenProcessed: true, underlying: error)
         case .certificateFileInvalid: OpenIDConnectError(.configurationInvalid, "", underlying: error)
         case .cancelled: OpenIDConnectError(.cancelled, "", mayHaveBeenProcessed: true, underlying: error)

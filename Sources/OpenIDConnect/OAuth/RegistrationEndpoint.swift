@@ -4,7 +4,7 @@ internal import VaultHTTP
 package import VaultJSON
 
 extension ProviderConnection {
-    /// What the members of a registration are called, as dotted paths. RFC 7591's names where nothing else is said.
+    /// The member names of a registration, as dotted paths. The defaults are the names of RFC 7591.
     package struct RegistrationFields: Sendable {
         package var clientName = "client_name"
         package var redirectURIs = "redirect_uris"
@@ -17,8 +17,8 @@ extension ProviderConnection {
     /// Registers a client that asks for no secret (RFC 7591 section 3).
     ///
     /// - Parameters:
-    ///   - details: an object with what else the request says.
-    ///   - initialAccessToken: for a server that lets only those register who have one.
+    ///   - details: an object with more members for the request.
+    ///   - initialAccessToken: a token for servers that register no client without it.
     package func register(
         _ client: ClientMetadata, at url: String, fields: RegistrationFields = .init(),
         grantTypes: [String] = ["authorization_code", "refresh_token"], details: JSONValue,
@@ -35,7 +35,7 @@ extension ProviderConnection {
         var header: HTTPFields = [:]
         if let initialAccessToken { header[.authorization] = "Bearer " + initialAccessToken }
         let answer = try await post(url, json: request, fields: header)
-        // 201, but some say 200.
+        // The RFC says 201, but some servers answer 200.
         guard (200..<300).contains(answer.status.code) else {
             throw Self.outage(answer.status.code) ?? Self.refusal(answer)
         }
@@ -55,7 +55,7 @@ extension ProviderConnection {
                 .invalidAnswer, "the registration has no client ID", status: status, mayHaveBeenProcessed: true)
         }
         let method = text("token_endpoint_auth_method")
-        // Some give a secret even to a client that is to use none.
+        // Some servers give a secret even to a client that uses none.
         let secret = method == "none" ? nil : text(fields.clientSecret)
         // 0 means never.
         let expiry = json["client_secret_expires_at"]?.number.flatMap { $0 > 0 ? Date(timeIntervalSince1970: $0) : nil }

@@ -8,7 +8,7 @@ extension OAuthClient {
     ///
     /// - Parameters:
     ///   - hint: `refresh_token` or `access_token`.
-    ///   - bearer: an access token, for a server that needs one to know who asks.
+    ///   - bearer: an access token, for a server that wants to know who asks.
     package func revoke(
         _ token: String, hint: String, at server: any AuthorizationServer, bearer: String? = nil
     ) async throws {
@@ -20,7 +20,7 @@ extension OAuthClient {
                 [("token", token), ("token_type_hint", hint)], to: url, of: server,
                 fields: bearer.map { [.authorization: "Bearer " + $0] } ?? [:])
             if (200..<300).contains(answer.status.code) { return }
-            // Not implemented: trying again would not help.
+            // 501 means "not implemented", so another try would not help.
             if answer.status.code == 501 {
                 throw ProviderConnection.refusal(answer, as: .unsupported, sent: sent)
             }
@@ -34,7 +34,7 @@ extension OAuthClient {
         }
     }
 
-    /// False when the server does not let this client do that, either.
+    /// Returns false if the server does not let this client delete tokens.
     private func isDeleted(by form: ProviderConnection.Form, at server: any AuthorizationServer) async throws -> Bool {
         let answer = try await post(form, to: server.tokenEndpoint, of: server).answer
         if let outage = ProviderConnection.outage(answer.status.code) { throw outage }

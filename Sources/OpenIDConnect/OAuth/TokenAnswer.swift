@@ -1,9 +1,9 @@
 package import FoundationEssentials
 package import VaultJSON
 
-/// What the token endpoint gave (RFC 6749 section 5.1). It does not print its tokens.
+/// The answer of the token endpoint (RFC 6749 section 5.1). It does not print its tokens.
 package struct TokenAnswer: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Where the tokens are in the answer, as dotted paths. OAuth's own names where nothing else is said.
+    /// The places of the tokens in the answer, as dotted paths. The defaults are OAuth's own names.
     package struct Fields: Sendable {
         package var accessToken = "access_token"
         package var tokenType = "token_type"
@@ -14,13 +14,13 @@ package struct TokenAnswer: Sendable, CustomStringConvertible, CustomDebugString
         package init() {}
     }
 
-    /// nil when there is none that can be used.
+    /// The access token; nil if there is no usable one.
     private let usableAccessToken: String?
-    /// Empty when there is none that can be used.
+    /// The access token; empty if there is no usable one.
     package var accessToken: String { usableAccessToken ?? "" }
-    /// As the server spelled it.
+    /// The token type, as the server spelled it.
     package let tokenType: String
-    /// Counted from before the request was sent; nil when the server does not say.
+    /// The time when the access token expires, counted from before the request; nil if the server does not say.
     package let expiresAt: Date?
     package let refreshToken: String?
     package let scope: String?
@@ -28,20 +28,20 @@ package struct TokenAnswer: Sendable, CustomStringConvertible, CustomDebugString
     package let json: JSONValue
     private let status: Int?
 
-    /// - Parameter sentAt: when the request was sent, from which the access token's time counts.
+    /// - Parameter sentAt: the time of the request. The lifetime of the access token starts then.
     package init(_ json: JSONValue, _ fields: Fields = .init(), sentAt: Date, status: Int? = nil) {
         self.json = json
         self.status = status
         let type = Self.text(json[path: fields.tokenType])
         usableAccessToken = Self.text(json[path: fields.accessToken]).flatMap { $0.contains(" ") ? nil : $0 }
-        // Required by the RFC, but to lose a rotated refresh token over its absence would help nobody.
+        // The RFC requires it. But an error here would lose a rotated refresh token.
         tokenType = type ?? "Bearer"
         expiresAt = Lifetime.end(in: json[path: fields.expiresIn], from: sentAt)
         refreshToken = Self.text(json[path: fields.refreshToken])
         scope = Self.text(json[path: fields.scope])
     }
 
-    /// Whether there is any token at all. A new refresh token counts whatever the rest is like.
+    /// Whether there is any token. A new refresh token counts even if the rest of the answer is invalid.
     package var hasToken: Bool { refreshToken != nil || usableAccessToken != nil }
 
     /// Returns this answer, or throws if this client cannot use the access token. Call it after the refresh token is
@@ -65,7 +65,7 @@ package struct TokenAnswer: Sendable, CustomStringConvertible, CustomDebugString
         }
     }
 
-    /// A non-empty text of printable ASCII (RFC 6749 appendix A); nil for anything else.
+    /// Returns a non-empty text of printable ASCII (RFC 6749 appendix A); nil for anything else.
     static func text(_ value: JSONValue?) -> String? {
         guard let text = value?.string, !text.isEmpty, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             return nil

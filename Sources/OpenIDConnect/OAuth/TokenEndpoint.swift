@@ -4,7 +4,7 @@ internal import VaultJSON
 
 /// The token endpoint (RFC 6749 sections 4.1.3, 4.3, 5 and 6, RFC 8628 section 3.4).
 extension OAuthClient {
-    /// What is handed in. It does not print it.
+    /// A grant that is exchanged for tokens. It does not print its secrets.
     package enum Grant: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
         case authorizationCode(String, redirectURI: String, verifier: String)
         case refreshToken(String)
@@ -23,9 +23,9 @@ extension OAuthClient {
         package var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// Exchanges a grant.
+    /// Exchanges a grant for tokens.
     ///
-    /// - Parameter dpopKey: what the tokens shall be bound to, or what a refresh token is bound to.
+    /// - Parameter dpopKey: the key to bind the tokens to, or the key of the refresh token.
     package func redeem(
         _ grant: Grant, at server: any AuthorizationServer, dpopKey: DPoPKey? = nil
     ) async throws -> TokenAnswer {
@@ -71,15 +71,15 @@ extension OAuthClient {
         let status = answer.status.code
         let error = JSONValue(objectIn: answer.body)?["error"]?.string
         let isDevice = if case .deviceCode = grant { true } else { false }
-        // A poll goes by the server's error code. The status does not matter: some only ask to come later.
+        // For a poll, the server's error code decides, not the status: some codes only mean "later".
         if let outage = ProviderConnection.outage(status), error == nil || !isDevice { return outage }
         let isPassword = if case .password = grant { true } else { false }
         let code: OpenIDConnectError.Code
         switch error {
-        // The person let the time of the device code pass, or it was used.
+        // The device code has expired, or was used.
         case "expired_token" where isDevice, "invalid_grant" where isDevice: code = .deviceCodeExpired
         case "invalid_grant": code = isPassword ? .wrongCredentials : .invalidGrant
-        // Some say nothing at all, and mostly it is this.
+        // Some servers give no error code. Then the password is usually wrong.
         case nil where isPassword && [400, 401, 403].contains(status): code = .wrongCredentials
         case nil where status == 400 && answer.body.isEmpty && server.refusesDeadGrantsSilently:
             code = isDevice ? .deviceCodeExpired : .invalidGrant

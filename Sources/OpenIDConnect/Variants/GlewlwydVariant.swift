@@ -1,17 +1,16 @@
 internal import VaultJSON
 
-/// Where Glewlwyd 2 differs from the standards.
+/// Glewlwyd 2's differences from the standards.
 ///
-/// - Its revocation endpoint wants a confidential client, or an access token with a scope that its administrator chose:
-///   a public client cannot use it. Instead its token endpoint takes the grant type `delete_token`, with the refresh
-///   token and the client ID, from any client that is allowed this grant; it answers 200 with an empty body. No more
-///   than the refresh token itself is needed, and it goes where it goes at every refresh.
-/// - Of a dead refresh token it says `invalid_request`.
+/// - Public clients cannot use its revocation endpoint: that wants a confidential client, or an access token with a
+///   scope of the administrator's choice. Instead the token endpoint takes the grant type `delete_token`, with the
+///   refresh token and the client ID. The client must be allowed this grant. The answer is 200 with an empty body.
+/// - Its error for a dead refresh token is `invalid_request`.
 /// - Its metadata lists grants among the response types, and neither `refresh_token` nor `delete_token` among the grants.
 /// - Its registration endpoint calls the device code's grant `device_authorization`, and refuses the standard name. It
-///   takes a client for a confidential one, whatever its `token_endpoint_auth_method`, unless its own member says no.
+///   makes every client confidential, whatever its `token_endpoint_auth_method`, unless its own member says no.
 struct GlewlwydVariant: ProviderVariant {
-    /// Nobody else has the response type `refresh_token`.
+    /// Only Glewlwyd has the response type `refresh_token`.
     func isMake(of metadata: ProviderMetadata) -> Bool {
         metadata.responseTypesSupported?.contains("refresh_token") == true
     }

@@ -1,27 +1,27 @@
 package import VaultJSON
 
-/// Where one make of provider differs from the standards.
+/// The differences of one make of provider from the standards.
 ///
-/// A conformer says only what is different: each hook has the standard's way as its default. It must recognise its make
-/// from what the provider says about itself, and must not assume that all of that was fetched: of a refresh only the
-/// OpenID Connect document is known.
+/// A conformer implements only the differences: the default of each hook is the standard. It must recognise its make
+/// from the provider's metadata. It must not assume that all metadata was fetched: a refresh knows only the OpenID
+/// Connect document.
 package protocol ProviderVariant: Sendable {
     /// Whether a provider is of this make.
     func isMake(of metadata: ProviderMetadata) -> Bool
 
-    /// What the token endpoint means by an error that says no more than "refused" in the standard.
+    /// Returns the meaning of an error that means only "refused" in the standard.
     ///
     /// - Parameter error: the `error` member of the answer, if there is one.
     func meaning(of error: String?, to grant: OAuthClient.Grant) -> OpenIDConnectError.Code?
 
-    /// Members of its own that the registration of a client needs.
+    /// The make's own members for the registration of a client.
     var registrationMembers: [String: JSONValue] { get }
 
-    /// The grant types that a client asks for when it registers, in its own names.
+    /// Returns the grant types for the registration of a client, by the make's own names.
     func grantTypes(toRegister standard: [String]) -> [String]
 
-    /// The form that has the token endpoint delete a refresh token, where the provider does not let every client revoke
-    /// tokens; nil for none.
+    /// Returns the form that deletes a refresh token at the token endpoint; nil for none. It is for providers that do
+    /// not let every client revoke tokens.
     func deletion(of refreshToken: String) -> ProviderConnection.Form?
 }
 
@@ -33,7 +33,7 @@ extension ProviderVariant {
 }
 
 extension ProviderMetadata: AuthorizationServer {
-    /// All that are known. A new one is a line here, and a file beside this one.
+    /// All known makes. A new make needs a line here and a file beside this one.
     private static let variants: [any ProviderVariant] = [
         GlewlwydVariant()
     ]

@@ -3,9 +3,9 @@ package import VaultAgentProtocol
 package import VaultAuth
 package import VaultStorage
 
-/// Asks the agent.
+/// A client of the agent.
 package struct AgentClient: SessionAgent {
-    /// The agent's socket; nil where there can be no agent.
+    /// The agent's socket; nil if there can be none.
     package let path: String?
 
     /// - Parameter folder: the folder of the accounts.
@@ -18,7 +18,7 @@ package struct AgentClient: SessionAgent {
 
     package func attach(_ id: AccountID) async throws -> AttachedAccount {
         let link = AgentSessionLink(client: self, id: id)
-        // Before the first look, so that nothing is missed in between.
+        // Before the first look, so that no event in between is missed.
         try await link.watch.begin()
         guard case .attached(let isOffline, let refusal) = try await ask(.attach(AgentAccount(id))) else {
             throw Self.unexpected
@@ -27,17 +27,17 @@ package struct AgentClient: SessionAgent {
             link: link, vaultKey: VaultKey(heldBy: link), isOffline: isOffline, refusal: refusal.map(VaultError.init))
     }
 
-    /// Sends a request, on a connection of its own.
+    /// Sends a request on a new connection.
     ///
-    /// - Parameter patience: how many seconds the agent may take; nil for no limit. It may have to ask a person, or the
-    ///   provider.
+    /// - Parameter patience: the longest wait for the agent, in seconds; nil for no limit. The agent may have to ask a
+    ///   person or the provider.
     /// - Returns: any answer but `failed`.
-    /// - Throws: ``VaultError``: what the agent answered; `notLoggedIn` when no agent runs.
+    /// - Throws: ``VaultError`` with the agent's error, or `notLoggedIn` if no agent runs: log in.
     package func ask(_ request: AgentRequest, patience: Int? = 120) async throws -> AgentAnswer {
         try await ask(request, on: connection(patience: patience))
     }
 
-    /// Sends a request on a connection, and waits on a thread of its own: those of Dispatch and of Swift's tasks are few.
+    /// Sends a request on a connection and waits on a new thread: Dispatch and Swift's tasks have only a few threads.
     func ask(_ request: AgentRequest, on connection: AgentConnection) async throws -> AgentAnswer {
         let answer = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -52,7 +52,7 @@ package struct AgentClient: SessionAgent {
         return answer
     }
 
-    /// A connection to the agent.
+    /// Opens a connection to the agent.
     package func connection(patience: Int?) throws -> AgentConnection {
         guard let path else { throw Self.noPlace }
         do {
@@ -62,7 +62,7 @@ package struct AgentClient: SessionAgent {
         }
     }
 
-    /// Without a runtime folder, "vault login" starts no agent: the usual advice would lead in a circle.
+    /// Without a runtime folder, "vault login" starts no agent, so the usual advice would not help.
     static let noPlace = VaultError(
         .notLoggedIn,
         "No agent can run here. It needs XDG_RUNTIME_DIR: a folder that only you can use, with a path of at most 60 characters."
@@ -84,13 +84,14 @@ extension VaultError {
         let again = "Type: vault agent stop || pkill -f 'vault.* agent start'; vault login"
         switch error {
         case .unreachable:
-            self.init(.notLoggedIn, "No agent runs, or it ended. Log in: vault login")
+            self.init(.notLoggedIn, "No agent runs, or it ended. To log in: vault login")
         case .timedOut:
-            self.init(.busy, "The agent does not answer. Try again, or end it: pkill -f 'vault.* agent start'")
+            self.init(.busy, "The agent does not answer. Try again. To end the agent: pkill -f 'vault.* agent start'")
         case .notOurs:
             self.init(
                 .configurationInvalid,
-                "Another user's program has the agent's socket. Remove it: rm -r \"$XDG_RUNTIME_DIR/credential-vault\"")
+                "Another user's program has the agent's socket. To remove it: rm -r \"$XDG_RUNTIME_DIR/credential-vault\""
+            )
         case .otherVersion(let version):
             self.init(
                 .configurationInvalid,

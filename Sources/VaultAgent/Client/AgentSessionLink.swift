@@ -6,7 +6,7 @@ package import VaultAuth
 package import VaultCrypto
 package import VaultStorage
 
-/// A session's connection to the agent: its tokens come from there, and its vault key is used there.
+/// A session's connection to the agent, which holds its tokens and its vault key.
 package struct AgentSessionLink: AgentLink, VaultKeyHolder {
     let client: AgentClient
     package let id: AccountID
@@ -45,7 +45,7 @@ package struct AgentSessionLink: AgentLink, VaultKeyHolder {
     package func leave(locking isLocking: Bool) async {
         watch.end()
         guard isLocking else { return }
-        // Also when the task that locks was cancelled.
+        // Even if the task that locks was cancelled.
         let (client, account) = (client, account)
         await Task.detached { _ = try? await client.ask(.lock(account, isFinal: false), patience: 10) }.value
     }

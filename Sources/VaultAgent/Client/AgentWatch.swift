@@ -4,7 +4,7 @@ internal import VaultAuth
 internal import VaultLocks
 internal import VaultStorage
 
-/// Hears what happens to a session in the agent, on a connection and a thread of its own.
+/// Receives the events of a session from the agent, on a separate connection and thread.
 final class AgentWatch: Sendable {
     private let client: AgentClient
     private let account: AgentAccount
@@ -26,14 +26,14 @@ final class AgentWatch: Sendable {
         }
     }
 
-    /// Connects. What happens from now on waits for ``updates()``.
+    /// Connects. Events from now on wait for ``updates()``.
     func begin() async throws {
         let new = try client.connection(patience: nil)
         guard case .done = try await client.ask(.watch(account), on: new) else { throw AgentClient.unexpected }
         connection.withLock { if !$0.isOver { $0.current = new } }
     }
 
-    /// What happens since ``begin()``. When the connection ends, `locked` is the last update.
+    /// Returns the events since ``begin()``. If the connection ends, `locked` is the last event.
     func updates() -> AsyncStream<SessionUpdate> {
         let (stream, continuation) = AsyncStream.makeStream(of: SessionUpdate.self)
         let (current, account) = (connection.withLock { $0.current }, account)
@@ -45,7 +45,7 @@ final class AgentWatch: Sendable {
         return stream
     }
 
-    /// - Returns: whether the end of the session was told.
+    /// - Returns: whether the agent reported the end of the session.
     private static func read(
         _ connection: AgentConnection, _ continuation: AsyncStream<SessionUpdate>.Continuation
     ) -> Bool {

@@ -5,7 +5,7 @@ internal import VaultAuth
 internal import VaultCrypto
 package import VaultStorage
 
-/// Does what the agent's clients ask for.
+/// Carries out the requests of the agent's clients.
 package final class AgentDesk: Sendable {
     package let sessions: HeldSessions
     private let accounts: Accounts
@@ -16,13 +16,13 @@ package final class AgentDesk: Sendable {
     private let listening: @Sendable () async -> [String]
 
     /// - Parameters:
-    ///   - sessions: what the agent holds.
+    ///   - sessions: the sessions that the agent holds.
     ///   - accounts: the accounts of the store.
-    ///   - folder: where the store is.
-    ///   - version: a number that changes when the store changes; nil when it is not known.
-    ///   - consent: asks the person before a program's first use of a session; nil for not asking.
-    ///   - accountTable: the list of accounts for a person.
-    ///   - listening: what locks the sessions besides their limits, a line each.
+    ///   - folder: the folder of the store.
+    ///   - version: a number that changes with the store; nil if it is not known.
+    ///   - consent: asks the person before a program's first use of a session; nil for no question.
+    ///   - accountTable: the list of accounts for people.
+    ///   - listening: the reasons for a lock other than the sessions' limits, a line each.
     package init(
         sessions: HeldSessions, accounts: Accounts, folder: String, version: @escaping @Sendable () -> Int64?,
         consent: ProgramConsent?,
@@ -42,7 +42,7 @@ package final class AgentDesk: Sendable {
         sessions.all.contains { $0.id == AccountID(account) && $0.session.isOpen }
     }
 
-    /// The answer to a request that has to wait for nothing; nil for any other.
+    /// Returns the answer to a request that does not have to wait; nil for any other request.
     func answerAtOnce(_ request: borrowing AgentRequest, process: Int32) -> AgentAnswer? {
         guard case .quickToken(let user, let seconds) = copy request, let id = names.known(user) else { return nil }
         return quickToken(id, seconds, process)
@@ -60,7 +60,8 @@ package final class AgentDesk: Sendable {
             return try await answered(request, process)
         } catch {
             guard let error = VaultError.converting(error) as? VaultError else {
-                return .failed(AgentFailure(code: "internal", message: "The agent failed. \(type(of: error))"))
+                return .failed(
+                    AgentFailure(code: "internal", message: "The agent failed (\(type(of: error))). Try again."))
             }
             return .failed(AgentFailure(error))
         }
@@ -93,9 +94,9 @@ package final class AgentDesk: Sendable {
             return .data(try await key.seal(content, as: ItemName(rawValue: item), of: AccountID(account)))
         case .open(let account, let item, let sealed):
             let name = ItemName(rawValue: item)
-            // Nobody gets the refresh token.
+            // No client gets the refresh token.
             guard !name.isReserved || name == .idTokenClaims else {
-                throw StoreError(.reservedName, "The agent does not open the vault's own items.")
+                throw StoreError(.reservedName, "The agent does not open the vault's own items. Choose another name.")
             }
             let key = try await vaultKey(account, process)
             return .data(try await key.open(sealed, as: name, of: AccountID(account)))
@@ -135,7 +136,7 @@ package final class AgentDesk: Sendable {
                 value: rejected, tokenType: "", expiresAt: nil, scope: nil, obtainedAt: Date())
             token = try await session.accessToken(replacing: refused, minimumValidity: minimum)
         } else if wish.isForced {
-            // Of two programs that ask at once, the later one gets the token of the first.
+            // If two programs ask at once, the second one gets the token of the first.
             let moment = Date(timeIntervalSince1970: wish.at)
             token = try await session.accessToken(forcedAt: moment, minimumValidity: minimum)
         } else {
@@ -155,7 +156,7 @@ package final class AgentDesk: Sendable {
         )
     }
 
-    /// What a person is told when the agent ends with the only copy of a token.
+    /// The message for the person after the agent ended with the only copy of a token.
     package static func loss(_ names: String) -> String {
         "The renewed token of \(names) could not be stored and is lost. If you cannot log in any more, register again: vault register"
     }

@@ -3,18 +3,19 @@ internal import Glibc
 internal import VaultAgentProtocol
 internal import VaultStorage
 
-/// The socket that the agent listens on: only this user reaches it, and one agent at a time has it.
+/// The socket that the agent listens on. Only this user can reach it, and only one agent at a time uses it.
 package final class AgentListener: Sendable {
     let descriptor: Int32
-    /// Nil for a socket that systemd made.
+    /// The path of the socket; nil if systemd made the socket.
     private let path: String?
     private let lock: Int32
     private let identity: Identity?
 
     /// Makes the socket.
     ///
-    /// - Parameter path: from ``AgentSocket/path(runtimeFolder:accountsFolder:)``.
-    /// - Throws: ``VaultError``: `busy` when another agent runs, `configurationInvalid` when the folder is not safe.
+    /// - Parameter path: the result of ``AgentSocket/path(runtimeFolder:accountsFolder:)``.
+    /// - Throws: ``VaultError`` with code `busy` if another agent runs, or `configurationInvalid` if the folder is not
+    ///   safe.
     package convenience init(path: String) throws {
         let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         mkdir(folder, 0o700)
@@ -24,10 +25,10 @@ package final class AgentListener: Sendable {
         else {
             throw VaultError(
                 .configurationInvalid,
-                "The agent needs \(folder), a folder that only you can use. Check XDG_RUNTIME_DIR, then: chmod 700 \(folder)"
+                "The agent cannot use \(folder), because other users can. Check XDG_RUNTIME_DIR, then type: chmod 700 \(folder)"
             )
         }
-        // Two agents that start at once must not both take the socket's name. The lock ends with its process.
+        // Two agents that start at once must not both use the socket's path. The lock ends with its process.
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             if lock >= 0 { close(lock) }
@@ -44,7 +45,8 @@ package final class AgentListener: Sendable {
             let code = errno
             if descriptor >= 0 { close(descriptor) }
             close(lock)
-            throw VaultError(.configurationInvalid, "The agent cannot listen at \(path) (error \(code)).")
+            throw VaultError(
+                .configurationInvalid, "The agent cannot listen at \(path) (error \(code)). Check XDG_RUNTIME_DIR.")
         }
         self.init(descriptor, path, lock)
     }
@@ -54,7 +56,7 @@ package final class AgentListener: Sendable {
     /// - Parameters:
     ///   - listeners: `LISTEN_FDS`.
     ///   - process: `LISTEN_PID`.
-    /// - Returns: nil when systemd made none.
+    /// - Returns: nil if systemd made none.
     package convenience init?(listeners: String?, process: String?) {
         guard let listeners, let process, Int32(process) == getpid(), Int32(listeners) == 1 else { return nil }
         let first: Int32 = 3
@@ -63,21 +65,22 @@ package final class AgentListener: Sendable {
     }
 
     private init(_ descriptor: Int32, _ path: String?, _ lock: Int32) {
-        // Only epoll waits.
+        // Only epoll may wait.
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         (self.descriptor, self.path, self.lock) = (descriptor, path, lock)
         identity = path.flatMap(Identity.init)
     }
 
-    /// Whether clients still find this socket, and not the one of another agent. One that systemd made is its business.
+    /// Whether clients still reach this socket and not another agent's. A socket from systemd always counts as
+    /// reachable.
     package var isReachable: Bool { path.map { Identity(ofFile: $0) == identity } ?? true }
 
-    /// Takes the socket away, unless another agent's is in its place.
+    /// Removes the socket, unless another agent's socket has replaced it.
     package func remove() {
         if let path, isReachable { unlink(path) }
     }
 
-    /// What tells a file from another one of the same name.
+    /// The identity of a file, to tell it from another one with the same name.
     private struct Identity: Equatable {
         let device: dev_t
         let number: ino_t

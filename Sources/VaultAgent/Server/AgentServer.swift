@@ -4,10 +4,10 @@ internal import VaultAgentProtocol
 internal import VaultLocks
 internal import VaultStorage
 
-/// Serves the agent's clients on one thread, by epoll(7). A request that has its answer at hand is answered there. Any
-/// other becomes a task, and its client's next request waits for it.
+/// Serves the agent's clients on one thread, with epoll(7). The thread answers a request at once if it need not wait.
+/// Any other request becomes a task, and the client's next request waits for that task.
 package final class AgentServer: Sendable {
-    /// What a task has to say to a client.
+    /// A message from a task to a client.
     private struct Message {
         let client: UInt64
         let answer: AgentAnswer
@@ -23,11 +23,13 @@ package final class AgentServer: Sendable {
     private let inbox = Lock(Inbox())
     private let wakeUp: Int32
 
-    /// - Throws: ``VaultError`` with code `configurationInvalid` when the system has no descriptor left.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if the system has no free descriptor.
     package init(desk: AgentDesk) throws {
         let wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard wakeUp >= 0 else {
-            throw VaultError(.configurationInvalid, "The agent cannot start: too many files are open.")
+            throw VaultError(
+                .configurationInvalid,
+                "The agent cannot start, because too many files are open. Close programs, then try again.")
         }
         self.desk = desk
         self.wakeUp = wakeUp
@@ -57,13 +59,13 @@ package final class AgentServer: Sendable {
         _ = write(wakeUp, &one, 8)
     }
 
-    /// Serves until ``stop()``. It takes the calling thread.
+    /// Serves until ``stop()``. Blocks the calling thread.
     package func run(_ listener: AgentListener) {
         var loop = ServerLoop(server: self, listener: listener.descriptor, wakeUp: wakeUp)
         loop.run()
     }
 
-    /// What has come in for the clients.
+    /// Returns the new messages and events for the clients.
     func takeInbox() -> (messages: [(UInt64, AgentAnswer)], events: [AgentEvent], isStopping: Bool) {
         var count: UInt64 = 0
         _ = read(wakeUp, &count, 8)
@@ -73,9 +75,9 @@ package final class AgentServer: Sendable {
         }
     }
 
-    /// Answers at once, or begins a task.
+    /// Answers at once, or starts a task.
     ///
-    /// - Returns: nil when a task answers.
+    /// - Returns: nil if a task answers.
     func answer(_ request: consuming AgentRequest, _ client: UInt64, process: Int32) -> AgentAnswer? {
         if let answer = desk.answerAtOnce(request, process: process) { return answer }
         let (desk, request) = (desk, request)

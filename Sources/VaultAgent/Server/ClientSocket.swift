@@ -5,15 +5,15 @@ internal import VaultAgentProtocol
 /// One client of the agent. Only the server's thread uses it.
 final class ClientSocket {
     enum Phase {
-        /// It may send a request.
+        /// The client may send a request.
         case listening
-        /// A request is under way. The next one is read when it is answered.
+        /// A request is under way. The next one is read after its answer.
         case working
-        /// It is told what happens.
+        /// The client gets the events of a session.
         case watching(AgentAccount?)
     }
 
-    /// What reading or writing came to.
+    /// The result of reading or writing.
     enum Outcome {
         case fine
         case over
@@ -23,17 +23,17 @@ final class ClientSocket {
     let number: UInt64
     let process: Int32
     var phase = Phase.listening
-    /// When it sent or took something last, in the order of such events.
+    /// The turn in which the client last sent or received something.
     var lastTurn: UInt64 = 0
-    /// The events that epoll(7) tells of.
+    /// The epoll(7) events that the server waits for.
     var awaited: UInt32 = 0
     private var input: [UInt8] = []
     private var output: [UInt8] = []
     private var sent = 0
-    /// What a client that does not read may leave waiting.
+    /// The most bytes that may wait for a client that does not read.
     private static let longestOutput = 4 * 1024 * 1024
 
-    /// - Parameter descriptor: does not wait. It is closed with this object.
+    /// - Parameter descriptor: a non-blocking socket. It is closed with this object.
     init(descriptor: Int32, number: UInt64, process: Int32) {
         self.descriptor = descriptor
         self.number = number
@@ -48,9 +48,9 @@ final class ClientSocket {
 
     var wantsToWrite: Bool { sent < output.count }
 
-    /// Reads what is there.
+    /// Reads the bytes that are there.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
-        // Once: a client that sends without an end must not keep the others waiting.
+        // Only once: a client that sends without end must not delay the others.
         let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
         if count < 0 { return errno == EAGAIN || errno == EINTR ? .fine : .over }
         guard count > 0 else { return .over }
@@ -59,7 +59,7 @@ final class ClientSocket {
         return .fine
     }
 
-    /// Takes the next request out of what was read; nil when it is not complete.
+    /// Returns the next request from the bytes that were read; nil if it is not complete.
     func nextRequest() throws(AgentProtocolError) -> AgentRequest? {
         guard let range = try MessageFrame.first(in: input[...], limit: MessageFrame.longestRequest) else { return nil }
         var used: [UInt8] = []
@@ -69,7 +69,7 @@ final class ClientSocket {
         return try AgentRequest(used[range])
     }
 
-    /// Queues a message and sends what can be sent.
+    /// Queues a message and sends as much as possible.
     func send(_ answer: AgentAnswer) -> Outcome {
         guard output.count - sent < Self.longestOutput else { return .over }
         if sent == output.count {

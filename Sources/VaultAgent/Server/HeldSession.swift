@@ -6,15 +6,15 @@ internal import VaultStorage
 /// One open account in the agent.
 final class HeldSession: Sendable {
     let id: AccountID
-    /// What people call it.
+    /// The name of the account for people.
     let name: String
     let auth: Auth
     let session: Session
     private let times: Lock<HoldingTimes>
     private let clock: SteadyClock
-    /// The programs that the person has allowed to use it.
+    /// The programs that the person has allowed to use the session.
     private let allowed = Lock<Set<String>>([])
-    /// Nil when the session is held no longer.
+    /// The tasks of the session; nil after its end.
     private let tasks = Lock<[Task<Void, Never>]?>([])
 
     init(account: Account, auth: Auth, session: Session, rules: HoldingRules, clock: SteadyClock) {
@@ -28,7 +28,7 @@ final class HeldSession: Sendable {
 
     /// Notes that a program uses the session.
     ///
-    /// - Returns: why the session has to be locked instead; nil when it may be used.
+    /// - Returns: the reason why the session must be locked instead; nil if it may be used.
     func use() -> SessionUpdate.Reason? {
         let now = clock.now()
         return times.withLock { times in
@@ -38,9 +38,9 @@ final class HeldSession: Sendable {
         }
     }
 
-    /// Waits until the session has to be locked.
+    /// Waits until the session must be locked.
     ///
-    /// - Returns: why; nil when it has no limit, or when the task was cancelled.
+    /// - Returns: the reason; nil if there is no limit, or if the task was cancelled.
     func waitForEnd() async -> SessionUpdate.Reason? {
         while let end = times.withLock({ $0.end }) {
             guard (try? await clock.sleep(end)) != nil else { return nil }
@@ -49,14 +49,14 @@ final class HeldSession: Sendable {
         return nil
     }
 
-    /// Runs something for as long as the session is held.
+    /// Runs a task for as long as the session is held.
     func run(_ body: @escaping @Sendable () async -> Void) {
         tasks.withLock { tasks in
             if tasks != nil { tasks?.append(Task { await body() }) }
         }
     }
 
-    /// Ends what ``run(_:)`` began, for good.
+    /// Ends the tasks of ``run(_:)`` for good.
     func cancelTasks() {
         let ended = tasks.withLock { tasks in
             defer { tasks = nil }

@@ -4,27 +4,28 @@ internal import VaultCrypto
 internal import VaultLocks
 internal import VaultStorage
 
-/// The sessions that the agent holds, and what ends them.
+/// The sessions that the agent holds, and their ends.
 package final class HeldSessions: Sendable {
     private struct State {
         var sessions: [AccountID: HeldSession] = [:]
-        /// What `vault agent unlock` opens again.
+        /// The accounts that `vault agent unlock` opens again.
         var locked: [AccountID] = []
-        /// How often something was locked: a session that is being opened meanwhile stays closed.
+        /// The number of locks. A session that is being opened during a lock stays closed.
         var lockCount = 0
-        /// What has a renewed token that is not stored yet, as on a full disk: the next session goes on with it.
+        /// The sessions with a renewed token that is not stored yet, for example because the disk is full. The next
+        /// session of the account continues with it.
         var unfinished: [AccountID: HeldSession] = [:]
     }
 
     private let state = Lock(State())
     private let clock: SteadyClock
     private let makeAuth: @Sendable () async throws -> Auth
-    /// Called for everything that happens to a session.
+    /// Called for each event of a session.
     private let onUpdate = Lock<@Sendable (SessionUpdate) -> Void>({ _ in })
 
     /// - Parameters:
-    ///   - clock: counts the limits of the sessions.
-    ///   - makeAuth: makes what one session lives in.
+    ///   - clock: measures the limits of the sessions.
+    ///   - makeAuth: makes the `Auth` of one session.
     package init(clock: SteadyClock, makeAuth: @escaping @Sendable () async throws -> Auth) {
         self.clock = clock
         self.makeAuth = makeAuth
@@ -34,7 +35,7 @@ package final class HeldSessions: Sendable {
 
     // MARK: - Finding
 
-    /// The session of an account, for use now. If its time is over, it is locked.
+    /// Returns the session of an account, for use now. A session whose time is over is locked.
     func used(_ id: AccountID) -> HeldSession? {
         guard let held = state.withLock({ $0.sessions[id] }), held.session.isOpen else { return nil }
         guard let reason = held.use() else { return held }
@@ -48,7 +49,7 @@ package final class HeldSessions: Sendable {
 
     // MARK: - Holding
 
-    /// Holds a session, in place of one of the same account.
+    /// Holds a session. Replaces an earlier one of the same account.
     func hold(_ id: AccountID, vaultKey: VaultKey, rules: HoldingRules, isOffline: Bool) async throws {
         let (lockCount, left, present) = state.withLock { ($0.lockCount, $0.unfinished[id], $0.sessions[id]) }
         let unfinished = (left ?? present.flatMap { $0.isUnfinished ? $0 : nil })?.auth
@@ -71,7 +72,7 @@ package final class HeldSessions: Sendable {
             await auth.lock(.requested)
             throw VaultError(.notLoggedIn, "The agent locked all sessions during the login. Log in again: vault login")
         }
-        // A client that uses the account goes on with the new session.
+        // A client of the old session continues with the new one.
         replaced.same?.cancelTasks()
         await replaced.same?.session.lock()
         if unfinished != nil, !auth.accounts.unstored.holds(id) { state.withLock { $0.unfinished[id] = nil } }
@@ -97,7 +98,7 @@ package final class HeldSessions: Sendable {
 
     /// Locks sessions.
     ///
-    /// - Parameter isFinal: whether `vault agent unlock` does not open them again.
+    /// - Parameter isFinal: whether `vault agent unlock` must not open them again.
     func lock(_ ids: [AccountID], _ reason: SessionUpdate.Reason, isFinal: Bool = false) async {
         let ended = state.withLock { state in
             state.lockCount += 1
@@ -114,7 +115,7 @@ package final class HeldSessions: Sendable {
         for held in ended { await end(held, reason) }
     }
 
-    /// Locks one session, unless another one of the same account has taken its place.
+    /// Locks one session, unless another one of the same account has replaced it.
     private func lock(_ held: HeldSession, _ reason: SessionUpdate.Reason) async {
         let isHeld = state.withLock { state in
             guard state.sessions[held.id] === held else { return false }
@@ -127,15 +128,15 @@ package final class HeldSessions: Sendable {
 
     private func end(_ held: HeldSession, _ reason: SessionUpdate.Reason) async {
         keepIfUnfinished(held)
-        // Locking tells the listener, which is one of the tasks.
+        // The lock notifies the listener, which is one of the tasks.
         await held.auth.lock(reason)
-        // A renewal may have begun meanwhile.
+        // A renewal may have begun before the lock.
         keepIfUnfinished(held)
         onUpdate.withLock { $0 }(SessionUpdate(.locked, held.id, reason: reason))
         held.cancelTasks()
     }
 
-    /// Dropping the session would lose the only copy of its renewed token.
+    /// Without this, the only copy of the renewed token would be lost.
     private func keepIfUnfinished(_ held: HeldSession) {
         if held.isUnfinished { state.withLock { $0.unfinished[held.id] = held } }
     }
@@ -145,7 +146,7 @@ package final class HeldSessions: Sendable {
 
     /// Stores the renewed tokens of locked sessions, after the renewals that are under way.
     ///
-    /// - Returns: the names of the accounts whose token still cannot be stored.
+    /// - Returns: the names of the accounts whose tokens still cannot be stored.
     package func storeUnfinished() async -> [String] {
         var names: [String] = []
         for held in state.withLock({ Array($0.unfinished.values) }) {
@@ -155,7 +156,7 @@ package final class HeldSessions: Sendable {
         return names.sorted()
     }
 
-    /// Forgets the renewed tokens that cannot be stored, so that the agent can end.
+    /// Forgets the renewed tokens that cannot be stored. Then the agent can end.
     package func giveUpUnfinished() {
         for held in state.withLock({ Array($0.unfinished.values) }) { held.auth.accounts.unstored.giveUp(held.id) }
     }
@@ -171,7 +172,7 @@ package final class HeldSessions: Sendable {
 }
 
 extension HoldingRules {
-    /// The stricter of these rules and the policy's.
+    /// Returns these rules, limited by those of the policy.
     func within(_ policy: VaultPolicy) -> HoldingRules {
         var rules = self
         rules.idleSeconds = Self.stricter(idleSeconds, policy.maximumIdleMinutes.map { $0 * 60 })

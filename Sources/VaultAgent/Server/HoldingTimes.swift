@@ -1,7 +1,7 @@
 internal import VaultAgentProtocol
 internal import VaultAuth
 
-/// When a session is to be locked. Times are those of a ``SteadyClock``.
+/// The times at which a session must be locked, as times of a ``SteadyClock``.
 struct HoldingTimes: Sendable {
     private let idle: Duration?
     private let lifetime: Duration?
@@ -22,10 +22,10 @@ struct HoldingTimes: Sendable {
 
     func lifetimeLeft(now: Duration) -> Duration? { lifetime.map { max(.zero, began + $0 - now) } }
 
-    /// When it has to be looked at next; nil when it has no limit.
+    /// The time of the next check; nil if there is no limit.
     var end: Duration? { [idle.map { lastUse + $0 }, lifetime.map { began + $0 }].compactMap(\.self).min() }
 
-    /// Why the session has to be locked now; nil when it may go on.
+    /// Returns the reason why the session must be locked now; nil if it may go on.
     func overdue(now: Duration) -> SessionUpdate.Reason? {
         if lifetimeLeft(now: now) == .zero { return .lifetime }
         return idleLeft(now: now) == .zero ? .idle : nil

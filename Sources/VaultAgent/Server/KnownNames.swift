@@ -1,10 +1,10 @@
 internal import VaultLocks
 internal import VaultStorage
 
-/// Which account a name means, kept until the store changes.
+/// Remembers the account of each name until the store changes.
 final class KnownNames: Sendable {
     private let accounts: Accounts
-    /// A number that changes when the store changes; nil when it is not known, and then nothing is kept.
+    /// A number that changes with the store. If it is nil, nothing is remembered.
     private let version: @Sendable () -> Int64?
     private let known = Lock<(version: Int64?, ids: [String: AccountID])>((nil, [:]))
 
@@ -13,17 +13,17 @@ final class KnownNames: Sendable {
         self.version = version
     }
 
-    /// The account, if it was looked for since the last change of the store.
+    /// Returns the account, if it was looked up since the last change of the store.
     func known(_ name: String) -> AccountID? {
         guard let version = version() else { return nil }
         return known.withLock { $0.version == version ? $0.ids[name] : nil }
     }
 
-    /// Looks for the account that a person means; empty for the only one.
+    /// Looks up the account that a person names. An empty name stands for the only account.
     ///
-    /// - Throws: ``VaultError``: `accountNotFound`, `accountAmbiguous`.
+    /// - Throws: ``VaultError`` with code `accountNotFound` or `accountAmbiguous`.
     func find(_ name: String) async throws -> AccountID {
-        // Before the look into the store: a change in between gives another version.
+        // Before the lookup: a change in between gives another version.
         let version = version()
         let id = try await found(name)
         guard let version else { return id }
@@ -38,7 +38,7 @@ final class KnownNames: Sendable {
         guard name.isEmpty else { return try await accounts.find(name, issuer: nil).id }
         let all = try await accounts.store.accounts()
         guard let only = all.first, all.count == 1 else {
-            throw VaultError(.accountAmbiguous, "There are \(all.count) accounts here.")
+            throw VaultError(.accountAmbiguous, "There are \(all.count) accounts here. Name one with --user.")
         }
         return only.id
     }

@@ -7,13 +7,13 @@ internal import VaultStorage
 /// It helps against a program that asks openly. A program of the same user can pretend to be another one.
 package struct ProgramConsent: Sendable {
     private let ask: @Sendable (_ program: String, _ account: String) async -> Bool
-    /// The programs of this package: the program that started one of them counts instead.
+    /// The programs of this package. For such a program, the question names its parent process.
     private let own: Set<String>
     private let open = OpenQuestions()
 
     /// - Parameters:
     ///   - own: the paths of the programs of this package.
-    ///   - ask: asks the person, and returns whether the program may go on.
+    ///   - ask: asks the person, and returns whether the program may continue.
     package init(
         own: Set<String>, ask: @escaping @Sendable (_ program: String, _ account: String) async -> Bool
     ) {
@@ -23,12 +23,12 @@ package struct ProgramConsent: Sendable {
 
     func isGiven(to process: Int32, for held: HeldSession) -> Bool { program(of: process).map(held.allows) ?? false }
 
-    /// - Throws: ``VaultError`` with code `cancelled` when the person says no.
+    /// - Throws: ``VaultError`` with code `cancelled` if the person refuses.
     func require(from process: Int32, for held: HeldSession) async throws {
         let program = program(of: process)
         if let program, held.allows(program) { return }
         let question = Question(program: program, account: held.id)
-        // However many requests a program sends, the person is asked once, and sees one window at a time.
+        // The person is asked once for all requests of a program, and sees one window at a time.
         let answer = open.withLock { open in
             if let answer = open.answers[question] { return answer }
             let (before, ask) = (open.last, ask)
@@ -43,9 +43,9 @@ package struct ProgramConsent: Sendable {
         open.withLock { $0.answers[question] = nil }
         guard isAllowed else {
             throw VaultError(
-                .cancelled, "The answer was no: \(program ?? "the program") may not use the session of \(held.name).")
+                .cancelled, "You refused: \(program ?? "the program") may not use the session of \(held.name).")
         }
-        // One whose name cannot be read would stand for all of those.
+        // An answer for a program without a readable name would count for all such programs.
         if let program { held.allow(program) }
     }
 
@@ -65,10 +65,11 @@ package struct ProgramConsent: Sendable {
         func withLock<R>(_ body: (inout State) -> R) -> R { state.withLock { body(&$0) } }
     }
 
-    /// The path of the program that asks; nil when it cannot be found out.
+    /// Returns the path of the asking program; nil if it cannot be found.
     private func program(of process: Int32) -> String? {
         var process = process
-        // A program that forbids to look into it, as those of this package do, hides its path, too. What started it counts.
+        // A program that forbids others to look into it also hides its path, like those of this package. Then its
+        // parent process counts.
         while true {
             let path = Self.path(of: process)
             if let path, !own.contains(path) { return path }
@@ -83,7 +84,7 @@ package struct ProgramConsent: Sendable {
 
     private static func parent(of process: Int32) -> Int32? {
         guard let stat = FileManager.default.contents(atPath: "/proc/\(process)/stat"),
-            // The name of the program, in brackets, may hold anything.
+            // The name of the program, in parentheses, may hold any character.
             let end = stat.lastIndex(of: UInt8(ascii: ")"))
         else { return nil }
         let fields = String(decoding: stat[stat.index(after: end)...], as: UTF8.self).split(separator: " ")

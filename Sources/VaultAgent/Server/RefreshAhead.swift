@@ -2,11 +2,11 @@ internal import Foundation
 internal import VaultAuth
 internal import VaultStorage
 
-/// Renews a session's access token before it ends, so that programs find a good one at hand.
+/// Renews a session's access token before its end, so that programs need not wait for a new one.
 enum RefreshAhead {
-    /// How long before its end a token is renewed. Programs ask for tokens that are valid for a minute.
+    /// The time before its end at which a token is renewed. Programs ask for tokens that are valid for a minute.
     static let lead = Duration.seconds(120)
-    /// How long to wait after a renewal that failed.
+    /// The wait after a failed renewal.
     static let pause = Duration.seconds(30)
 
     /// Runs until the session is over.
@@ -23,13 +23,13 @@ enum RefreshAhead {
         }
     }
 
-    /// - Returns: how long the token is good.
+    /// - Returns: the time until the next renewal.
     private static func renewed(_ session: Session) async throws -> Duration {
         let token = try await session.accessToken()
         guard let end = token.expiresAt else { return .seconds(240) }
         let now = Date()
         let life = end.timeIntervalSince(token.obtainedAt)
-        // Of a short life, a quarter is kept in reserve.
+        // For a token with a short life, a quarter of the life is the reserve.
         let lead = min(Self.lead / .seconds(1), max(life / 4, 1))
         let left = end.timeIntervalSince(now) - lead
         guard left > 0 else {

@@ -3,7 +3,7 @@ internal import Foundation
 internal import VaultAgentProtocol
 internal import VaultStorage
 
-/// The state of the thread that serves.
+/// The state of the serving thread.
 struct ServerLoop {
     let server: AgentServer
     let listener: Int32
@@ -14,11 +14,9 @@ struct ServerLoop {
     private var nextNumber: UInt64 = 1
     private var turn: UInt64 = 0
     private let greatestCount: Int
-    /// Whether the program has done more than answer quick requests since it last gave memory back. A login or a renewal
-    /// loads dozens of megabytes of code that is not needed again soon.
-    private var usesMoreOfProgram = true
-    /// After how many milliseconds without an event the memory is given back.
-    private static let pause: Int32 = 1000
+    /// When to give back the memory of program code that a login or a renewal has loaded; nil when nothing is to be given
+    /// back. It is dozens of megabytes that are not needed again soon.
+    private var givingBack: ContinuousClock.Instant? = .now + .seconds(1)
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
     init(server: AgentServer, listener: Int32, wakeUp: Int32) {
@@ -42,11 +40,11 @@ struct ServerLoop {
         watch(wakeUp, EPOLL_CTL_ADD, EPOLLIN.rawValue)
         var events = [epoll_event](repeating: epoll_event(), count: 64)
         while true {
-            let count = epoll_wait(poll, &events, Int32(events.count), usesMoreOfProgram ? Self.pause : -1)
+            let count = epoll_wait(poll, &events, Int32(events.count), givingBack == nil ? -1 : 1000)
             if count < 0 && errno != EINTR { return }
-            if count == 0 {
+            if let moment = givingBack, moment <= .now {
                 linux_give_back_program_pages()
-                usesMoreOfProgram = false
+                givingBack = nil
             }
             for event in events.prefix(Int(max(0, count))) {
                 let descriptor = event.data.fd
@@ -75,7 +73,7 @@ struct ServerLoop {
             let descriptor = linux_accept(listener)
             guard descriptor >= 0 else {
                 if errno == EINTR || errno == ECONNABORTED { continue }
-                // Without a descriptor the connection would be told of again and again.
+                // Without a free descriptor, epoll would report the same connection again and again.
                 if errno == EMFILE || errno == ENFILE, makeRoom() { continue }
                 return
             }
@@ -102,7 +100,7 @@ struct ServerLoop {
         client.lastTurn = turn
     }
 
-    /// Ends the connection that was silent for the longest time.
+    /// Ends the connection that has been silent for the longest time.
     private mutating func makeRoom() -> Bool {
         let idle = clients.values.filter { if case .listening = $0.phase { true } else { false } }
         guard let oldest = idle.min(by: { $0.lastTurn < $1.lastTurn }) else { return false }
@@ -124,19 +122,19 @@ struct ServerLoop {
             case .listening:
                 guard client.receive(into: buffer) == .fine else { return drop(client) }
                 serve(client)
-            // One that sends while it is told things, or while it waits, ends, or waits for its turn.
+            // A client that sends while it watches is dropped. A client that sends during a request waits for its turn.
             case .watching: drop(client)
             case .working: update(client)
             }
         } else if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue | EPOLLRDHUP.rawValue) != 0 {
-            // Not before what it had sent was read: a client that locks and goes away wants the lock.
+            // Only after all its data was read: a client may send a lock request and disconnect.
             return drop(client)
         } else {
             update(client)
         }
     }
 
-    /// Answers the requests that are complete.
+    /// Answers all complete requests.
     private mutating func serve(_ client: ClientSocket) {
         do {
             while case .listening = client.phase, let request = try client.nextRequest() {
@@ -165,10 +163,10 @@ struct ServerLoop {
         }
     }
 
-    /// Waits for what the client's phase needs.
+    /// Waits for the events that the client's phase needs.
     private func update(_ client: ClientSocket) {
         var events = EPOLLRDHUP.rawValue
-        // While a request is under way the next one stays in the socket.
+        // During a request, the next one stays in the socket.
         if case .working = client.phase {} else { events |= EPOLLIN.rawValue }
         if client.wantsToWrite { events |= EPOLLOUT.rawValue }
         guard events != client.awaited else { return }
@@ -176,11 +174,11 @@ struct ServerLoop {
         watch(client.descriptor, EPOLL_CTL_MOD, events)
     }
 
-    // MARK: - What tasks have to say
+    // MARK: - Messages of tasks
 
     /// - Returns: whether to stop.
     private mutating func handleInbox() -> Bool {
-        usesMoreOfProgram = true
+        if givingBack == nil { givingBack = .now + .seconds(1) }
         let (messages, events, isStopping) = server.takeInbox()
         for (number, answer) in messages {
             guard let client = descriptors[number].flatMap({ clients[$0] }) else { continue }

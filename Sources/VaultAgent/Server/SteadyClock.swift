@@ -1,8 +1,8 @@
-/// A clock that runs also while the machine sleeps, reduced to what the agent needs of it.
+/// A clock that also runs while the machine sleeps, with only the functions that the agent needs.
 package struct SteadyClock: Sendable {
-    /// The time since a moment that does not change.
+    /// Returns the time since a fixed moment.
     let now: @Sendable () -> Duration
-    /// Waits until ``now`` is at least a time.
+    /// Waits until ``now`` has reached a time.
     let sleep: @Sendable (_ until: Duration) async throws -> Void
 
     package init<C: Clock<Duration>>(_ clock: C) {

@@ -1,7 +1,7 @@
 internal import VaultBiometric
 internal import VaultCrypto
 
-/// Tells when the hardware has opened a secret.
+/// A provider that announces when the hardware has opened a secret.
 struct AnnouncedProvider: BiometricProvider {
     let base: any BiometricProvider
     let isDone: @Sendable () -> Void
@@ -26,7 +26,7 @@ struct AnnouncedProvider: BiometricProvider {
     }
 }
 
-/// Tells when the person has typed a PIN.
+/// A prompt that announces when the person has typed a PIN.
 struct AnnouncedPrompt: BiometricPrompt {
     let base: any BiometricPrompt
     let isDone: @Sendable () -> Void

@@ -2,17 +2,17 @@ package import OpenIDConnect
 internal import VaultHTTP
 public import VaultStorage
 
-// Sessions that an agent holds open for several programs.
+// Sessions of accounts that an agent holds open for several programs.
 extension Auth {
-    /// Opens an account through the agent, without a secret: somebody has logged in there before.
+    /// Opens an account through the agent, without a secret. Somebody has logged in at the agent before.
     ///
     /// The vault key and the refresh token stay in the agent. The session works as after ``login(_:with:)``. Only
     /// ``Session/refreshToken()``, ``setTokens(access:refresh:expiresIn:subject:)`` and ``logoutEverywhere()`` need a
     /// login in this process. If you lock the session, it is locked for all programs.
     ///
-    /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs, or when it does not hold the account open: log in, or
-    ///   have the person run `vault login`. `accountNotFound`, `storeUnreadable`, `cancelled` when the person did not
-    ///   allow it.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs or if it does not hold the account: log in, or
+    ///   tell the person to run `vault login`. `cancelled` if the person did not allow it: stop. `accountNotFound`:
+    ///   register. `storeUnreadable`: try again.
     @discardableResult
     public func attach(_ id: AccountID) async throws -> Session {
         try await attach(converting { try await accounts.account(id) })
@@ -21,7 +21,7 @@ extension Auth {
     /// As ``attach(_:)``, for an account by one of its names.
     ///
     /// - Parameter userID: the subject, an alias, the e-mail address or the preferred user name.
-    /// - Throws: as ``attach(_:)``, and ``VaultError`` with code `accountAmbiguous`.
+    /// - Throws: as ``attach(_:)``; also `accountAmbiguous`: name one of ``VaultError/accounts``.
     @discardableResult
     public func attach(userID: String) async throws -> Session {
         try await attach(converting { try await accounts.find(userID, issuer: issuerOfAccounts) })
@@ -50,9 +50,10 @@ extension Auth {
         }
     }
 
-    /// Opens an account with its vault key, as another program opened it.
+    /// Opens an account with the vault key that another program opened.
     ///
-    /// - Throws: ``VaultError``: `busy` when the key is not the account's key any more, `accountNotFound`.
+    /// - Throws: ``VaultError`` with code `busy` if the account has another vault key now (log in again), or
+    ///   `accountNotFound`.
     package func adopt(_ id: AccountID, vaultKey: VaultKey, isOffline: Bool) async throws -> Session {
         let opening = current.beginOpening()
         defer { current.end(opening) }
@@ -77,6 +78,7 @@ extension Auth {
 extension VaultError {
     package static func noAgent(_ account: Account) -> VaultError {
         VaultError(
-            .notLoggedIn, "\(account.displayName) is not logged in. Log in: vault login --user \(account.displayName)")
+            .notLoggedIn,
+            "\(account.displayName) is not logged in. To log in: vault login --user \(account.displayName)")
     }
 }

@@ -1,20 +1,20 @@
 public import VaultBackground
 
-// Locking the account of somebody who stays away, as in Trifork Identity Manager.
+// Locks the account of a person who is away, as Trifork Identity Manager does.
 extension Auth {
-    /// Locks the open account when the app was in the background for too long. It takes the place of a timeout that was
-    /// enabled before.
+    /// Locks the open account after the app was in the background for too long. Replaces an earlier background timeout.
     ///
-    /// Coming back in time cancels the count. A process that cannot run meanwhile (it is stopped, or the machine sleeps)
-    /// locks first of all when it goes on.
+    /// If the app comes back in time, the count ends. Sometimes the process cannot run meanwhile, because it is stopped
+    /// or the machine sleeps. When it runs again, it locks before anything else.
     ///
     /// - Parameters:
-    ///   - duration: how long the app may stay in the background. Time that the machine sleeps counts.
-    ///   - monitors: tell when the app goes to the background and when it comes back: ``StopSignalMonitor`` for a program in
-    ///     a terminal, ``AppBackgroundMonitor``, `LogindMonitor` of the product VaultLogind, or the app's own. The app is in
-    ///     the background while one of them says so. ``monitorStatus()`` tells whether each of them works.
-    ///   - clock: counts the time.
-    ///   - handler: called after an account was locked for that, once for each stay in the background.
+    ///   - duration: the longest time in the background. Time in which the machine sleeps counts.
+    ///   - monitors: tell when the app goes to the background and when it comes back. Use ``StopSignalMonitor`` for a
+    ///     program in a terminal, ``AppBackgroundMonitor``, `LogindMonitor` of the product VaultLogind, or the app's
+    ///     own. The app is in the background while any monitor says so. ``monitorStatus()`` tells whether each monitor
+    ///     works.
+    ///   - clock: measures the time.
+    ///   - handler: called after this timeout locked an account, once for each stay in the background.
     public func enableBackgroundTimeout(
         duration: Duration, monitors: [any BackgroundMonitor], clock: any Clock<Duration>,
         handler: @escaping @Sendable () async -> Void
@@ -22,22 +22,22 @@ extension Auth {
         await timeouts.enable(.backgroundTimeout) { timeout(.backgroundTimeout, duration, monitors, clock, handler) }
     }
 
-    /// What the background timeout and the idle timeout listen to, and what keeps a monitor from it. Empty when neither
-    /// is enabled.
+    /// Returns the monitors of the background timeout and the idle timeout, and why a monitor does not work. Empty if
+    /// neither timeout is enabled.
     public func monitorStatus() async -> [MonitorStatus] {
         await timeouts.status()
     }
 
-    /// Ends the background timeout. When this returns no handler runs any more, unless it was the handler that called.
+    /// Ends the background timeout. No handler runs after this returns, unless the handler itself made the call.
     public func disableBackgroundTimeout() async { await timeouts.disable(.backgroundTimeout) }
 
-    /// Locks the open account after a time without activity. Call ``noteActivity()`` for each key, click or card. A second
-    /// call replaces the first idle timeout. The background timeout stays.
+    /// Locks the open account after a time without activity. Call ``noteActivity()`` for each key press, click or card.
+    /// A second call replaces the first idle timeout. The background timeout stays.
     ///
     /// - Parameters:
-    ///   - duration: how long nobody may do anything. Time that the machine sleeps counts.
-    ///   - clock: counts the time.
-    ///   - handler: called after an account was locked for that.
+    ///   - duration: the longest time without activity. Time in which the machine sleeps counts.
+    ///   - clock: measures the time.
+    ///   - handler: called after this timeout locked an account.
     public func enableIdleTimeout(
         _ duration: Duration, clock: any Clock<Duration>, handler: @escaping @Sendable () async -> Void
     ) async {
@@ -47,10 +47,10 @@ extension Auth {
         }
     }
 
-    /// Says that the person did something, so that the time of the idle timeout begins again.
+    /// Starts the time of the idle timeout again. Call it when the person does something.
     public func noteActivity() { idle.noteActivity() }
 
-    /// Ends the idle timeout. When this returns no handler runs any more, unless it was the handler that called.
+    /// Ends the idle timeout. No handler runs after this returns, unless the handler itself made the call.
     public func disableIdleTimeout() async { await timeouts.disable(.idle) }
 
     private func timeout(

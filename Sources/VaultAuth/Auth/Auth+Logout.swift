@@ -2,15 +2,15 @@ internal import OpenIDConnect
 internal import VaultHTTP
 public import VaultStorage
 
-// Logging out, and what ends an account.
+// Logging out, and deleting an account.
 extension Auth {
-    /// Logs out: keys and tokens leave the memory, and the cached access token the disk. The sealed refresh token stays,
-    /// and the password opens it again. Nothing is revoked: see ``logoutEverywhere()``.
+    /// Logs out. Keys and tokens are removed from memory, and the cached access token from the disk. The sealed refresh
+    /// token stays: log in again with any way in. Nothing is revoked: see ``logoutEverywhere()``.
     ///
-    /// If the layout of the backend has a path `localLogout`, the backend is told of the logout.
+    /// If the backend's layout has a path `localLogout`, the backend is told of the logout.
     ///
-    /// - Returns: why the backend could not be told; nil when it was told, or when there is no such path. The account
-    ///   is logged out on this machine in every case.
+    /// - Returns: the reason why the backend could not be told; nil if it was told, or if there is no such path. In
+    ///   every case the account is logged out on this machine.
     @discardableResult
     public func logout() async throws -> VaultError? {
         guard let session = current.session, let listener = logoutListener(of: session) else {
@@ -18,7 +18,7 @@ extension Auth {
             return nil
         }
         current.keepClosedWhatIsBeingOpened()
-        // Nothing is asked of a server before everything is closed here: that may take minutes.
+        // Requests to a server may take minutes, so everything is closed here first.
         let (vaultKey, atHand) = (try? await session.openVaultKey(), session.tokenAtHand(validFor: .zero))
         await current.end(session, .requested)
         let stored = await storedToken(of: session.id, vaultKey)
@@ -36,7 +36,7 @@ extension Auth {
         }
     }
 
-    /// The cached access token, if it is still good.
+    /// Returns the cached access token, if it is still good.
     private func storedToken(of id: AccountID, _ vaultKey: VaultKey?) async -> AccessToken? {
         guard let vaultKey,
             let token = try? await TokenItems(store: accounts.store, id: id, vaultKey: vaultKey).accessToken(),
@@ -45,7 +45,7 @@ extension Auth {
         return token
     }
 
-    /// The issuer, if it is to be told of a logout.
+    /// Returns the issuer, if it wants to know of a logout.
     private func logoutListener(of session: Session) -> (any LogoutListener)? {
         guard let issuer = try? issuers.issuer(session.source) as? any LogoutListener, issuer.wantsLogout else {
             return nil
@@ -53,9 +53,10 @@ extension Auth {
         return issuer
     }
 
-    /// Locks the open account: keys and tokens leave the memory, and nothing else changes. The password opens it again.
+    /// Locks the open account: keys and tokens are removed from memory, and nothing else changes. Log in again with any
+    /// way in.
     ///
-    /// - Parameter reason: what the listeners of ``AuthProtocol/sessionUpdates`` are told.
+    /// - Parameter reason: the reason that the listeners of ``AuthProtocol/sessionUpdates`` get.
     public func lock(_ reason: SessionUpdate.Reason) async { await current.lock(reason) }
 
     /// Removes an account's cached access token from the store.
@@ -67,15 +68,15 @@ extension Auth {
         }
     }
 
-    /// Logs out, and has the provider revoke the refresh token (RFC 7009) for every program that holds it.
+    /// Logs out, and asks the provider to revoke the refresh token (RFC 7009) for every program that has it.
     ///
-    /// When the provider does not do it, the sealed refresh token stays, so that it can be tried again.
+    /// If the provider does not revoke it, the sealed refresh token stays, so that you can try again.
     ///
-    /// - Returns: nil when the provider revoked it, or why it did not.
+    /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not.
     public func logoutEverywhere() async throws -> VaultError? {
         let session: Session
         switch current.loginToEnd() {
-        case .none: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        case .none: throw VaultError(.notLoggedIn, "Nobody is logged in. Log in first.")
         case .unstored(let token):
             current.updates.send(.init(.loggedOut, token.account, reason: .everywhere))
             return await revoke(token)
@@ -92,18 +93,21 @@ extension Auth {
             if failure != nil { try await removeAccessToken(of: session.id) }
             return failure
         } catch {
-            // Whatever stood in the way: on this machine nothing stays open.
+            // On this machine nothing stays open, even after an error.
             await current.end(session, .requested)
             try? await removeAccessToken(of: session.id)
             throw error
         }
     }
 
-    /// Deletes the open account with all that is stored of it, after the provider was asked to revoke its refresh token.
+    /// Deletes the open account with all its data. Before that it asks the provider to revoke the refresh token.
     ///
-    /// - Returns: nil when the provider revoked it, or why it did not. The account is gone in either case.
+    /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not. The account is deleted in either
+    ///   case.
     public func deleteAccount() async throws -> VaultError? {
-        guard case .open(let session) = current.login else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
+        guard case .open(let session) = current.login else {
+            throw VaultError(.notLoggedIn, "Nobody is logged in. Log in first.")
+        }
         var failure: VaultError?
         do {
             failure = try await revoke(session) { [accounts] in
@@ -119,20 +123,20 @@ extension Auth {
         return failure
     }
 
-    /// Deletes an account that `vaultKey` was opened with, after the provider was asked to revoke its refresh token: the one
-    /// that is stored while nobody can renew it.
+    /// Deletes an account that `vaultKey` opens. Before that it asks the provider to revoke the stored refresh token.
+    /// Nobody can renew the token meanwhile.
     ///
-    /// - Returns: why the provider did not revoke it; nil when it did, or when there was none.
+    /// - Returns: the reason why the provider did not revoke it; nil if it did, or if there was no token.
     func delete(_ account: Account, vaultKey: VaultKey) async throws -> VaultError? {
         let id = account.id
         let (failure, retired) = try await accounts.withLock(on: id, storesFirst: true) { [accounts] _ in
-            // Deleted meanwhile, or registered again, it is another account.
+            // An account that was deleted or registered again meanwhile is another account.
             _ = try await accounts.current(account)
             var failure: VaultError?
             do {
                 failure = await revokeAtProvider(try await accounts.refreshToken(of: id, vaultKey: vaultKey))
             } catch let error as VaultError where error.code == .notLoggedIn {
-                // After a logout everywhere there is none to revoke.
+                // After a logout everywhere there is no token to revoke.
             }
             return (failure, try await accounts.remove(id))
         }
@@ -144,16 +148,17 @@ extension Auth {
     /// Ends the session of an account that was deleted.
     package func accountWasDeleted(_ id: AccountID) async { await current.accountWasDeleted(id) }
 
-    /// Has the stored refresh token revoked and then changes the store, while nobody can renew the token in between.
+    /// Asks the provider to revoke the stored refresh token, then changes the store. Nobody can renew the token in
+    /// between.
     ///
-    /// - Parameter change: gives what is to be done afterwards.
+    /// - Parameter change: returns the work that follows.
     private func revoke(
         _ session: Session, then change: @escaping @Sendable () async throws -> @Sendable () async -> Void
     ) async throws -> VaultError? {
         let id = session.id
         return try await converting {
             let (failure, finish) = try await accounts.withLock(on: id, storesFirst: true) { _ in
-                // The one to revoke is the last that the provider issued.
+                // The token to revoke is the last one that the provider issued.
                 let token = try await session.storedRefreshToken()
                 let nothing: @Sendable () async -> Void = {}
                 if let failure = await revokeAtProvider(token) { return (VaultError?.some(failure), nothing) }
@@ -164,10 +169,10 @@ extension Auth {
         }
     }
 
-    /// Has the provider revoke a refresh token (RFC 7009). Of a login that is not stored yet, that is the newest one; the
-    /// login hands out nothing any more.
+    /// Asks the provider to revoke a refresh token (RFC 7009). For a login that is not stored yet, it revokes the
+    /// newest token. The login gives out no token after that.
     ///
-    /// - Returns: nil when it did, or why it did not.
+    /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not.
     public func revoke(_ token: RefreshToken) async -> VaultError? {
         await revokeAtProvider(unstoredLogins.revoking(token) ?? token)
     }
@@ -178,7 +183,8 @@ extension Auth {
             return nil
         } catch {
             return VaultError.converting(error) as? VaultError
-                ?? VaultError(.identityProviderUnavailable, "The token could not be revoked.", underlying: error)
+                ?? VaultError(
+                    .identityProviderUnavailable, "The token could not be revoked. Try again later.", underlying: error)
         }
     }
 }

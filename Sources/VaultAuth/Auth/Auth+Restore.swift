@@ -2,10 +2,11 @@ public import VaultCrypto
 internal import VaultStorage
 
 extension Auth {
-    /// Finds out what there is for a user, without a secret and without the network: ``RestoredSession/State/absent``,
-    /// ``RestoredSession/State/locked``, or the session that is open already.
+    /// Looks for a user's account, without a secret and without the network. The state is
+    /// ``RestoredSession/State/absent``, ``RestoredSession/State/locked``, or the session that is already open.
     ///
-    /// - Throws: ``VaultError``: `accountAmbiguous`, `storeUnreadable`, `storeCorrupt`.
+    /// - Throws: ``VaultError`` with code `accountAmbiguous` (name one of ``VaultError/accounts``), `storeUnreadable`
+    ///   (try again), or `storeCorrupt` (restore a backup).
     public func restoreSession(userID: String) async throws -> RestoredSession {
         do {
             let account = try await accounts.find(userID, issuer: issuerOfAccounts)
@@ -15,7 +16,9 @@ extension Auth {
                 ? .verified(session)
                 : .unverified(
                     session,
-                    VaultError(.identityProviderUnavailable, "The provider has not confirmed the account yet."))
+                    VaultError(
+                        .identityProviderUnavailable, "The provider has not confirmed the account yet. Try again later."
+                    ))
         } catch let error as VaultError where error.code == .accountNotFound {
             return .absent
         } catch {
@@ -23,11 +26,11 @@ extension Auth {
         }
     }
 
-    /// Opens an account with the password, and has the provider (or backend) confirm it.
+    /// Opens an account with the password, and asks the provider or backend to confirm it.
     ///
-    /// - Throws: ``VaultError``: what ``AuthProtocol/unlock(userID:password:)`` throws but `accountNotFound`,
-    ///   `notLoggedIn` when it was locked meanwhile, and `tokenInvalid` when the provider's answer is not to be
-    ///   trusted.
+    /// - Throws: ``VaultError`` as ``AuthProtocol/unlock(userID:password:)``, without `accountNotFound`. Also
+    ///   `notLoggedIn` if it was locked meanwhile (log in again), and `tokenInvalid` if the provider's answer is not
+    ///   valid.
     public func restoreSession(userID: String, password: borrowing SecretBytes) async throws -> RestoredSession {
         let session: Session
         do {
@@ -43,10 +46,10 @@ extension Auth {
         } catch let error as VaultError {
             switch error.code {
             case .refreshTokenExpired, .refreshInterrupted: return .expired(error)
-            // Somebody locked it, unless there is no refresh token any more.
+            // The account was locked, unless there is no refresh token any more.
             case .notLoggedIn where session.refusal != nil: return .expired(error)
             case _ where error.isProviderOutage:
-                // Nobody said no.
+                // No server refused.
                 try await announce(session)
                 return .unverified(session, error)
             default:
@@ -59,7 +62,7 @@ extension Auth {
         }
     }
 
-    /// - Throws: ``VaultError`` with code `notLoggedIn` when the session was locked meanwhile.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked meanwhile.
     private func announce(_ session: Session) async throws {
         guard session.isOpen else {
             throw VaultError(.notLoggedIn, "The account was locked while it was being restored. Log in again.")

@@ -3,29 +3,29 @@ public import VaultCrypto
 public import VaultHTTP
 
 extension Auth {
-    /// What a login needs to know.
+    /// The settings of a login.
     public struct Settings: Sendable {
-        /// The provider's issuer URL; for a backend or server its base URL. Empty for an app that only opens accounts that
-        /// exist, of every issuer.
+        /// The provider's issuer URL, or the base URL of a backend or server. Empty for an app that only opens existing
+        /// accounts, of any issuer.
         public var issuer: String
-        /// The client's id there; nil or empty to register a client (RFC 7591).
+        /// The client id at the issuer; nil or empty to register a client (RFC 7591).
         public var clientID: String?
-        /// The secret of the client ``clientID``, in printable ASCII; nil for a public client. It is sent to ``issuer``
-        /// alone, and it is sealed with the account's token, so a renewal does not need this setting.
+        /// The secret of the client ``clientID``, in printable ASCII; nil for a public client. Only ``issuer`` gets it.
+        /// It is sealed with the account's token, so a renewal does not need this setting.
         public var clientSecret: SharedSecret?
-        /// The scopes asked for.
+        /// The requested scopes.
         public var scopes: [String]
-        /// Where the browser is sent back to; nil for a free port on 127.0.0.1.
+        /// The URL to which the browser returns; nil for a free port on 127.0.0.1.
         public var redirectURI: String?
-        /// What a sign-in at an OpenID provider asks for, unless the sign-in itself says something else.
+        /// The parameters of a sign-in at an OpenID provider, unless the sign-in has its own.
         public var parameters = SignInParameters()
-        /// What a client that is registered calls itself in front of the person.
+        /// The name that a newly registered client shows to the person.
         public var clientName: String
-        /// Whether to register a new client although one was registered before.
+        /// Whether to register a new client even if one was registered before.
         public var registersAnew = false
-        /// Whether tokens are bound to a key (RFC 9449) where the provider announces it.
+        /// Whether to bind tokens to a key (RFC 9449) if the provider announces it.
         public var usesDPoP = true
-        /// How long a call to the provider or backend may take.
+        /// The limits of a call to the provider or backend.
         public var limits = HTTPLimits()
 
         /// Makes settings. Nothing is checked or sent here: a sign-in does that.

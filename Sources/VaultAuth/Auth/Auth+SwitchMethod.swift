@@ -3,19 +3,20 @@ public import VaultCrypto
 public import VaultStorage
 
 extension Auth {
-    /// Changes how an account signs in at its server: from an API token to OAuth, mostly. The account, its password and
-    /// its items stay, and it is open afterwards.
+    /// Changes how an account signs in at its server, for example from an API token to OAuth. The account, its password
+    /// and its items stay. The account is open afterwards.
     ///
-    /// The password is checked first. Then the person signs in anew and has to be the same one; only then the new token
-    /// takes the old one's place, in one step, and the server is asked to end the old one.
+    /// The password is checked first. Then the same person has to sign in again. Only then the new token replaces the
+    /// old one, in one step. The server is asked to end the old token.
     ///
     /// - Parameters:
     ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
-    ///   - password: the account's password here, not the one at the server.
-    ///   - way: how to sign in from now on: `ServerSignIn`, with `oauth` for OAuth alone, or `apiToken` to go back.
-    /// - Returns: nil when the server ended the old token, or why it did not. The new one counts in either case.
-    /// - Throws: ``VaultError``: what ``AuthProtocol/unlock(userID:password:)`` and ``signIn(_:)`` throw,
-    ///   `configurationInvalid` when the account does not belong to a server, `tokenInvalid` when another person signed
+    ///   - password: the account's password on this machine, not the password at the server.
+    ///   - way: the new way to sign in: `ServerSignIn`, with `oauth` for OAuth only, or `apiToken` to go back.
+    /// - Returns: nil if the server ended the old token. Otherwise the reason why it did not. The new token is stored
+    ///   in either case.
+    /// - Throws: ``VaultError`` as ``AuthProtocol/unlock(userID:password:)`` and ``signIn(_:)``. Also
+    ///   `configurationInvalid` if the account does not belong to a server, and `tokenInvalid` if another person signed
     ///   in. Then nothing was changed.
     @discardableResult
     public func switchMethod(
@@ -30,7 +31,7 @@ extension Auth {
             guard account.method == .serverToken || account.method == .serverOAuth else {
                 throw VaultError(
                     .configurationInvalid,
-                    "\(account.displayName) does not sign in at a server with API tokens and OAuth: there is nothing to choose."
+                    "\(account.displayName) does not belong to a server with API tokens and OAuth, so its way to sign in cannot change."
                 )
             }
             vaultKey = try await accounts.open(account, with: .password(password))
@@ -41,7 +42,9 @@ extension Auth {
         guard new.account == account.id else {
             _ = await revoke(new)
             throw VaultError(
-                .tokenInvalid, "Another person signed in than \(account.displayName). Nothing was changed.")
+                .tokenInvalid,
+                "Another person signed in, not \(account.displayName). Nothing was changed. Sign in as \(account.displayName)."
+            )
         }
         let old: RefreshToken?
         do {

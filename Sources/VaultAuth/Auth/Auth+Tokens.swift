@@ -3,30 +3,34 @@ internal import OpenIDConnect
 internal import VaultHTTP
 public import VaultStorage
 
-// Tokens of an app whose login happens elsewhere.
+// Tokens of an app that signs people in by itself.
 extension Auth {
-    /// Takes tokens that were got elsewhere, both or neither. For the open account they are stored at once, in place of
-    /// its own. Otherwise they count as a login: pass the result to `storage.storeRefreshToken(_:withNewPassword:)`.
+    /// Takes an access token and a refresh token from elsewhere. For the open account they replace its own tokens at
+    /// once. Otherwise they count as a login: pass the result to `storage.storeRefreshToken(_:withNewPassword:)`.
     ///
     /// - Parameters:
     ///   - access: the access token.
     ///   - refresh: the refresh token, issued to the configured client.
-    ///   - expiresIn: how long the access token is valid from now on; nil when that is not known.
-    ///   - subject: whose they are; nil to ask the provider's UserInfo endpoint, which also proves the access token.
-    /// - Throws: ``VaultError``: `configurationInvalid` when one of them is empty or nothing is configured,
-    ///   `tokenInvalid` when they are another person's than the open account's, `identityProviderUnavailable`,
-    ///   `identityProviderTimedOut`, `identityProviderInterrupted` and `identityProviderAnswerInvalid` of UserInfo,
-    ///   `storeUnreadable`, `storeCorrupt`, `busy`. Then nothing was changed.
+    ///   - expiresIn: the time for which the access token is valid from now on; nil if it is not known.
+    ///   - subject: the owner of the tokens; nil to ask the provider's UserInfo endpoint, which also checks the access
+    ///     token.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if a token is empty or nothing is configured.
+    ///   `tokenInvalid` if the tokens belong to another person than the open account. `identityProviderUnavailable`,
+    ///   `identityProviderTimedOut`, `identityProviderInterrupted`, `identityProviderAnswerInvalid` of UserInfo: try
+    ///   again later. `busy`: try again. `storeUnreadable`: free disk space. `storeCorrupt`: restore a backup. Then
+    ///   nothing was changed.
     @discardableResult
     public func setTokens(
         access: String, refresh: String, expiresIn: Duration?, subject: String?
     ) async throws -> RefreshToken {
         guard !access.isEmpty, !refresh.isEmpty else {
-            throw VaultError(.configurationInvalid, "Both tokens are needed: the access token and the refresh token.")
+            throw VaultError(
+                .configurationInvalid, "A token is missing. Pass both the access token and the refresh token.")
         }
         guard let settings, !settings.issuer.isEmpty, let clientID = settings.clientID, !clientID.isEmpty else {
             throw VaultError(
-                .configurationInvalid, "The issuer and the client id that the tokens belong to are needed.")
+                .configurationInvalid, "The issuer or the client id is missing. Configure those that issued the tokens."
+            )
         }
         let now = accounts.clock.now
         let accessToken = AccessToken(
@@ -38,7 +42,8 @@ extension Auth {
                 .userinfo(accessToken: access, subject: nil)
         }
         guard let subject = subject ?? info?.subject else {
-            throw VaultError(.tokenInvalid, "The identity provider does not say whose token it is.")
+            throw VaultError(
+                .tokenInvalid, "The identity provider does not tell the owner of the token. Pass the subject.")
         }
         let token = RefreshToken(
             Credential(value: refresh), account: AccountID(issuer: settings.issuer, subject: subject),
@@ -49,12 +54,15 @@ extension Auth {
             accessToken: accessToken)
         if let session {
             guard session.id == token.account else {
-                throw VaultError(.tokenInvalid, "The tokens are another person's than the open account.")
+                throw VaultError(
+                    .tokenInvalid,
+                    "The tokens belong to another person than the open account. Log out first, or pass this person's tokens."
+                )
             }
             guard session.source.key == IssuerKey(token) else {
                 throw VaultError(
                     .configurationInvalid,
-                    "The open account signs in in another way or with another client, which could not renew these tokens."
+                    "The open account uses another client or another way to sign in, which cannot renew these tokens. Log out first."
                 )
             }
             try await converting { try await session.replace(token.credential, accessToken) }
@@ -64,8 +72,8 @@ extension Auth {
         return token
     }
 
-    /// Forgets both tokens of the account that is logged in, or that was locked last, also the stored ones. It ends the
-    /// session. The account, its password and an app's items stay; nothing is revoked.
+    /// Forgets both tokens of the account that is logged in or was locked last, also the stored ones. Ends the session.
+    /// The account, its password and an app's items stay. Nothing is revoked.
     public func clearTokens() async throws {
         guard let id = await current.forget() else { return }
         let changes: [StoreChange] = [

@@ -1,18 +1,18 @@
 internal import VaultCrypto
 public import VaultStorage
 
-// Opening accounts in other ways than with the password.
+// Opening accounts with other ways in than the password.
 extension Auth {
-    /// Logs in again, in any way that the account has: one call to the key service, and a fresh access token from the
-    /// provider.
+    /// Logs in again with any way in that the account has. It takes one call to the key service, and the provider
+    /// issues a new access token.
     ///
-    /// When the key service or the provider cannot be reached, an account that opens without the network is open
-    /// afterwards all the same: see ``Session/isOffline``.
+    /// If the key service or the provider cannot be reached, an account with an offline way in opens anyway: see
+    /// ``Session/isOffline``.
     ///
-    /// - Throws: ``VaultError``: `accountNotFound`, `wrongSecret`, `keyLocked`, `keyServiceUnavailable`, `notLoggedIn`
-    ///   when it was locked meanwhile, and what ``Session/accessToken(forceRefresh:minimumValidity:)`` and
-    ///   opening with an ``UnlockMethod`` throw. If the secret was right and the provider did not refuse the account, it is open
-    ///   all the same: ``session`` tells.
+    /// - Throws: ``VaultError`` with code `accountNotFound` (register), `notLoggedIn` if it was locked meanwhile (log
+    ///   in again), the codes of opening with an ``UnlockMethod``, and those of
+    ///   ``Session/accessToken(forceRefresh:minimumValidity:)``. If the secret was right and the provider did not
+    ///   refuse the account, it is open after an error: check ``session``.
     @discardableResult
     public func login(_ account: AccountID, with method: UnlockMethod) async throws -> Session {
         try await login(stored(account), with: method)
@@ -23,7 +23,7 @@ extension Auth {
     /// - Parameters:
     ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
     ///   - method: the secret or hardware that opens the account.
-    /// - Throws: as ``login(_:with:)``, and ``VaultError`` with code `accountAmbiguous`.
+    /// - Throws: as ``login(_:with:)``; also `accountAmbiguous`: name one of ``VaultError/accounts``.
     @discardableResult
     public func login(userID: String, with method: UnlockMethod) async throws -> Session {
         try await login(named(userID), with: method)
@@ -39,9 +39,10 @@ extension Auth {
         return session
     }
 
-    /// Opens an account and asks the provider for nothing yet.
+    /// Opens an account without a request to the provider.
     ///
-    /// - Throws: ``VaultError``: what opening with an ``UnlockMethod`` throws, and `notLoggedIn` when it was locked meanwhile.
+    /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``, and `notLoggedIn` if it was locked
+    ///   meanwhile: log in again.
     @discardableResult
     public func unlock(_ account: AccountID, with method: UnlockMethod) async throws -> Session {
         try await unlock(stored(account), with: method)
@@ -61,18 +62,18 @@ extension Auth {
         try await converting { try await accounts.account(id) }
     }
 
-    /// As ``unlock(_:with:)``, for an account that was read already.
+    /// As ``unlock(_:with:)``, for an account that was already read.
     @discardableResult
     public func unlock(_ account: Account, with method: UnlockMethod) async throws -> Session {
         try await unlock(account, with: method, isPending: false)
     }
 
-    /// - Parameter isPending: whether it is to count as a login only when the provider has confirmed it.
+    /// - Parameter isPending: whether it counts as a login only after the provider has confirmed it.
     func unlock(_ account: Account, with method: UnlockMethod, isPending: Bool) async throws -> Session {
         let opening = current.beginOpening()
         defer { current.end(opening) }
         do {
-            // Discovery takes its time while Argon2id takes its own. Whether it fails is seen when it is needed.
+            // Discovery runs while Argon2id runs. If it fails, a later call fails.
             let source = issuers.source(of: account)
             let issuer = try issuers.issuer(source)
             Task { await issuer.warmUp() }
@@ -90,10 +91,10 @@ extension Auth {
         }
     }
 
-    /// Logs in the account that the person has just signed in to.
+    /// Logs in to the account of the person who has just signed in.
     ///
-    /// - Parameter opening: when that began. If somebody has locked since, the account is locked again at once: the token
-    ///   is stored, so this is no failure.
+    /// - Parameter opening: the time when this began. If the account was locked since then, it is locked again at once.
+    ///   The token is stored, so this is not an error.
     func open(
         _ token: RefreshToken, vaultKey: VaultKey, since opening: CurrentLogin.Opening
     ) async throws -> Session {
@@ -106,7 +107,7 @@ extension Auth {
         return session
     }
 
-    /// The open account, and whether it was opened without the key service because that cannot be reached.
+    /// Returns the open account, and whether it was opened offline because the key service cannot be reached.
     private func opened(_ account: Account, _ method: UnlockMethod) async throws -> (OpenedAccount, isOffline: Bool) {
         do {
             return (try await accounts.opened(account, with: method), method.kind == .offline)

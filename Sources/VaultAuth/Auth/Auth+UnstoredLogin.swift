@@ -1,16 +1,18 @@
 public import VaultStorage
 
-// A login between signing in and storing it.
+// A login between the sign-in and its storage.
 extension Auth {
-    /// A valid access token of a login that is not stored yet. It is renewed when that is needed; what is stored later is
-    /// the newest refresh token. When the login was stored meanwhile, the open account's token is meant.
+    /// Returns a valid access token of a login that is not stored yet, and renews it if necessary. The newest refresh
+    /// token is the one that is stored later. If the login was stored meanwhile, returns the token of the open account.
     ///
     /// - Parameters:
-    ///   - login: what ``signIn(_:)`` returned.
-    ///   - forceRefresh: ask the provider also when the token at hand is still valid.
-    ///   - minimumValidity: how long the token has to be valid at least. 60 seconds.
-    /// - Throws: ``VaultError``: `refreshTokenExpired` (sign in again), `notLoggedIn` when it was stored and the account
-    ///   is not open, `busy` while it is being stored, `identityProviderUnavailable` (try again later).
+    ///   - login: the result of ``signIn(_:)``.
+    ///   - forceRefresh: whether to ask the provider even if the present token is valid.
+    ///   - minimumValidity: the least time for which the token must be valid. 60 seconds by default.
+    /// - Throws: ``VaultError`` with code `refreshTokenExpired` (sign in again), `notLoggedIn` if it was stored and the
+    ///   account is not open (log in), `busy` while it is being stored (try again), `identityProviderUnavailable`,
+    ///   `identityProviderTimedOut`, `identityProviderInterrupted` or `identityProviderAnswerInvalid` (try again
+    ///   later).
     public func accessToken(
         of login: RefreshToken, forceRefresh: Bool, minimumValidity: Duration
     ) async throws -> AccessToken {
@@ -40,7 +42,7 @@ extension Auth {
 
     /// Stores a login and opens its account.
     ///
-    /// - Parameter store: stores it, in the form that it is given.
+    /// - Parameter store: stores the newest form of the login.
     package func open(
         _ login: RefreshToken, storing store: (RefreshToken) async throws -> VaultKey
     ) async throws -> Session {

@@ -6,18 +6,17 @@ package import VaultHTTP
 internal import VaultLocks
 public import VaultStorage
 
-/// Logs in and out, and has the tokens of the person who is logged in: one at a time. It is a front: the parts that it
-/// calls have the state.
+/// Logs one person in and out, and has this person's tokens. It only calls other parts, which hold the state.
 public final class Auth: AuthProtocol {
     let settings: Settings?
     package let accounts: Accounts
-    /// Carries what an app sends.
+    /// The transport for an app's own requests.
     let transport: any HTTPTransport
-    /// Who is logged in.
+    /// The person who is logged in.
     let current: CurrentLogin
     /// The sign-ins that wait for a person.
     let signIns: SignIns
-    /// What those gave that is not stored yet.
+    /// The logins that are not stored yet.
     let unstoredLogins: UnstoredLogins
     let issuers: Issuers
     let providers: Providers
@@ -26,10 +25,10 @@ public final class Auth: AuthProtocol {
     let idle: IdleMonitor
 
     /// - Parameters:
-    ///   - settings: nil for an app that only opens accounts that exist.
+    ///   - settings: the settings of a login; nil for an app that only opens existing accounts.
     ///   - listening: opens a port for the browser's redirect.
-    ///   - issuers: the kinds of servers besides OpenID providers. The first that fits an account counts.
-    ///   - agent: holds accounts open for several programs; nil to do without.
+    ///   - issuers: the kinds of servers other than OpenID providers. The first that fits an account is used.
+    ///   - agent: holds accounts open for several programs; nil for none.
     package init(
         settings: Settings?, accounts: Accounts, transport: any HTTPTransport, listening: any RedirectListening,
         issuers kinds: [any IssuerKind] = [], agent: (any SessionAgent)? = nil
@@ -52,7 +51,7 @@ public final class Auth: AuthProtocol {
             settings: settings, transport: providerTransport, listening: listening, accounts: accounts,
             issuers: issuers,
             providers: providers)
-        // A login is something that the person did: the idle timeout counts from it.
+        // A login is an action of the person, so the idle timeout starts again.
         current = CurrentLogin(
             updates: SessionUpdates(logger: accounts.logger), willBegin: { idle.noteActivity() },
             didEnd: { providers.forgetSecrets() })
@@ -62,41 +61,48 @@ public final class Auth: AuthProtocol {
     // MARK: - Signing in
 
     /// Signs in. Nothing is stored yet: pass the result to `storage.storeRefreshToken(_:withNewPassword:)`. Until then
-    /// the person who is logged in stays so, and the new login authorizes only what names it: ``accessToken(of:forceRefresh:minimumValidity:)``,
-    /// ``authorizedTransport(for:as:leeway:over:)``. To give it up: ``revoke(_:)``.
+    /// the earlier person stays logged in. The new login authorizes only calls that name it:
+    /// ``accessToken(of:forceRefresh:minimumValidity:)``, ``authorizedTransport(for:as:leeway:over:)``. To discard the
+    /// login: ``revoke(_:)``.
     ///
-    /// - Throws: ``VaultError``: `cancelled`, `tokenInvalid`, `configurationInvalid`, `forbiddenByPolicy`,
-    ///   `interactionRequired`, `identityProviderUnavailable`, `identityProviderTimedOut`,
-    ///   `identityProviderInterrupted`, `identityProviderAnswerInvalid`; `refreshTokenExpired` when the provider does
-    ///   not take the code: start again. With a password also `wrongSecret`, `passwordUnusable` and `tooManyAttempts`,
-    ///   on another device also `deviceCodeExpired`.
+    /// - Throws: ``VaultError`` with one of these codes:
+    ///   - `cancelled`: the person stopped.
+    ///   - `identityProviderUnavailable`, `identityProviderTimedOut`, `identityProviderInterrupted`,
+    ///     `identityProviderAnswerInvalid`: try again later.
+    ///   - `refreshTokenExpired`: the provider did not accept the code. Start again.
+    ///   - `interactionRequired`: sign in again without `prompt=none`.
+    ///   - `tokenInvalid`: tell the provider's operator.
+    ///   - `configurationInvalid`, `forbiddenByPolicy`: correct the setting.
+    ///   - `wrongSecret`, `passwordUnusable`, with a password: ask again.
+    ///   - `tooManyAttempts`, with a password: wait for ``VaultError/retryAfter``.
+    ///   - `deviceCodeExpired`, on another device: start again.
     @discardableResult
     public func signIn(_ way: any SignIn) async throws -> RefreshToken {
         try await signIns.run(way, at: nil, layout: nil)
     }
 
-    /// Hands over the URL that the provider redirected to, for an app that receives it itself (a custom scheme).
+    /// Takes the URL that the provider redirected to, for an app that receives it itself (a custom scheme).
     ///
-    /// - Returns: false when no login is waiting for one.
+    /// - Returns: false if no login waits for it.
     @discardableResult
     public func handleRedirect(url: URL) -> Bool { signIns.handleRedirect(url.absoluteString) }
 
     // MARK: - While logged in
 
-    /// Tells when the program may stop without losing a token that the provider has just renewed.
+    /// Tells when the program may stop without losing a renewed token.
     public var stopGuard: StopGuard { accounts.stopGuard }
 
     /// Whether somebody is logged in.
     public var isLoggedIn: Bool { current.isLoggedIn }
 
-    /// What happens to sessions from now on: a stream of its own for everybody who asks. None of them misses anything,
-    /// and none holds up another.
+    /// Returns a new stream of all session events from now on. No listener misses an event or delays another listener.
     ///
     /// ```swift
     /// for await update in vault.auth.sessionUpdates(replaying: true) { print(update.account, update.event) }
     /// ```
     ///
-    /// - Parameter isReplaying: whether it begins with `loggedIn` of the account that is logged in now, if there is one.
+    /// - Parameter isReplaying: whether the stream begins with `loggedIn` of the account that is logged in now, if
+    ///   there is one.
     public func sessionUpdates(replaying isReplaying: Bool) -> AsyncStream<SessionUpdate> {
         current.updates.stream { [current] in
             guard isReplaying, case .open(let session) = current.login, session.isLogin else { return nil }
@@ -107,7 +113,7 @@ public final class Auth: AuthProtocol {
     /// The open account, if there is one.
     public var session: Session? { current.session }
 
-    /// A token that is valid for another minute. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
+    /// Returns a token that is valid for another minute. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
     public func accessToken() async throws -> AccessToken {
         if case .open(let session) = current.login, let token = session.tokenAtHand(validFor: .seconds(60)) {
             return token
@@ -115,13 +121,13 @@ public final class Auth: AuthProtocol {
         return try await accessToken(forceRefresh: false, minimumValidity: .seconds(60))
     }
 
-    /// A valid access token. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
+    /// Returns a valid access token. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
     public func accessToken(
         forceRefresh: Bool, minimumValidity: Duration
     ) async throws -> AccessToken {
         switch current.login {
         case .none:
-            throw VaultError(.notLoggedIn, "Nobody is logged in.")
+            throw VaultError(.notLoggedIn, "Nobody is logged in. Log in first.")
         case .unstored(let token):
             return try await accessToken(of: token, forceRefresh: forceRefresh, minimumValidity: minimumValidity)
         case .open(let session):
@@ -130,7 +136,8 @@ public final class Auth: AuthProtocol {
         }
     }
 
-    /// Another access token than one that a server refused. See ``Session/accessToken(replacing:minimumValidity:)``.
+    /// Returns another access token than the one that a server refused. See
+    /// ``Session/accessToken(replacing:minimumValidity:)``.
     public func accessToken(replacing refused: AccessToken) async throws -> AccessToken {
         try await holder().accessToken(replacing: refused)
     }
@@ -139,14 +146,14 @@ public final class Auth: AuthProtocol {
     public var refreshToken: RefreshToken {
         get async throws {
             switch current.login {
-            case .none: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+            case .none: throw VaultError(.notLoggedIn, "Nobody is logged in. Log in first.")
             case .unstored(let token): await unstoredLogins.newest(token) ?? token
             case .open(let session): try await session.refreshToken()
             }
         }
     }
 
-    /// The issuer whose accounts are meant; nil for those of every issuer.
+    /// The issuer of the accounts; nil for accounts of any issuer.
     package var issuerOfAccounts: String? { settings.flatMap { $0.issuer.isEmpty ? nil : $0.issuer } }
 
     package func converting<R>(_ body: () async throws -> R) async throws -> R {

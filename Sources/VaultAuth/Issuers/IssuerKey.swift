@@ -1,24 +1,24 @@
 public import VaultStorage
 
-/// An issuer, and how its server is spoken to.
+/// An issuer, and the layout of its server.
 struct IssuerSource: Hashable, Sendable {
     let key: IssuerKey
-    /// Nil for a kind of server without a layout, and where the settings should have one and do not.
+    /// The layout; nil if the kind of server has none, or if it is missing in the settings.
     let layout: StoredLayout?
 
-    /// Whether an account still is issued by it. An account without a layout of its own goes by any.
+    /// Whether this source still issues the account's tokens. An account without a layout fits any layout.
     func isOf(_ account: Account) -> Bool {
         IssuerKey(account) == key && (account.layout == nil || account.layout == layout)
     }
 }
 
-/// What decides who issues an account's tokens.
+/// The properties that decide which issuer an account has.
 public struct IssuerKey: Hashable, Sendable {
-    /// How the account signs in.
+    /// The way in which the account signs in.
     public let method: SignInMethod
     /// The issuer URL, or a backend's base URL.
     public let issuer: String
-    /// The client that registered the account; empty where the method has none.
+    /// The client that registered the account; empty if the method has no client.
     public let clientID: String
 
     /// Makes the key of an issuer.

@@ -2,25 +2,25 @@ public import VaultStorage
 
 /// A kind of server that issues tokens: OpenID providers, backends of another protocol, or an app's own.
 ///
-/// A conformer must not send anything here: an issuer is made when an account is opened, also without the network. It
-/// must not assume that accounts were registered with the settings that it has now.
+/// A conformer must not send requests here: issuers are made when an account is opened, also without the network. It
+/// must not assume that accounts were registered with its present settings.
 public protocol IssuerKind: Sendable {
     /// Whether servers of this kind issue the tokens of an account.
     func issues(tokensOf key: IssuerKey) -> Bool
 
-    /// What is stored with a new account, so that its server is spoken to in the same way later; nil for nothing.
+    /// Returns the layout to store with a new account, so that later requests use the same layout; nil for none.
     func layout(of key: IssuerKey) throws -> StoredLayout?
 
     /// Makes the issuer of an account's tokens.
     ///
     /// - Parameters:
-    ///   - key: how the account signs in, and its server.
-    ///   - layout: what was stored with the account, or what ``layout(of:)`` gives where nothing was.
+    ///   - key: the account's way to sign in, and its server.
+    ///   - layout: the layout that was stored with the account, otherwise the result of ``layout(of:)``.
     /// - Throws: ``VaultError`` with code `configurationInvalid`.
     func issuer(of key: IssuerKey, layout: StoredLayout?) throws -> any TokenIssuer
 }
 
 extension IssuerKind {
-    /// Stores nothing with a new account: for kinds of servers without a layout.
+    /// Returns nil, for kinds of servers without a layout.
     public func layout(of key: IssuerKey) throws -> StoredLayout? { nil }
 }

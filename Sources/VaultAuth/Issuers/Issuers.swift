@@ -1,23 +1,24 @@
 internal import VaultLocks
 internal import VaultStorage
 
-/// Finds what issues an account's tokens. Each issuer is made once, as it keeps what its server published of itself.
+/// Finds the issuer of an account's tokens. Each issuer is made once, because it keeps its server's metadata.
 final class Issuers: Sendable {
-    /// The kinds of servers. The first that fits an account counts.
+    /// The kinds of servers. The first that fits an account is used.
     let kinds: [any IssuerKind]
     private let known = Lock<[IssuerSource: any TokenIssuer]>([:])
 
     init(kinds: [any IssuerKind]) { self.kinds = kinds }
 
-    /// - Throws: ``VaultError`` with code `configurationInvalid` when no kind of server fits.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if no kind of server fits.
     func issuer(_ source: IssuerSource) throws -> any TokenIssuer {
         if let known = known.withLock({ $0[source] }) { return known }
         guard let kind = kind(of: source.key) else {
             throw VaultError(
                 .configurationInvalid,
-                "This account signs in in a way that this program does not know: \(source.key.method).")
+                "This program does not know the account's way to sign in: \(source.key.method). Use the program that registered the account."
+            )
         }
-        // An app's own kind may do anything, so not under the lock.
+        // An app's own kind may do anything, so it is not called under the lock.
         let new = try kind.issuer(of: source.key, layout: source.layout)
         return known.withLock { known in
             let issuer = known[source] ?? new
@@ -30,7 +31,7 @@ final class Issuers: Sendable {
 
     func source(of token: RefreshToken) -> IssuerSource { source(IssuerKey(token), token.layout) }
 
-    /// What is stored with a new account of the token.
+    /// Returns the layout to store with a new account of this token.
     func layout(of token: RefreshToken) throws -> StoredLayout? {
         let key = IssuerKey(token)
         return try kind(of: key)?.layout(of: key)

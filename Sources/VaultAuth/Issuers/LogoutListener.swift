@@ -1,13 +1,13 @@
-/// An issuer that wants to know when a person logs out on this machine, though the stored credential stays.
+/// An issuer that wants to know of a logout on this machine, even though the stored credential stays.
 ///
-/// A conformer must not revoke the credential, and must not assume that it hears of every logout: the machine may be
+/// A conformer must not revoke the credential. It must not assume that it gets every logout: the machine may be
 /// offline.
 public protocol LogoutListener: TokenIssuer {
-    /// Whether the issuer is to be told at all. False costs nothing: no access token is asked for.
+    /// Whether the issuer wants to be told. If false, no access token is requested.
     var wantsLogout: Bool { get }
 
-    /// Tells the issuer.
+    /// Tells the issuer of the logout.
     ///
-    /// - Parameter accessToken: the person's, which still works.
+    /// - Parameter accessToken: the person's access token, which still works.
     func loggedOut(accessToken: String) async throws
 }

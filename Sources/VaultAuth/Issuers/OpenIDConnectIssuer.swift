@@ -3,7 +3,7 @@ internal import VaultStorage
 
 /// An OpenID provider as the issuer of an account's tokens.
 struct OpenIDConnectIssuer: TokenIssuer {
-    /// The provider as seen by a client without a secret, which most are.
+    /// The provider for a client without a secret, which most clients are.
     let provider: OpenIDProvider
     private let confidential: @Sendable (_ secret: String, _ method: String?) -> OpenIDProvider
 
@@ -24,7 +24,7 @@ struct OpenIDConnectIssuer: TokenIssuer {
             credential.value, subject: id.subject, dpopKey: try credential.dpopKey()
         ) { refreshToken, scope in
             var renewed = credential
-            // An answer without a refresh token keeps the old one (RFC 6749 section 6).
+            // If the answer has no refresh token, the old one stays valid (RFC 6749 section 6).
             renewed.value = refreshToken ?? credential.value
             renewed.scope = scope ?? credential.scope
             try await keep(renewed)
@@ -40,7 +40,7 @@ struct OpenIDConnectIssuer: TokenIssuer {
     }
 }
 
-/// OpenID providers, as the kind of server that nothing else has to be named for.
+/// OpenID providers as a kind of server, which is the default.
 struct OpenIDIssuers: IssuerKind {
     let providers: Providers
 
@@ -52,14 +52,15 @@ struct OpenIDIssuers: IssuerKind {
 }
 
 extension Credential {
-    /// The key that the tokens are bound to; nil when they are not.
+    /// Returns the key that the tokens are bound to; nil if they are not bound.
     func dpopKey() throws -> DPoPKey? {
         guard let proofKey else { return nil }
         do {
             return try DPoPKey(rawRepresentation: proofKey)
         } catch {
             throw VaultError(
-                .storeCorrupt, "The stored key that the tokens are bound to is damaged.", underlying: error)
+                .storeCorrupt, "The stored key of the tokens is damaged. Register the account again.", underlying: error
+            )
         }
     }
 }

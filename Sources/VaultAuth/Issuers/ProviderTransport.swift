@@ -2,8 +2,8 @@ package import HTTPTypes
 package import Logging
 package import VaultHTTP
 
-/// Carries what is sent to the provider or backend, within the limits of the settings. Each call is logged with its host,
-/// and neither path nor query.
+/// A transport to the provider or backend, with the limits of the settings. Each call is logged with its host, but
+/// without path and query.
 package struct ProviderTransport: HTTPTransport {
     private let base: any HTTPTransport
     private let limits: HTTPLimits
@@ -18,15 +18,15 @@ package struct ProviderTransport: HTTPTransport {
     package func send(_ request: HTTPRequest, body: [UInt8], limits asked: HTTPLimits) async throws -> HTTPAnswer {
         var limits = asked
         limits.connect = self.limits.connect
-        // A call that asks for less than usual still gets less.
+        // A call with a lower limit than usual keeps its limit.
         limits.exchange =
             asked.exchange == HTTPLimits().exchange ? self.limits.exchange : min(asked.exchange, self.limits.exchange)
         let metadata: Logger.Metadata = [
             "method": .string(request.method.rawValue), "host": .string(request.authority ?? ""),
         ]
         do {
-            // Before the request, not after it: an answer may hold a renewed token, and a log handler of an app's own must
-            // not come between that and the store.
+            // The log line comes before the request. An answer may hold a renewed token, and an app's log handler must
+            // not run before that token is stored.
             logger.debug("provider: asking", metadata: metadata)
             return try await base.send(request, body: body, limits: limits)
         } catch {

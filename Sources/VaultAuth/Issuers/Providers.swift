@@ -2,7 +2,7 @@ internal import OpenIDConnect
 internal import VaultHTTP
 internal import VaultLocks
 
-/// The OpenID providers in use. Each is made once, as it keeps what the provider published of itself.
+/// The OpenID providers in use. Each is made once, because it keeps the provider's metadata.
 final class Providers: Sendable {
     private struct Client: Hashable {
         let issuer: String
@@ -22,12 +22,12 @@ final class Providers: Sendable {
         self.clock = clock
     }
 
-    /// Forgets the clients that have a secret: it belongs to an account that is closed now.
+    /// Forgets the clients that have a secret. The secret belongs to an account that is closed now.
     func forgetSecrets() { known.withLock { known in known = known.filter { $0.key.secret == nil } } }
 
-    /// The provider as seen by a client, with its secret if it has one.
+    /// Returns the provider for a client, with the client's secret if it has one.
     ///
-    /// - Parameter authenticationMethod: how the client was registered to use the secret; nil when that is not known.
+    /// - Parameter authenticationMethod: the registered way to use the secret; nil if it is not known.
     func provider(
         issuer: String, clientID: String, clientSecret: String? = nil, authenticationMethod: String? = nil
     ) -> OpenIDProvider {

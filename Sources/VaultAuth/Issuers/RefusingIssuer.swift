@@ -1,8 +1,8 @@
 package import OpenIDConnect
 package import VaultStorage
 
-/// Stands for an issuer that cannot be spoken to. It sends nothing: an answer that nobody can read would cost the
-/// account its token.
+/// An issuer that always refuses, used if the real one cannot work. It sends nothing: an answer that nobody can read
+/// would cost the account its token.
 package struct RefusingIssuer: UserInfoSource {
     package let error: VaultError
 

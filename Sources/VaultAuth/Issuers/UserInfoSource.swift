@@ -1,11 +1,11 @@
 public import OpenIDConnect
 
-/// An issuer that can be asked whose access token it is, as an OpenID provider's UserInfo endpoint can.
+/// An issuer that can tell the owner of an access token, like an OpenID provider's UserInfo endpoint.
 ///
 /// A conformer must ask the server each time, and must not assume that the token is one of its own.
 public protocol UserInfoSource: TokenIssuer {
-    /// Asks whose access token it is.
+    /// Asks for the owner of an access token.
     ///
-    /// - Throws: ``OpenIDConnectError``: `refused` with status 401 when the token is not taken.
+    /// - Throws: ``OpenIDConnectError`` with code `refused` and status 401 if the token is not valid.
     func userInfo(accessToken: String) async throws -> UserInfo
 }

@@ -1,22 +1,22 @@
 package import VaultStorage
 
-/// Where the items of an open account are read and written: in this process, or by an agent.
+/// Reads and writes the items of an open account, in this process or through an agent.
 ///
-/// A conformer must not assume that nobody else changes the items meanwhile. Nor must it assume that content which ends in
-/// a cancelled task was whole: many a sequence just ends then, and nothing may be stored. It refuses names that no item of
-/// an app can have (`ItemName.requireOfApp()`), and content beyond ``SessionItems/maximumSize``. Everything that throws
-/// throws ``VaultError``; nothing was changed then.
+/// A conformer must not assume that nobody else changes the items meanwhile. It must not store content that ends in a
+/// cancelled task: many sequences just end then, and the content is not complete. It refuses names that an app's item
+/// cannot have (`ItemName.requireOfApp()`), and content beyond ``SessionItems/maximumSize``. Every method that throws
+/// throws ``VaultError`` and has then changed nothing.
 package protocol ItemSource: Sendable {
     /// The names of the app's own items, sorted.
     func names() async throws -> [ItemName]
 
-    /// An item as it is stored now; nil when there is none. Its content throws `busy` when the item is changed before all
-    /// of it was read.
+    /// Returns an item as it is stored now; nil if there is none. Its content throws `busy` if the item changes before
+    /// all of it was read.
     func read(_ name: ItemName) async throws -> StoredItem?
 
-    /// Stores an item in place of what it was, durably and all of it or nothing.
+    /// Stores an item durably, completely or not at all. Replaces the old content.
     ///
-    /// - Returns: false when the item is not `expected`. Then nothing was changed.
+    /// - Returns: false if the item is not as `expected`. Then nothing was changed.
     func write<Content: AsyncSequence & Sendable>(
         _ name: ItemName, _ content: Content, if expected: ItemExpectation
     ) async throws -> Bool where Content.Element == [UInt8]
@@ -27,13 +27,13 @@ package protocol ItemSource: Sendable {
     func remove(_ name: ItemName) async throws -> Bool
 }
 
-/// What a write takes for granted.
+/// The state that a write expects.
 package enum ItemExpectation: Sendable, Hashable {
-    /// Nothing.
+    /// Any state.
     case any
-    /// That there is no such item.
+    /// The item does not exist.
     case absent
-    /// That the item is as it was when this revision was read.
+    /// The item has not changed since this revision was read.
     case revision(ItemRevision)
 
     package init(_ revision: ItemRevision?) { self = revision.map { .revision($0) } ?? .absent }

@@ -4,9 +4,9 @@ internal import VaultStorage
 struct LocalItems: ItemSource {
     let accounts: Accounts
     let id: AccountID
-    /// Whether the session was not locked meanwhile.
+    /// Whether the session is still open.
     let isOpen: @Sendable () -> Bool
-    /// The vault key, or why it is not at hand.
+    /// Returns the vault key, or throws the reason why it cannot.
     let vaultKey: @Sendable () async throws -> VaultKey
 
     func names() async throws -> [ItemName] {
@@ -63,14 +63,14 @@ struct LocalItems: ItemSource {
         guard isOpen() else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }
     }
 
-    /// Runs `body` under the account's lock, when what it seals would open.
+    /// Runs `body` under the account's lock, if the vault key is still the account's.
     private func withCurrentAccount<R: Sendable>(
         _ contents: ItemContents, _ body: @Sendable () async throws -> R
     ) async throws -> R {
         try await accounts.withLock(on: id) { _ in
             try requireOpen()
             let account = try await accounts.account(id)
-            // Another program may have registered the account again: under its vault key these bytes would not open.
+            // If another program registered the account again, its vault key would not open these bytes.
             try await accounts.requireCurrent(contents.vaultKey, of: account, as: account)
             return try await body()
         }

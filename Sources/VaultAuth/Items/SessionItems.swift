@@ -3,16 +3,21 @@ public import VaultStorage
 
 /// An app's own secrets in an open account, by name, sealed under the account's vault key.
 ///
-/// They can be read and written without the network, and also when the provider refused the account, until the session is
-/// locked. Each change is durable when its call returns. A program that is killed meanwhile leaves the item as it was.
+/// They can be read and written until the session is locked, also without the network, and after the provider refused
+/// the account. Each change is durable when its call returns. If the program is killed before that, the item has not
+/// changed.
 ///
 /// ```swift
 /// try await session.items.update("notes", default: [String]()) { $0.append("Room 4: bandage") }
 /// ```
 ///
-/// Everything that throws throws ``VaultError``: `notLoggedIn` when the session was locked, `configurationInvalid` for a
-/// name that no item can have, `busy` when another program holds the account or registered it again, `accountNotFound`,
-/// `storeUnreadable`, `storeCorrupt`. A change that throws changed nothing.
+/// A call that throws has changed nothing. It throws ``VaultError`` with one of these codes:
+/// - `notLoggedIn`: the session was locked. Log in again.
+/// - `configurationInvalid`: no item can have this name. Choose another name.
+/// - `busy`: another program uses the account or registered it again. Try again, then log in again.
+/// - `accountNotFound`: the account was deleted. Register it.
+/// - `storeUnreadable`: free disk space, then try again.
+/// - `storeCorrupt`: restore a backup.
 public struct SessionItems: Sendable {
     /// The size of the largest item, in bytes: 16 MiB.
     public static let maximumSize = ItemContents.maximumSize
@@ -26,12 +31,12 @@ public struct SessionItems: Sendable {
 
     // MARK: - Bytes
 
-    /// The bytes of an item; nil when there is none.
+    /// Returns the bytes of an item; nil if there is none.
     public func get(_ name: ItemName) async throws -> [UInt8]? { try await whole(name)?.bytes }
 
-    /// Seals bytes as an item, in place of what it was.
+    /// Seals bytes as an item. Replaces the old content.
     ///
-    /// - Throws: `itemTooLarge` besides for more than ``maximumSize``.
+    /// - Throws: Also `itemTooLarge` for more than ``maximumSize``: store it in parts.
     public func set(_ name: ItemName, to content: [UInt8]) async throws {
         try await set(name, from: WholeContent(content))
     }
@@ -44,13 +49,14 @@ public struct SessionItems: Sendable {
 
     // MARK: - Large items, a piece at a time
 
-    /// Calls `body` with the pieces of an item, of at most 64 KiB, one after the other. A large item is not held in memory.
+    /// Calls `body` with each piece of an item, of at most 64 KiB. A large item is not held in memory.
     ///
     /// Nobody can change a piece unnoticed. If a piece is missing at the end, the call throws. Until the call returns,
     /// do only what you can undo.
     ///
-    /// - Returns: false when there is no such item.
-    /// - Throws: Also `busy` when another program changes the item during the call: call again. And what `body` throws.
+    /// - Returns: false if there is no such item.
+    /// - Throws: Also `busy` if another program changes the item during the call: call again. Also the errors of
+    ///   `body`.
     @discardableResult
     public func read(_ name: ItemName, _ body: ([UInt8]) async throws -> Void) async throws -> Bool {
         guard let item = try await source.read(name) else { return false }
@@ -64,7 +70,8 @@ public struct SessionItems: Sendable {
     /// - Parameters:
     ///   - name: the name of the item.
     ///   - content: pieces of any size.
-    /// - Throws: Also `itemTooLarge` for more than ``maximumSize`` in all. Also what `content` throws.
+    /// - Throws: Also `itemTooLarge` for more than ``maximumSize`` in all: store it in parts. Also the errors of
+    ///   `content`.
     public func set<Content: AsyncSequence & Sendable>(
         _ name: ItemName, from content: Content
     ) async throws where Content.Element == [UInt8] {
@@ -73,16 +80,17 @@ public struct SessionItems: Sendable {
 
     // MARK: - Values
 
-    /// The value of an item that was stored as JSON; nil when there is no such item.
+    /// Returns the value of an item that was stored as JSON; nil if there is no such item.
     ///
-    /// - Throws: `itemUnexpected` besides when the item is no such value.
+    /// - Throws: Also `itemUnexpected` if the item does not hold such a value: another program or version wrote it.
     public func get<Value: Decodable>(_ name: ItemName, as type: Value.Type) async throws -> Value? {
         try await whole(name).map { try decode($0.bytes, of: name) }
     }
 
     /// Stores a value as JSON.
     ///
-    /// - Throws: `itemTooLarge` besides for more than ``maximumSize``; what encoding the value throws.
+    /// - Throws: Also `itemTooLarge` for more than ``maximumSize``: store it in parts. Also errors of encoding the
+    ///   value.
     public func set(_ name: ItemName, encoding value: some Encodable) async throws {
         try await set(name, to: encoded(value))
     }
@@ -91,12 +99,12 @@ public struct SessionItems: Sendable {
     ///
     /// - Parameters:
     ///   - name: the item.
-    ///   - initial: what is changed when there is no such item yet.
-    ///   - change: changes the value. It may be called more than once, each time with the newest value, because another
-    ///     program was faster: let it do nothing but change the value.
-    /// - Returns: what the last call of `change` returned. Its value is stored.
-    /// - Throws: `itemUnexpected` besides when the item is no such value, `itemTooLarge`; what `change` throws. Nothing was
-    ///   changed then.
+    ///   - initial: the value to change if there is no such item yet.
+    ///   - change: changes the value, and must do nothing else. If another program was faster, it is called again with
+    ///     the newest value.
+    /// - Returns: the result of the last call of `change`, whose value is stored.
+    /// - Throws: Also `itemUnexpected` if the item does not hold such a value, and `itemTooLarge`. Also the errors of
+    ///   `change`. Then nothing was changed.
     @discardableResult
     public func update<Value: Codable & Sendable, Result>(
         _ name: ItemName, default initial: @autoclosure () -> Value, _ change: (inout Value) throws -> Result
@@ -106,7 +114,7 @@ public struct SessionItems: Sendable {
             var value = try stored.map { try decode($0.bytes, of: name) } ?? initial()
             let result = try change(&value)
             let content = try WholeContent(encoded(value))
-            // Somebody has stored something each time that this is not what is expected: all together get on.
+            // Each failed try means that another program has stored something. So the programs together make progress.
             if try await source.write(name, content, if: ItemExpectation(stored?.revision)) { return result }
         }
     }
@@ -120,7 +128,7 @@ public struct SessionItems: Sendable {
                 for try await piece in item.content { bytes += piece }
                 return (bytes, item.revision)
             } catch let error as VaultError where error.code == .busy {
-                // When it was changed meanwhile, the new one is as good.
+                // If the item changed meanwhile, its new content is as good.
                 guard try await source.read(name)?.revision != item.revision else { throw error }
             }
         }
@@ -131,10 +139,10 @@ public struct SessionItems: Sendable {
         do {
             return try JSONDecoder().decode(Value.self, from: Data(bytes))
         } catch {
-            // The error itself may quote the content.
+            // The decoder's error may quote the content, so it is not passed on.
             throw VaultError(
                 .itemUnexpected,
-                "The item \(name) does not hold what this program stores there (\(Value.self) as JSON). Another program or version wrote it."
+                "The item \(name) does not hold \(Value.self) as JSON. Another program or version wrote it. Use that program, or remove the item."
             )
         }
     }
@@ -146,7 +154,7 @@ public struct SessionItems: Sendable {
     }
 }
 
-/// Content that is in memory already.
+/// Content that is already in memory.
 struct WholeContent: AsyncSequence, Sendable {
     struct AsyncIterator: AsyncIteratorProtocol {
         var content: [UInt8]?

@@ -2,7 +2,8 @@ public import VaultHTTP
 public import VaultStorage
 
 extension AuthProtocol {
-    /// A JSON API, called in the name of the person who is logged in. The access token goes to the API's origin alone.
+    /// Returns a client for a JSON API that calls it for the person who is logged in. Only the API's origin gets the
+    /// access token.
     ///
     /// ```swift
     /// let api = try vault.auth.authorizedTransport(baseURL: "https://api.example.com/v1")
@@ -11,11 +12,11 @@ extension AuthProtocol {
     /// ```
     ///
     /// - Parameters:
-    ///   - baseURL: where the API is.
+    ///   - baseURL: the URL of the API.
     ///   - login: a login that is not stored yet; nil for the account that is logged in.
-    ///   - base: what carries the requests; nil for the vault's own transport.
-    /// - Throws: ``VaultError`` with code `configurationInvalid` when the base URL is none, or plain `http:` to another
-    ///   machine.
+    ///   - base: the transport of the requests; nil for the vault's own.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if the base URL is not valid, or is plain `http:` to
+    ///   another machine: correct the URL.
     public func authorizedTransport(
         baseURL: String, as login: RefreshToken? = nil, over base: (any HTTPTransport)? = nil
     ) throws -> JSONClient {
@@ -24,7 +25,9 @@ extension AuthProtocol {
             return try JSONClient(baseURL: baseURL, over: transport)
         } catch {
             throw VaultError(
-                .configurationInvalid, "\(BaseURL.withoutUser(baseURL)) is no base URL of an API.", underlying: error)
+                .configurationInvalid,
+                "\(BaseURL.withoutUser(baseURL)) is not a valid base URL of an API. Use a URL such as https://api.example.com",
+                underlying: error)
         }
     }
 }

@@ -1,16 +1,16 @@
 public import OpenIDConnect
 internal import VaultStorage
 
-// What else the provider offers to whoever is logged in.
+// Other calls to the provider for the person who is logged in.
 extension Auth {
-    /// What the provider's UserInfo endpoint says of whoever is logged in now (OpenID Connect Core section 5.3), or the
-    /// backend's likewise. It is checked that it is about the same person.
+    /// Returns the answer of the provider's UserInfo endpoint about the person who is logged in (OpenID Connect Core
+    /// section 5.3), or a backend's answer. The answer must be about the same person.
     ///
-    /// A token that is not taken (401) is renewed, and it is asked once more.
+    /// If the server refuses the token (401), the token is renewed and the server is asked once more.
     ///
-    /// - Throws: ``VaultError``: `notLoggedIn`, `tokenInvalid` when it is about another person, or when the access token
-    ///   is not taken, `configurationInvalid` when there is no such endpoint, and what
-    ///   ``Session/accessToken(forceRefresh:minimumValidity:)`` throws.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` (log in), `tokenInvalid` if the answer is about another person
+    ///   or the access token is refused (log in again), `configurationInvalid` if there is no such endpoint, and the
+    ///   codes of ``Session/accessToken(forceRefresh:minimumValidity:)``.
     public func userInfo() async throws -> UserInfo {
         let holder = try holder()
         let token = try await holder.accessToken(minimumValidity: .seconds(60))
@@ -23,7 +23,7 @@ extension Auth {
         } catch let error as OpenIDConnectError where error.code == .refused {
             throw VaultError(
                 .tokenInvalid,
-                "The server does not take the access token for user information (\(error.reason)). Log in again, or ask who runs the server.",
+                "The server refused the access token for user information (\(error.reason)). Log in again, or ask the server's operator.",
                 underlying: error)
         } catch {
             throw VaultError.converting(error)
@@ -44,13 +44,14 @@ extension Auth {
             accessToken: token.value, subject: id.subject, dpopKey: key)
     }
 
-    /// The address that ends the person's session at the provider, to be opened in the browser (OpenID Connect
-    /// RP-Initiated Logout section 2). It ends no session here, and revokes nothing: call ``logout()`` as well.
+    /// Returns the address that ends the person's session at the provider. Open it in the browser (OpenID Connect
+    /// RP-Initiated Logout section 2). It ends no session here, and revokes nothing: also call ``logout()``.
     ///
     /// - Parameters:
-    ///   - redirectURI: where the provider sends the browser afterwards, as registered there; nil to stay there.
-    ///   - state: comes back with that redirect.
-    /// - Throws: ``VaultError``: `notLoggedIn`, `configurationInvalid` when the provider has no such address.
+    ///   - redirectURI: the registered URL to which the provider sends the browser afterwards; nil to stay there.
+    ///   - state: a text that comes back with that redirect.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` (log in), or `configurationInvalid` if the provider has no such
+    ///   address.
     public func providerLogoutURL(redirectURI: String?, state: String?) async throws -> String {
         let holder = try holder()
         let provider = try Self.openIDProvider(target(of: holder).issuer)
@@ -65,9 +66,10 @@ extension Auth {
         }
     }
 
-    /// Whether the provider of the settings can sign somebody in on another device (RFC 8628): see ``DeviceSignIn``.
+    /// Whether the provider of the settings supports a sign-in on another device (RFC 8628): see ``DeviceSignIn``.
     ///
-    /// - Throws: ``VaultError``: `configurationInvalid`; an error with `isOutage`: try again later.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` (correct the setting), or an error with `isOutage`
+    ///   (try again later).
     public func offersDeviceSignIn() async throws -> Bool {
         try await converting {
             let provider = providers.provider(issuer: settings?.issuer ?? "", clientID: settings?.clientID ?? "")
@@ -75,7 +77,7 @@ extension Auth {
         }
     }
 
-    /// What issued somebody's tokens, and who that is.
+    /// Returns the issuer of a holder's tokens, and the account.
     private func target(of holder: TokenHolder) throws -> (issuer: any TokenIssuer, id: AccountID) {
         switch holder {
         case .unstored(let token, _): (try issuers.issuer(issuers.source(of: token)), token.account)
@@ -85,7 +87,8 @@ extension Auth {
 
     private static func openIDProvider(_ issuer: any TokenIssuer) throws -> OpenIDProvider {
         guard let issuer = issuer as? OpenIDConnectIssuer else {
-            throw VaultError(.configurationInvalid, "This account does not sign in at an OpenID provider.")
+            throw VaultError(
+                .configurationInvalid, "This account does not belong to an OpenID provider, so this call cannot work.")
         }
         return issuer.provider
     }

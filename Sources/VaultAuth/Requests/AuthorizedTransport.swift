@@ -5,13 +5,12 @@ internal import OpenIDConnect
 public import VaultHTTP
 public import VaultStorage
 
-/// Sends requests in the name of whoever is logged in: with an access token that is renewed ahead of its end, and once
-/// more when the server does not take it. However many requests meet a 401 at the same time, the provider is asked once.
+/// Sends requests with the access token of the person who is logged in. A token that ends soon is renewed first. If the
+/// server refuses a token (401, or GraphQL's refusal in a 200), the request is sent once more with another token. If
+/// many requests are refused at the same time, the provider is asked only once.
 ///
-/// The token goes to the given origins and to no other: a request to another one is sent without it. Redirects are not
-/// followed, so a token cannot follow them either. A request that the server did not accept (401, or in GraphQL's way in
-/// a 200) is sent a second time with another token, and not again. Tokens that are bound to a key (RFC 9449) are sent
-/// with a proof.
+/// Only the given origins get the token. A request to another origin is sent without it. Redirects are not followed, so
+/// a token cannot follow a redirect. Tokens that are bound to a key (RFC 9449) are sent with a proof.
 ///
 /// ```swift
 /// let api = try vault.auth.authorizedTransport(for: ["https://api.example.com"])
@@ -34,11 +33,12 @@ public struct AuthorizedTransport: HTTPTransport {
         self.leeway = leeway
     }
 
-    /// Sends `request` with a token, and returns the whole answer, whatever its status.
+    /// Sends `request` with a token, and returns the whole answer with any status.
     ///
-    /// - Throws: `HTTPError` for the request itself; ``VaultError`` when there is no token for it: `notLoggedIn`,
+    /// - Throws: `HTTPError` for the request itself. ``VaultError`` if there is no token: `notLoggedIn` (log in),
     ///   `refreshTokenExpired` or `refreshInterrupted` (the session is over: sign in again),
-    ///   `identityProviderUnavailable` (try again later).
+    ///   `identityProviderUnavailable`, `identityProviderTimedOut`, `identityProviderInterrupted` or
+    ///   `identityProviderAnswerInvalid` (try again later).
     public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
         guard let origin = Origin(of: request), origins.contains(origin) else {
             return try await base.send(request, body: body, limits: limits)
@@ -77,16 +77,16 @@ public struct AuthorizedTransport: HTTPTransport {
 }
 
 extension Auth {
-    /// A transport that sends requests in the name of whoever is logged in.
+    /// Makes a transport that sends requests with the access token of the person who is logged in.
     ///
     /// - Parameters:
-    ///   - origins: where the access token may be sent: URLs, of which scheme, host and port count.
-    ///   - login: what ``signIn(_:)`` returned, to send requests in its name before it is stored; nil for the
-    ///     account that is logged in.
-    ///   - leeway: a token that ends within this time is renewed before it is used. 60 seconds.
-    ///   - base: what carries the requests; nil for the vault's own transport.
-    /// - Throws: ``VaultError`` with code `configurationInvalid` when one of the origins is none, or plain `http:` to
-    ///   another machine.
+    ///   - origins: the servers that may get the access token, as URLs. Only scheme, host and port matter.
+    ///   - login: the result of ``signIn(_:)``, to send requests before the login is stored; nil for the account that
+    ///     is logged in.
+    ///   - leeway: a token that ends within this time is renewed before its use. 60 seconds by default.
+    ///   - base: the transport of the requests; nil for the vault's own.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if an origin is not valid, or is plain `http:` to
+    ///   another machine: correct the URL.
     public func authorizedTransport(
         for origins: [String], as login: RefreshToken?, leeway: Duration, over base: (any HTTPTransport)?
     ) throws -> any HTTPTransport {
@@ -96,7 +96,7 @@ extension Auth {
             else {
                 throw VaultError(
                     .configurationInvalid,
-                    "An access token cannot be sent to \(BaseURL.withoutUser(text)): it needs https (plain http only works on this machine)."
+                    "An access token cannot be sent to \(BaseURL.withoutUser(text)). Use an https URL. Plain http works only on this machine."
                 )
             }
             return origin
@@ -105,15 +105,16 @@ extension Auth {
             auth: self, login: login, origins: Set(known), base: base ?? transport, leeway: leeway)
     }
 
-    /// A proof that whoever uses the access token holds the key that it is bound to (RFC 9449 section 4).
+    /// Makes a proof that the sender holds the key of a bound access token (RFC 9449 section 4).
     ///
     /// - Parameters:
-    ///   - method: the HTTP method of the request that it is for.
-    ///   - url: the request's URL; query and fragment do not count.
-    ///   - accessToken: the access token that the request carries.
-    ///   - nonce: what the server demanded last, if it did.
+    ///   - method: the HTTP method of the request.
+    ///   - url: the URL of the request, without query and fragment.
+    ///   - accessToken: the access token of the request.
+    ///   - nonce: the nonce that the server demanded last; nil for none.
     /// - Returns: the value of the header field `DPoP`.
-    /// - Throws: ``VaultError``: `notLoggedIn`, and `configurationInvalid` when the tokens are not bound to a key.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` (log in), or `configurationInvalid` if the tokens are not bound
+    ///   to a key (send no proof).
     public func proof(
         method: String, url: String, accessToken: AccessToken, nonce: String?
     ) async throws -> String {

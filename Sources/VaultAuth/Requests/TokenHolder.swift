@@ -1,7 +1,7 @@
 internal import OpenIDConnect
 internal import VaultStorage
 
-/// Whoever is logged in at one moment: what is begun in one person's name does not go on in another's.
+/// The person who is logged in at one moment. Work that begins for one person never goes on for another.
 enum TokenHolder {
     case unstored(RefreshToken, auth: Auth)
     case open(Session)
@@ -21,17 +21,17 @@ enum TokenHolder {
         }
     }
 
-    /// The key that the tokens are bound to.
+    /// Returns the key that the tokens are bound to.
     ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid` when they are not.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if they are not bound.
     func requiredProofKey() async throws -> DPoPKey {
         guard let key = try await proofKey() else {
-            throw VaultError(.configurationInvalid, "The access token is not bound to a key.")
+            throw VaultError(.configurationInvalid, "The access token is not bound to a key. Send it without a proof.")
         }
         return key
     }
 
-    /// The key that the tokens are bound to; nil when they are not.
+    /// Returns the key that the tokens are bound to; nil if they are not bound.
     func proofKey() async throws -> DPoPKey? {
         switch self {
         case .unstored(let token, _): try token.credential.dpopKey()
@@ -45,7 +45,7 @@ extension Auth {
     func holder(_ login: RefreshToken? = nil) throws -> TokenHolder {
         if let login { return .unstored(login, auth: self) }
         return switch current.login {
-        case .none: throw VaultError(.notLoggedIn, "Nobody is logged in.")
+        case .none: throw VaultError(.notLoggedIn, "Nobody is logged in. Log in first.")
         case .unstored(let token): .unstored(token, auth: self)
         case .open(let session): .open(session)
         }

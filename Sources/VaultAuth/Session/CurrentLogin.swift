@@ -1,17 +1,17 @@
 internal import VaultLocks
 internal import VaultStorage
 
-/// Who is logged in: one person at a time. Every change of that is made here, in one step.
+/// The login of the one person who is logged in. Each change of the login is one step in this type.
 final class CurrentLogin: Sendable {
     enum Login: Sendable {
         case none
-        /// Tokens that the app set itself, and that are not stored yet. Behind a reference: every request for a token
+        /// Tokens that the app set and that are not stored yet. The case is indirect because each request for a token
         /// copies the login.
         indirect case unstored(RefreshToken)
         case open(Session)
     }
 
-    /// An account that is being opened. Locking or logging out meanwhile keeps it closed.
+    /// An account that is being opened. If it is locked or logged out meanwhile, it stays closed.
     struct Opening: Sendable {
         fileprivate let timesLocked: Int
     }
@@ -20,22 +20,22 @@ final class CurrentLogin: Sendable {
         var login = Login.none
         /// The account that was locked last, whose cached access token is still stored.
         var lockedAccount: AccountID?
-        /// How often somebody has locked or logged out.
+        /// The number of times that somebody locked or logged out.
         var timesLocked = 0
-        /// How many accounts are being opened right now.
+        /// The number of accounts that are being opened now.
         var openings = 0
     }
 
     private let state = Lock(State())
-    /// Tells the listeners.
+    /// Sends updates to the listeners.
     let updates: SessionUpdates
     private let willBegin: @Sendable () -> Void
     private let didEnd: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - updates: tells the listeners.
-    ///   - willBegin: called before somebody is logged in.
-    ///   - didEnd: called when a session has ended.
+    ///   - updates: sends updates to the listeners.
+    ///   - willBegin: called before a login.
+    ///   - didEnd: called after a session has ended.
     init(
         updates: SessionUpdates, willBegin: @escaping @Sendable () -> Void, didEnd: @escaping @Sendable () -> Void
     ) {
@@ -58,8 +58,8 @@ final class CurrentLogin: Sendable {
         }
     }
 
-    /// Whether somebody who comes back after too long must find nothing open: also not what is being opened right now, and
-    /// what waits to be confirmed.
+    /// Whether there is something to lock. An account that is being opened and a login that waits for its confirmation
+    /// also count: a person who comes back too late must find nothing open.
     var hasSomethingToLock: Bool {
         let (login, openings) = state.withLock { ($0.login, $0.openings) }
         return switch login {
@@ -81,25 +81,25 @@ final class CurrentLogin: Sendable {
 
     func end(_: Opening) { state.withLock { $0.openings -= 1 } }
 
-    /// Whether somebody has locked or logged out since.
+    /// Whether somebody has locked or logged out since then.
     func hasLocked(since opening: Opening) -> Bool { state.withLock { $0.timesLocked } != opening.timesLocked }
 
-    /// Has accounts that are being opened right now stay closed.
+    /// Keeps accounts closed that are being opened now.
     func keepClosedWhatIsBeingOpened() { state.withLock { $0.timesLocked += 1 } }
 
-    /// Makes a session the one that is logged in. The one before ends.
+    /// Makes a session the current login. Ends the session before it.
     ///
     /// - Parameters:
     ///   - opening: from ``beginOpening()``; nil for an account that the person has just signed in to.
-    ///   - isPending: whether the listeners are not told yet, because the provider has to confirm the account first.
-    /// - Throws: ``VaultError`` with code `notLoggedIn` when somebody locked or logged out after `opening`.
+    ///   - isPending: whether to tell the listeners later, because the provider has to confirm the account first.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if somebody locked or logged out after `opening`.
     func open(_ session: Session, since opening: Opening? = nil, isPending: Bool = false) async throws {
         willBegin()
         let (old, isAnnounced) = try state.withLock { state in
             if let opening, opening.timesLocked != state.timesLocked {
                 throw VaultError(.notLoggedIn, "The account was locked while it was being opened. Log in again.")
             }
-            // Tokens that the app set were announced already.
+            // Tokens that the app set were already announced.
             let isAnnounced =
                 if case .unstored(let token) = state.login { token.account == session.id } else { false }
             defer { (state.login, state.lockedAccount) = (.open(session), nil) }
@@ -109,14 +109,14 @@ final class CurrentLogin: Sendable {
         if !isAnnounced, !isPending { await session.announce() }
     }
 
-    /// Has tokens that are not stored yet count as the login.
+    /// Makes tokens that are not stored yet the current login.
     ///
-    /// - Throws: ``VaultError`` with code `busy` when an account is open.
+    /// - Throws: ``VaultError`` with code `busy` if an account is open.
     func open(_ token: RefreshToken) async throws {
         willBegin()
         let old = try state.withLock { state in
             guard state.login.openSession == nil else {
-                throw VaultError(.busy, "Somebody has logged in meanwhile. Log out, and set the tokens again.")
+                throw VaultError(.busy, "An account is open. Log out, then set the tokens again.")
             }
             defer { state.login = .unstored(token) }
             return state.login
@@ -135,7 +135,7 @@ final class CurrentLogin: Sendable {
                 state.lockedAccount = session.id
                 return (session, .none)
             }
-            // A login that was not stored cannot be opened again: it is over.
+            // A login that was not stored cannot be opened again, so it is over.
             defer { state.login = .none }
             return (nil, state.login)
         }
@@ -144,9 +144,9 @@ final class CurrentLogin: Sendable {
         leave(session)
     }
 
-    /// Ends the session, also one that was locked before, and tells.
+    /// Ends the session, also one that was locked before, and tells the listeners.
     ///
-    /// - Returns: whose tokens are stored.
+    /// - Returns: the account with the stored tokens.
     func forget() async -> AccountID? {
         let (old, locked) = state.withLock { state in
             state.timesLocked += 1
@@ -156,7 +156,7 @@ final class CurrentLogin: Sendable {
         var (id, untold) = (locked, locked)
         if case .open(let session) = old {
             id = session.id
-            // Ending a session that is open tells by itself.
+            // The end of an open session tells the listeners itself.
             untold = session.isOpen ? nil : id
         }
         await ended(old, .requested)
@@ -164,8 +164,8 @@ final class CurrentLogin: Sendable {
         return id
     }
 
-    /// The login that is to end: one that is not stored is over at once, and nobody was told yet. What is being opened
-    /// meanwhile stays closed.
+    /// Returns the login that is to end. A login that is not stored ends at once, and nobody is told yet. Accounts that
+    /// are being opened stay closed.
     func loginToEnd() -> Login {
         state.withLock { state in
             state.timesLocked += 1
@@ -175,7 +175,7 @@ final class CurrentLogin: Sendable {
         }
     }
 
-    /// Ends a session that may not be the one that is logged in any more.
+    /// Ends a session, which may no longer be the current one.
     func end(_ session: Session, _ reason: SessionUpdate.Reason) async {
         await session.lock(.loggedOut, reason: reason)
         leave(session)
@@ -191,7 +191,7 @@ final class CurrentLogin: Sendable {
         if wasLocked { updates.send(.init(.loggedOut, id, reason: .deleted)) }
     }
 
-    /// Forgets a session that is locked, unless somebody has logged in meanwhile.
+    /// Forgets a locked session, unless somebody has logged in meanwhile.
     private func leave(_ session: Session) {
         let wasCurrent = state.withLock { state in
             guard case .open(let current) = state.login, current === session else { return false }
@@ -201,7 +201,7 @@ final class CurrentLogin: Sendable {
         if wasCurrent { didEnd() }
     }
 
-    /// - Parameter reason: why it ends; nil when it goes on in another form.
+    /// - Parameter reason: the reason for the end; nil if the login goes on in another form.
     private func ended(_ old: Login, _ reason: SessionUpdate.Reason?) async {
         switch old {
         case .none: break

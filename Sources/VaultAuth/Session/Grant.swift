@@ -1,11 +1,12 @@
 public import Foundation
 public import VaultStorage
 
-/// What a provider granted to an account. It is known without opening the account, and of a session: ``Session/grant()``.
+/// The rights that a provider granted to an account. For an account that is not open, and for a session:
+/// ``Session/grant()``.
 public struct Grant: Sendable, Hashable {
-    /// The scopes; nil when the provider did not say, or an earlier version of the program stored the tokens.
+    /// The scopes; nil if the provider did not say, or if an earlier version of the program stored the tokens.
     public let scopes: [String]?
-    /// When the stored access token ends; nil when none is stored, or the end is not known.
+    /// The end of the stored access token; nil if none is stored, or if the end is not known.
     public let accessTokenExpiresAt: Date?
 
     /// - Parameter account: as it is stored now.

@@ -4,30 +4,31 @@ internal import OpenIDConnect
 internal import VaultHTTP
 internal import VaultStorage
 
-/// Exchanges the stored refresh token for new tokens so that none is ever lost: marked before the provider is called,
-/// durable before anyone sees the new access token, and one at a time across threads and processes.
+/// Exchanges the stored refresh token for new tokens without ever losing one. It sets a mark before it calls the
+/// provider. It stores the new refresh token before anybody gets the new access token. It runs one at a time across
+/// threads and processes.
 package struct RefreshTransaction: Sendable {
     let id: AccountID
     let vaultKey: VaultKey
     let store: any SecureStore
     let unstored: UnstoredTokens
     let issuer: any TokenIssuer
-    /// What the issuer was chosen by.
+    /// The source that the issuer was chosen by.
     let source: IssuerSource
-    /// Whether anybody still wants the result. What the issuer answered is stored in any case.
+    /// Whether somebody still wants the result. The issuer's answer is stored in any case.
     let isWanted: @Sendable () -> Bool
     let clock: any WallClock
     var logger = Logger.silent
 
-    /// What a caller asks for.
+    /// A caller's request.
     package struct Request: Sendable {
-        /// Refresh also when the token at hand is still good, unless somebody refreshed since `at`.
+        /// Whether to refresh even if the present token is good, unless somebody refreshed after `at`.
         package var force = false
-        /// How long the token has to be good for.
+        /// The least time for which the token must be valid.
         package var minimumValidity: Duration
-        /// The value of a token that a resource server refused: any other will do.
+        /// The value of a token that a resource server refused. Any other token is good.
         package var rejected: String?
-        /// When it was asked for.
+        /// The time of the request.
         package var at: Date
 
         package init(force: Bool = false, minimumValidity: Duration, rejected: String? = nil, at: Date) {
@@ -42,7 +43,8 @@ package struct RefreshTransaction: Sendable {
             token.value != rejected && token.isValid(for: minimumValidity, at: now)
         }
 
-        /// Whether the result of this request is good enough for `other`, too. Without force it may come from the store.
+        /// Whether the result of this request is also good enough for `other`. Without force, it may come from the
+        /// store.
         func covers(_ other: Request) -> Bool {
             force
                 || !other.force && other.minimumValidity <= minimumValidity
@@ -57,11 +59,11 @@ package struct RefreshTransaction: Sendable {
             let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
             let now = clock.now
             if let token = try await items.accessToken(), request.accepts(token, now: now),
-                // The clock may have been put back: what comes from the future says nothing of who was faster.
+                // The clock may have been set back: a token from the future does not show that somebody was faster.
                 !request.force || token.obtainedAt > request.at && token.obtainedAt <= now
             {
                 logger.debug("using the stored access token", metadata: id.logMetadata)
-                return (token, false)  // somebody was faster while we waited for the lock
+                return (token, false)  // another program refreshed it during the wait for the lock
             }
             return (try await unstored.stopGuard.run { try await refresh(items, lock) }, true)
         }
@@ -69,12 +71,12 @@ package struct RefreshTransaction: Sendable {
 
     private func refresh(_ items: TokenItems, _ lock: AccountLock) async throws -> AccessToken {
         guard let account = try await store.account(id) else {
-            throw VaultError(.accountNotFound, "The account was deleted meanwhile. To use it again, register again.")
+            throw VaultError(.accountNotFound, "The account was deleted meanwhile. Register it again.")
         }
         guard source.isOf(account) else {
-            // The stored token must not go where it does not belong.
+            // The stored token must go only to its own server and client.
             throw VaultError(
-                .notLoggedIn, "\(account.displayName) signs in in another way or with another client now. Log in again."
+                .notLoggedIn, "\(account.displayName) now uses another client or another way to sign in. Log in again."
             )
         }
         guard let stored = try await stored(items) else {
@@ -82,7 +84,7 @@ package struct RefreshTransaction: Sendable {
                 .notLoggedIn,
                 "\(account.displayName) has no refresh token on this machine. Register again: vault register")
         }
-        // Before the mark: a refresh that was never sent is not one that was cut off.
+        // Before the mark: a refresh that was never sent cannot be cut off.
         if let refusing = issuer as? RefusingIssuer { throw refusing.error }
         let wasInterrupted = account.refreshStartedAt != nil
         try await store.apply([.beginRefresh(clock.now)], to: id)
@@ -90,7 +92,7 @@ package struct RefreshTransaction: Sendable {
         do {
             return try await exchange(stored, items, lock)
         } catch let error as OpenIDConnectError where error.code == .invalidGrant {
-            // Once more, when the stored token meanwhile is another one.
+            // Another program may have stored another token meanwhile. Then try that token once.
             if let current = try await self.stored(items), current.credential.value != stored.credential.value {
                 logger.notice(
                     "refused; another program stored another token meanwhile: trying that one", metadata: id.logMetadata
@@ -116,8 +118,8 @@ package struct RefreshTransaction: Sendable {
         return (credential, sealed)
     }
 
-    /// Asks the issuer, and stores what it answers: the credential at once, as the old one may be dead now, and the rest
-    /// when it has passed the checks, which may take time or fail.
+    /// Asks the issuer and stores its answer. The credential is stored at once, because the old one may no longer work.
+    /// The rest is stored after its checks, which may take time or fail.
     private func exchange(_ stored: Stored, _ items: TokenItems, _ lock: AccountLock) async throws -> AccessToken {
         let kind =
             ["token": .string(stored.credential.logName), "method": .string(source.key.method.rawValue)]
@@ -135,7 +137,7 @@ package struct RefreshTransaction: Sendable {
         }
         let tokens = try await issuer.renew(stored.credential, of: id, keep: keep)
         if !isKept {
-            // An issuer that forgets to call it must not lose a token.
+            // An issuer that forgets to call `keep` must not lose a token.
             var credential = stored.credential
             credential.value = tokens.refreshToken ?? credential.value
             try await keep(credential)
@@ -152,13 +154,14 @@ package struct RefreshTransaction: Sendable {
                 try await items.put(claimsJSON: idToken.claimsJSON), try await items.put(idToken: idToken.encoded),
             ]
         }
-        // Only a copy for the next start: the credential is safe, and the access token good without it.
+        // This is only a copy for the next start. The credential is stored, and the access token works without the
+        // copy.
         if isWanted() { try? await store.apply(changes, to: id) }
         await adoptLayout()
         return accessToken
     }
 
-    /// Gives an account of before the layout by which its answer could be read just now.
+    /// Stores the layout in an old account without one, because this layout could read the server's answer.
     private func adoptLayout() async {
         guard let layout = source.layout, var account = try? await store.account(id), account.layout == nil else {
             return
@@ -167,26 +170,26 @@ package struct RefreshTransaction: Sendable {
         try? await store.apply([.putAccount(account)], to: id)
     }
 
-    /// Decides what a failed exchange means. The stored token stays in any case. The mark goes only when it is certain
-    /// that the provider did not carry the request out, or that it refused it.
+    /// Decides what a failed exchange means. The stored token always stays. The mark is removed only if the provider
+    /// certainly refused the request or did not carry it out.
     private func refused(_ error: any Error, account: Account, wasInterrupted: Bool) async -> any Error {
         guard let error = error as? OpenIDConnectError else { return error }
         let isSettled = error.code == .invalidGrant || error.code == .refused || !error.mayHaveBeenProcessed
         var changes: [StoreChange] = isSettled && !wasInterrupted ? [.endRefresh] : []
-        // The access token is of the sign-in that the provider ended: nobody is to get it any more.
+        // The access token is from the sign-in that the provider ended, so nobody must get it any more.
         if error.code == .invalidGrant { changes.append(.removeItem(.accessToken)) }
-        // If this fails, the mark stays, and a later refusal is called an interruption: still true enough.
+        // If this fails, the mark stays, and a later refusal counts as an interruption. That is close enough.
         if !changes.isEmpty { try? await store.apply(changes, to: id) }
         guard error.code == .invalidGrant else { return VaultError.converting(error) }
         if wasInterrupted {
             return VaultError(
                 .refreshInterrupted,
-                "An earlier refresh for \(account.displayName) was cut off, and the identity provider does not take the stored token any more. Register again.",
+                "An earlier refresh for \(account.displayName) was cut off, and the identity provider no longer accepts the stored token. Register again.",
                 underlying: error)
         }
         return VaultError(
             .refreshTokenExpired,
-            "The identity provider does not take the refresh token of \(account.displayName) any more: it expired or was revoked. Register again.",
+            "The refresh token of \(account.displayName) has expired or was revoked. Register again.",
             underlying: error)
     }
 }

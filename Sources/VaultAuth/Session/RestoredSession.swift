@@ -1,31 +1,31 @@
 public import VaultStorage
 
-/// What is left of a login after the program was started again.
+/// The state of a login after a new start of the program.
 public struct RestoredSession: Sendable {
-    /// What there is. New ones may be added, so a `switch` over them needs a `default`.
+    /// The state. New states may be added, so a `switch` over them needs a `default`.
     public struct State: Hashable, Sendable, CustomStringConvertible {
         public let description: String
         /// There is no such account: sign in and register it.
         public static let absent = State(description: "absent")
-        /// The ``RestoredSession/account`` is there, and its secret opens it: ask for the password.
+        /// The ``RestoredSession/account`` exists and is closed. Ask for the password.
         public static let locked = State(description: "locked")
-        /// The ``RestoredSession/session`` is open, and the provider still takes it.
+        /// The ``RestoredSession/session`` is open, and the provider has confirmed it.
         public static let verified = State(description: "verified")
-        /// The ``RestoredSession/session`` is open, and the provider cannot be asked right now: see
-        /// ``RestoredSession/error``. Nobody is logged out by that. The session goes on, and its next
-        /// ``Session/accessToken(forceRefresh:minimumValidity:)`` asks again.
+        /// The ``RestoredSession/session`` is open, but the provider cannot be asked now: see
+        /// ``RestoredSession/error``. The person stays logged in. The next
+        /// ``Session/accessToken(forceRefresh:minimumValidity:)`` asks the provider again.
         public static let unverified = State(description: "unverified")
-        /// The provider does not take the account any more: see ``RestoredSession/error``. Sign in and register again.
+        /// The provider no longer accepts the account: see ``RestoredSession/error``. Sign in and register again.
         public static let expired = State(description: "expired")
     }
 
     /// The state of the login. It tells which of the other properties are set.
     public let state: State
-    /// With `locked`.
+    /// The account, with `locked`.
     public let account: Account?
-    /// With `verified` and `unverified`.
+    /// The session, with `verified` and `unverified`.
     public let session: Session?
-    /// With `unverified` and `expired`.
+    /// The error, with `unverified` and `expired`.
     public let error: VaultError?
 
     private init(_ state: State, account: Account? = nil, session: Session? = nil, error: VaultError? = nil) {
@@ -35,16 +35,16 @@ public struct RestoredSession: Sendable {
         self.error = error
     }
 
-    /// There is no such account.
+    /// Makes a result without an account.
     public static let absent = RestoredSession(.absent)
-    /// The account is there, and its secret opens it.
+    /// Makes a result with an account that exists and is closed.
     public static func locked(_ account: Account) -> RestoredSession { .init(.locked, account: account) }
-    /// The account is open, and the provider still takes it.
+    /// Makes a result with an open account that the provider has confirmed.
     public static func verified(_ session: Session) -> RestoredSession { .init(.verified, session: session) }
-    /// The account is open, and the provider cannot be asked right now.
+    /// Makes a result with an open account, if the provider cannot be asked now.
     public static func unverified(_ session: Session, _ error: VaultError) -> RestoredSession {
         .init(.unverified, session: session, error: error)
     }
-    /// The provider does not take the account any more.
+    /// Makes a result for an account that the provider no longer accepts.
     public static func expired(_ error: VaultError) -> RestoredSession { .init(.expired, error: error) }
 }

@@ -1,10 +1,11 @@
 public import VaultStorage
 
-// What is known of an open account. It can be read without the network, and also when the provider refuses the account.
+// Information about an open account. It can be read without the network, and after the provider refused the account.
 extension Session {
-    /// What is known of the person: what the last ID token, or the backend, said.
+    /// Returns the person's identity from the last ID token or the backend.
     ///
-    /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `storeUnreadable`, `storeCorrupt`.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked (log in again), `storeUnreadable`
+    ///   (try again), or `storeCorrupt` (restore a backup).
     public func identity() async throws -> RefreshToken.Identity {
         let vaultKey = try openVaultKey()
         do {
@@ -14,9 +15,10 @@ extension Session {
         }
     }
 
-    /// What the provider granted, and when the access token ends, as far as that is known.
+    /// Returns the granted scopes and the end of the access token, as far as these are known.
     ///
-    /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `accountNotFound`, `storeUnreadable`.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked (log in again), `accountNotFound`
+    ///   (register), or `storeUnreadable` (try again).
     public func grant() async throws -> Grant {
         _ = try openVaultKey()
         do {

@@ -2,16 +2,17 @@ public import VaultBiometric
 public import VaultCrypto
 internal import VaultStorage
 
-// Adding and changing the ways into an open account. When one of these functions throws, it has changed nothing.
+// Adding and changing the ways into an open account. If one of these functions throws, it has changed nothing.
 extension Session {
-    /// Gives the account a new password. The way without the network, which opens with the password, gets it, too.
+    /// Gives the account a new password. The offline way in opens with the password, so it also gets the new one.
     ///
     /// - Parameters:
-    ///   - new: UTF-8. Judge it with `NewPasswordRule` first.
-    ///   - dropsOtherWays: whether PIN, recovery code and hardware are to go.
-    /// - Throws: ``VaultError``: `passwordUnusable`, `notLoggedIn` when the session was locked, `forbiddenByPolicy`,
-    ///   `busy`, `storeUnreadable`, `storeCorrupt`, `keyServiceUnavailable`, `configurationInvalid`. Nothing was
-    ///   changed then.
+    ///   - new: UTF-8. Check it with `NewPasswordRule` first.
+    ///   - dropsOtherWays: whether to remove PIN, recovery code and hardware.
+    /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another password),
+    ///   `notLoggedIn` if the session was locked (log in again), `busy` (try again), `keyServiceUnavailable` (try
+    ///   again later), `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or
+    ///   `storeCorrupt` (restore a backup). Then nothing was changed.
     public func setPassword(_ new: borrowing SecretBytes, dropsOtherWays: Bool = false) async throws {
         try await converting {
             try await accounts.setPassword(
@@ -19,12 +20,13 @@ extension Session {
         }
     }
 
-    /// Gives the account a PIN, in place of one that it has.
+    /// Gives the account a PIN. Replaces the old one.
     ///
-    /// - Parameter pin: UTF-8. Judge it with `PINRule` first.
-    /// - Throws: ``VaultError``: `passwordUnusable`, `notLoggedIn` when the session was locked, `forbiddenByPolicy`,
-    ///   `busy`, `storeUnreadable`, `storeCorrupt`, `keyServiceUnavailable`, `configurationInvalid`. Nothing was
-    ///   changed then.
+    /// - Parameter pin: UTF-8. Check it with `PINRule` first.
+    /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN),
+    ///   `notLoggedIn` if the session was locked (log in again), `busy` (try again), `keyServiceUnavailable` (try
+    ///   again later), `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or
+    ///   `storeCorrupt` (restore a backup). Then nothing was changed.
     public func setPIN(_ pin: borrowing SecretBytes) async throws {
         try await converting {
             if let agent {
@@ -39,9 +41,10 @@ extension Session {
     ///
     /// - Parameter show: shows the code to the person. The new code works after `show` has returned. If `show` throws,
     ///   the earlier code still works.
-    /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `forbiddenByPolicy`, `busy`,
-    ///   `storeUnreadable`, `storeCorrupt`, `keyServiceUnavailable`, `configurationInvalid`; also what `show` throws.
-    ///   Nothing was changed then.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked (log in again), `forbiddenByPolicy`,
+    ///   `busy` (try again), `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting),
+    ///   `storeUnreadable` (free disk space), or `storeCorrupt` (restore a backup). Also the errors of `show`. Then
+    ///   nothing was changed.
     public func addRecoveryCode(_ show: @Sendable (SharedSecret) async throws -> Void) async throws {
         let (account, key) = try await converting { (try await accounts.account(id), try openVaultKey()) }
         let (code, slot) = try await accounts.makeRecoveryKeyslot(for: account, vaultKey: key)
@@ -56,12 +59,13 @@ extension Session {
 
     /// Lets the password open the account without the network.
     ///
-    /// A thief who has the disk can then try passwords without a limit. Only a long password protects against that.
+    /// A thief who has the disk can then try passwords without limit. Only a long password protects against that.
     ///
     /// - Parameter password: the account's password. It is checked first.
-    /// - Throws: ``VaultError``: `wrongSecret`, `keyLocked`, `notLoggedIn` when the session was locked,
-    ///   `forbiddenByPolicy`, `busy`, `storeUnreadable`, `storeCorrupt`, `keyMissing`, `keyServiceUnavailable`,
-    ///   `configurationInvalid`. Nothing was changed then.
+    /// - Throws: ``VaultError`` with code `wrongSecret` (ask again), `keyLocked` or `keyMissing` (use another way in),
+    ///   `notLoggedIn` if the session was locked (log in again), `forbiddenByPolicy`, `busy` (try again),
+    ///   `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting), `storeUnreadable`
+    ///   (free disk space), or `storeCorrupt` (restore a backup). Then nothing was changed.
     public func addOffline(password: borrowing SecretBytes) async throws {
         try await converting {
             let password = SharedSecret(try password.copy())
@@ -74,12 +78,13 @@ extension Session {
     /// - Parameters:
     ///   - provider: the hardware key.
     ///   - prompt: asks the person for the PIN of the hardware key.
-    ///   - opensOffline: whether the hardware key opens the account without the key service. It has to count wrong
-    ///     PINs itself for that.
-    ///   - label: what the person calls the hardware key; nil for its own label.
-    /// - Throws: ``VaultError``: `hardwareMissing`, `hardwareLocked`, `hardwareFailed`, `cancelled`,
-    ///   `configurationInvalid`, `notLoggedIn` when the session was locked, `forbiddenByPolicy`, `busy`,
-    ///   `storeUnreadable`, `storeCorrupt`, `keyServiceUnavailable`. Nothing was changed then.
+    ///   - opensOffline: whether the hardware key opens the account without the key service. The hardware must count
+    ///     wrong PINs itself.
+    ///   - label: the person's name for the hardware key; nil for its own label.
+    /// - Throws: ``VaultError`` with code `hardwareMissing` (plug it in), `hardwareLocked` or `hardwareFailed` (see the
+    ///   text), `cancelled`, `configurationInvalid` (correct the setting), `notLoggedIn` if the session was locked (log
+    ///   in again), `forbiddenByPolicy`, `busy` (try again), `keyServiceUnavailable` (try again later),
+    ///   `storeUnreadable` (free disk space), or `storeCorrupt` (restore a backup). Then nothing was changed.
     public func addHardware(
         _ provider: any BiometricProvider, prompt: any BiometricPrompt, opensOffline: Bool = false, label: String? = nil
     ) async throws {

@@ -4,10 +4,10 @@ internal import VaultHTTP
 internal import VaultLocks
 public import VaultStorage
 
-/// An open account: its vault key in guarded memory, and its live tokens. If the agent holds the account open, the vault
-/// key and the refresh token stay in the agent, and the calls are the same: see ``Auth/attach(userID:)``.
+/// An open account, with its vault key in guarded memory and its tokens. If the agent holds the account open, the vault
+/// key and the refresh token stay in the agent. The calls are the same: see ``Auth/attach(userID:)``.
 public actor Session {
-    /// Whose session this is.
+    /// The account of the session.
     public nonisolated let id: AccountID
     private var vaultKey: VaultKey?
     private var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
@@ -42,42 +42,41 @@ public actor Session {
     /// Whether the provider has confirmed the account since it was opened.
     public nonisolated var isConfirmed: Bool { live.withLock { $0.isConfirmed } }
 
-    /// Whether it counts as a login: it is open, the provider did not refuse it, and it does not wait to be confirmed.
+    /// Whether the session counts as a login: it is open, not refused, and does not wait for its confirmation.
     nonisolated var isLogin: Bool { live.withLock { $0.isLogin } }
 
-    /// Why the session hands out no tokens any more: the provider refused the account. What is sealed in the account can
-    /// be read until the session is locked (``openVaultKey()``). Nil for any other session.
+    /// The provider's refusal of the account. The session then gives out no tokens, but the account's items can be read
+    /// until the session is locked (``openVaultKey()``). Nil for any other session.
     public nonisolated var refusal: VaultError? { live.withLock { $0.refusal } }
 
-    /// Ends the wait for the provider: it counts as a login from now on.
+    /// Ends the wait for the provider. From now on the session counts as a login.
     nonisolated func begin() { live.withLock { $0.begin() } }
 
-    /// Whether the account is open without the provider: it was opened without the network, or the provider could not be
-    /// reached when it was asked last. What is stored is at hand, and the access token as long as it is valid. The first
-    /// token that the provider renews makes it a full session.
+    /// Whether the account is open without the provider: it was opened offline, or the provider could not be reached at
+    /// the last try. The stored items can be read, and the access token works until it ends. The next token from the
+    /// provider makes it a full session.
     public nonisolated var isOffline: Bool { live.withLock { $0.isOffline } }
 
-    /// What the person has to be told of wrong guesses at this way in that were not made here; nil when
-    /// there were none.
+    /// The notice for the person about wrong guesses at this way in that were not made here; nil if there were none.
     public nonisolated var wrongGuesses: AccountNotice? { live.withLock { $0.wrongGuesses } }
 
-    /// Tells that somebody has logged in. An account that was locked meanwhile is told as locked last.
+    /// Tells the listeners of the login. If the account was locked meanwhile, the last event is the lock.
     func announce() {
         if vaultKey != nil { updates.send(.init(.loggedIn, id)) }
     }
 
-    /// Notes that it goes on without the provider.
+    /// Notes that the session goes on without the provider.
     nonisolated func goOffline() { live.withLock { $0.goOffline() } }
 
-    /// The vault key, for sealing items of an app's own. If the agent holds the session, the key asks the agent.
+    /// Returns the vault key, for sealing an app's own items. If the agent holds the session, the key asks the agent.
     ///
-    /// - Throws: ``VaultError`` with code `notLoggedIn` when the session was locked.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked: log in again.
     public func openVaultKey() throws -> VaultKey {
         guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
         return vaultKey
     }
 
-    /// The items of an app's own in the account.
+    /// The app's own items in the account.
     public nonisolated var items: SessionItems {
         SessionItems(
             LocalItems(accounts: accounts, id: id, isOpen: { self.isOpen }, vaultKey: { try await self.openVaultKey() })
@@ -86,16 +85,20 @@ public actor Session {
 
     // MARK: - Tokens
 
-    /// A valid access token: from memory, from the store, or else fresh from the provider.
+    /// Returns a valid access token from memory, from the store, or from the provider.
     ///
-    /// Callers that come while a refresh is under way wait for that one. Cancelling one of them does not cancel it.
-    /// When the provider refuses the refresh token for good, the session hands out no token any more, see ``refusal``.
+    /// Calls during a refresh wait for that refresh. The cancellation of one caller does not cancel the refresh. If the
+    /// provider refuses the refresh token for good, the session gives out no more tokens: see ``refusal``.
     ///
     /// - Parameters:
-    ///   - forceRefresh: ask the provider also when the token at hand is still valid.
-    ///   - minimumValidity: how long the token has to be valid at least. 60 seconds.
-    /// - Throws: ``VaultError``: `notLoggedIn` when the session was locked, `refreshTokenExpired` or
-    ///   `refreshInterrupted` (register again), `identityProviderUnavailable` (try again later).
+    ///   - forceRefresh: whether to ask the provider even if the present token is valid.
+    ///   - minimumValidity: the least time for which the token must be valid. 60 seconds by default.
+    /// - Throws: ``VaultError`` with one of these codes:
+    ///   - `notLoggedIn`: the session was locked. Log in again.
+    ///   - `refreshTokenExpired`, `refreshInterrupted`: register again.
+    ///   - `identityProviderUnavailable`, `identityProviderTimedOut`, `identityProviderInterrupted`,
+    ///     `identityProviderAnswerInvalid`, `busy`: try again later.
+    ///   - `storeUnreadable`: free disk space, then call again before this program ends.
     public nonisolated func accessToken(
         forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
@@ -103,17 +106,17 @@ public actor Session {
         return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: clock.now))
     }
 
-    /// A new token, as another program asked for it. One that the provider issued after that is new enough.
+    /// Returns a new token for another program. A token that the provider issued after `moment` is new enough.
     ///
     /// - Parameters:
-    ///   - moment: when the other program asked.
-    ///   - minimumValidity: how long the token has to be valid at least.
+    ///   - moment: the time of the other program's request.
+    ///   - minimumValidity: the least time for which the token must be valid.
     /// - Throws: as ``accessToken(forceRefresh:minimumValidity:)``.
     package func accessToken(forcedAt moment: Date, minimumValidity: Duration) async throws -> AccessToken {
         try await accessToken(.init(force: true, minimumValidity: minimumValidity, at: moment))
     }
 
-    /// The token in memory, when it is good enough: nobody has to wait for it.
+    /// Returns the token in memory if it is good enough. This does not wait.
     package nonisolated func tokenAtHand(validFor minimumValidity: Duration) -> AccessToken? {
         guard let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: clock.now) else {
             return nil
@@ -121,9 +124,9 @@ public actor Session {
         return token
     }
 
-    /// Another access token than one that a resource server refused with 401, although it was valid by its expiry.
+    /// Returns another access token than the one that a resource server refused with 401 before its end.
     ///
-    /// However many callers come with the same refused token, the provider is asked once.
+    /// If many callers pass the same refused token, the provider is asked only once.
     ///
     /// - Throws: as ``accessToken(forceRefresh:minimumValidity:)``.
     public func accessToken(
@@ -180,7 +183,7 @@ public actor Session {
                 throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
             }
             live.withLock { $0.use(token, isNew: isNew) }
-            // Signing in anew, in another program, binds the account's tokens to another key.
+            // A new sign-in in another program binds the account's tokens to another key.
             proofKey = nil
             if isNew { updates.send(.init(.refreshed, id)) }
             return token
@@ -190,7 +193,7 @@ public actor Session {
         }
     }
 
-    /// Tells of a failed refresh, and ends the session when the provider refused for good.
+    /// Tells the listeners of a failed refresh. Ends the session if the provider refused for good.
     private func failed(_ error: any Error) async -> any Error {
         guard let error = VaultError.converting(error) as? VaultError, vaultKey != nil else { return error }
         let reason: SessionUpdate.Reason
@@ -200,7 +203,7 @@ public actor Session {
             live.withLock { $0.refuse(error) }
             updates.send(.init(.loggedOut, id, reason: .refused, error: error))
             return error
-        // What another program did meanwhile: nothing is left to go on with.
+        // Another program logged out or deleted the account, so the session cannot go on.
         case .notLoggedIn: reason = agent == nil ? .everywhere : .requested
         case .accountNotFound: reason = .deleted
         default:
@@ -213,15 +216,16 @@ public actor Session {
         return error
     }
 
-    /// The refresh token as it is stored now.
+    /// Returns the refresh token as it is stored now.
     ///
-    /// - Throws: ``VaultError`` with code `notLoggedIn` (also when none is stored any more) or `storeCorrupt`.
+    /// - Throws: ``VaultError`` with code `notLoggedIn`, also if none is stored (log in again), or `storeCorrupt`
+    ///   (register again).
     public func refreshToken() async throws -> RefreshToken {
         _ = try acceptedVaultKey()
         return try await storedRefreshToken()
     }
 
-    /// As ``refreshToken()``, also when the provider refused it.
+    /// As ``refreshToken()``, even if the provider refused the token.
     func storedRefreshToken() async throws -> RefreshToken {
         let vaultKey = try openVaultKey()
         if agent != nil { throw Self.keptByAgent }
@@ -234,25 +238,25 @@ public actor Session {
 
     private static let keptByAgent = VaultError(
         .configurationInvalid,
-        "The agent holds this session and keeps its refresh token. Log in without the agent for that.")
+        "The agent holds this session and keeps its refresh token. Log in without the agent, then try again.")
 
-    /// The vault key of a session that the provider did not refuse.
+    /// Returns the vault key of a session that the provider did not refuse.
     private func acceptedVaultKey() throws -> VaultKey {
         if let refusal { throw refusal }
         return try openVaultKey()
     }
 
-    /// The key that the tokens are bound to (RFC 9449); nil when they are not.
+    /// Returns the key that the tokens are bound to (RFC 9449); nil if they are not bound.
     func dpopKey() async throws -> DPoPKey? {
         if let proofKey, vaultKey != nil { return proofKey }
         let key: DPoPKey?
         if let agent { key = try await agent.proofKey() } else { key = try await refreshToken().credential.dpopKey() }
-        // Locked meanwhile, it must not keep the key.
+        // A session that was locked meanwhile must not keep the key.
         if vaultKey != nil { proofKey = key }
         return key
     }
 
-    /// Stores what an app got elsewhere in place of the credential and access token here: both, or neither.
+    /// Replaces the stored credential and access token by an app's own: both, or neither.
     func replace(_ credential: Credential, _ accessToken: AccessToken) async throws {
         let vaultKey = try openVaultKey()
         if agent != nil { throw Self.keptByAgent }
@@ -262,18 +266,18 @@ public actor Session {
             .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt), .endRefresh,
         ]
         try await accounts.withLock(on: id) { [accounts, id, source] _ in
-            // Whoever logged out meanwhile does not want them back.
+            // A person who logged out meanwhile does not want the tokens stored.
             guard isOpen else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }
             guard let account = try await accounts.store.account(id) else {
                 throw VaultError(
-                    .accountNotFound, "The account was deleted meanwhile. To use it again, register again.")
+                    .accountNotFound, "The account was deleted meanwhile. Register it again.")
             }
-            // Another program may have registered the account again: under its vault key these bytes would not open.
+            // If another program registered the account again, its vault key would not open these bytes.
             try await accounts.requireCurrent(vaultKey, of: account, as: account)
             guard source.isOf(account) else {
                 throw VaultError(
                     .notLoggedIn,
-                    "\(account.displayName) signs in in another way or with another client now. Log in again.")
+                    "\(account.displayName) now uses another client or another way to sign in. Log in again.")
             }
             try await accounts.store.apply(changes, to: id)
         }
@@ -285,20 +289,20 @@ public actor Session {
 
     // MARK: - The end
 
-    /// Forgets the vault key and the tokens: the account can be opened again. A refresh under way still stores what it
-    /// gets.
+    /// Forgets the vault key and the tokens. The account can be opened again. A refresh that is under way still stores
+    /// its result.
     public func lock() async { await lock(.locked, reason: .requested) }
 
     /// - Parameters:
-    ///   - event: `locked` or `loggedOut`; told to the listeners, unless the session was over already.
-    ///   - reason: why.
+    ///   - event: `locked` or `loggedOut`, for the listeners, unless the session was already over.
+    ///   - reason: the reason for the listeners.
     func lock(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError? = nil) async {
         guard end(event, reason: reason, error: error) else { return }
-        // Another login takes the place of this one in this process. The agent goes on with it.
+        // With `replaced`, another login takes this session's place in this process only. The agent keeps the session.
         await agent?.leave(locking: reason != .replaced)
     }
 
-    /// - Returns: false when the session was over already.
+    /// - Returns: false if the session was already over.
     private func end(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError?) -> Bool {
         guard vaultKey != nil else { return false }
         (vaultKey, proofKey) = (nil, nil)
@@ -306,24 +310,26 @@ public actor Session {
             defer { live.end() }
             return live.refusal
         }
-        // That it is over was told when the provider refused it.
+        // After a refusal the listeners already know that the session is over.
         if refusal == nil { updates.send(.init(event, id, reason: reason, error: error)) }
         return true
     }
 
-    /// Takes over what happened to the session in the agent.
+    /// Takes over an event of the session in the agent.
     func follow(_ update: SessionUpdate) {
         guard vaultKey != nil else { return }
         switch update.event {
         case .locked: _ = end(.locked, reason: update.reason ?? .requested, error: update.error)
         case .loggedOut where update.reason == .refused:
-            let error = update.error ?? VaultError(.refreshTokenExpired, "The identity provider refused the account.")
+            let error =
+                update.error
+                ?? VaultError(.refreshTokenExpired, "The identity provider refused the account. Register again.")
             proofKey = nil
             live.withLock { $0.refuse(error) }
             updates.send(update)
         case .loggedOut: _ = end(.loggedOut, reason: update.reason ?? .requested, error: update.error)
         case .refreshed:
-            // The provider may take the old token no longer.
+            // The provider may no longer accept the old token.
             proofKey = nil
             live.withLock { $0.forgetToken() }
             updates.send(update)
@@ -331,7 +337,7 @@ public actor Session {
             if update.error?.isProviderOutage == true { goOffline() }
             updates.send(update)
         case .loggedIn:
-            // Somebody has logged in again: a session that was refused goes on.
+            // Somebody has logged in again, so a refused session goes on.
             proofKey = nil
             live.withLock { $0.resume() }
             updates.send(update)
@@ -339,9 +345,9 @@ public actor Session {
         }
     }
 
-    // MARK: - What could not be stored
+    // MARK: - Tokens that could not be stored
 
-    /// Whether this process holds a renewed token that could not be stored. The next ``accessToken(forceRefresh:minimumValidity:)``
-    /// stores it first.
+    /// Whether this process holds a renewed token that could not be stored. Free disk space, then call
+    /// ``accessToken(forceRefresh:minimumValidity:)``, which stores the token first.
     public var holdsUnstoredToken: Bool { accounts.unstored.holds(id) }
 }

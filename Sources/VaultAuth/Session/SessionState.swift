@@ -1,32 +1,32 @@
 internal import VaultStorage
 
-/// What can be looked at of a session without waiting for its turn. Every change of it is made here.
+/// The state of a session that can be read without waiting for the actor. All changes of the state are in this type.
 struct SessionState: Sendable {
     enum Phase: Sendable {
-        /// Open, and a login only when the provider has confirmed it.
+        /// Open, but a login only after the provider has confirmed it.
         case pending
         /// Open, and a login.
         case loggedIn
-        /// The provider refused the account. What is sealed in it can be read until it is locked.
+        /// The provider refused the account. Its items can be read until it is locked.
         case refused(VaultError)
-        /// The vault key is no longer in memory. The error says why, if the provider or another program ended the
+        /// The vault key is no longer in memory. The error is the reason, if the provider or another program ended the
         /// session.
         case over(VaultError?)
     }
 
-    /// What came of asking the provider since the account was opened.
+    /// The result of the last request to the provider since the account was opened.
     enum Contact: Sendable {
         case none
         case confirmed
-        /// It goes on, or was opened, without the provider.
+        /// The session goes on, or was opened, without the provider.
         case offline(wasConfirmed: Bool)
     }
 
     private(set) var phase: Phase
     private(set) var contact: Contact
-    /// Wrong guesses that were told when it was opened.
+    /// The wrong guesses that the key service told when the account was opened.
     private(set) var wrongGuesses: AccountNotice?
-    /// Nil also while a renewed token waits to be stored: that comes first.
+    /// The access token. Nil, too, while a renewed token waits to be stored, because that comes first.
     private(set) var token: AccessToken?
 
     init(_ phase: Phase, _ contact: Contact, wrongGuesses: AccountNotice? = nil) {
@@ -50,7 +50,7 @@ struct SessionState: Sendable {
 
     var isOffline: Bool { if case .offline = contact { true } else { false } }
 
-    /// Why nothing is handed out any more, when that is so.
+    /// The reason why the session gives out no tokens; nil if it does.
     var refusal: VaultError? {
         switch phase {
         case .refused(let error): error
@@ -59,12 +59,12 @@ struct SessionState: Sendable {
         }
     }
 
-    /// Has a pending session count as a login.
+    /// Makes a pending session count as a login.
     mutating func begin() {
         if case .pending = phase { phase = .loggedIn }
     }
 
-    /// - Parameter isNew: whether the provider issued it just now.
+    /// - Parameter isNew: whether the provider has just issued it.
     mutating func use(_ token: AccessToken, isNew: Bool) {
         self.token = token
         if isNew { contact = .confirmed }
@@ -76,9 +76,9 @@ struct SessionState: Sendable {
 
     mutating func refuse(_ error: VaultError) { (phase, token) = (.refused(error), nil) }
 
-    /// Takes tokens that the app got elsewhere: what the provider refused counts no longer.
+    /// Takes tokens from the app. They end an earlier refusal.
     ///
-    /// - Returns: whether it was refused.
+    /// - Returns: whether the session was refused before.
     mutating func accept(_ token: AccessToken) -> Bool {
         self.token = token
         guard case .refused = phase else { return false }
@@ -86,12 +86,12 @@ struct SessionState: Sendable {
         return true
     }
 
-    /// Goes on after another login: what the provider refused counts no longer.
+    /// Goes on after another login, which ends an earlier refusal.
     mutating func resume() {
         token = nil
         if case .refused = phase { phase = .loggedIn }
     }
 
-    /// - Parameter error: why, when the provider or another program had ended it.
+    /// - Parameter error: the reason, if the provider or another program ended the session.
     mutating func end(_ error: VaultError? = nil) { self = SessionState(.over(error ?? refusal), .none) }
 }

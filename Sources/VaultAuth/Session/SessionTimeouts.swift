@@ -5,18 +5,18 @@ internal import VaultStorage
 actor SessionTimeouts {
     private var timeouts: [SessionUpdate.Reason: BackgroundTimeout] = [:]
 
-    /// Takes the place of a timeout that was enabled for the same reason.
+    /// Enables a timeout. Replaces an earlier one with the same reason.
     func enable(_ reason: SessionUpdate.Reason, _ make: @Sendable () -> BackgroundTimeout) async {
         await disable(reason)
         timeouts[reason] = make()
     }
 
-    /// What the timeouts listen to, the background timeout first.
+    /// Returns the monitors of the timeouts. Those of the background timeout come first.
     func status() async -> [MonitorStatus] {
         await (timeouts[.backgroundTimeout]?.status() ?? []) + (timeouts[.idle]?.status() ?? [])
     }
 
-    /// When this returns no handler runs any more, unless it was the handler that called.
+    /// Ends a timeout. No handler runs after this returns, unless the handler itself made the call.
     func disable(_ reason: SessionUpdate.Reason) async {
         await timeouts.removeValue(forKey: reason)?.disable()
     }

@@ -2,7 +2,7 @@ internal import Logging
 internal import VaultStorage
 
 extension SessionUpdate {
-    /// Tells of it at a level that fits.
+    /// Logs the update at a level that fits.
     func log(to logger: Logger) {
         let level: Logger.Level =
             switch event {

@@ -2,47 +2,47 @@ internal import Logging
 internal import VaultLocks
 public import VaultStorage
 
-/// Something that happened to a session, for whoever shows or depends on it.
+/// An event of a session, for an app that shows the session or depends on it.
 public struct SessionUpdate: Sendable {
-    /// What happened. New ones may be added, so a `switch` over them needs a `default`.
+    /// The event. New events may be added, so a `switch` over them needs a `default`.
     public struct Event: Hashable, Sendable, CustomStringConvertible {
         public let description: String
         /// Somebody logged in, or opened the account again.
         public static let loggedIn = Event(description: "logged in")
-        /// There is a new access token from the provider.
+        /// The provider issued a new access token.
         public static let refreshed = Event(description: "refreshed")
-        /// Keys and tokens left the memory; the account can be opened again.
+        /// Keys and tokens were removed from memory. The account can be opened again.
         public static let locked = Event(description: "locked")
         /// The session is over. See ``SessionUpdate/reason``.
         public static let loggedOut = Event(description: "logged out")
-        /// A refresh did not succeed, and the session goes on. See ``SessionUpdate/error``.
+        /// A refresh failed, but the session goes on. See ``SessionUpdate/error``.
         public static let refreshFailed = Event(description: "refresh failed")
-        /// The key service told of wrong guesses that were not made here. See ``SessionUpdate/notice``.
+        /// The key service reported wrong guesses that were not made here. See ``SessionUpdate/notice``.
         public static let wrongGuesses = Event(description: "wrong guesses")
-        /// An old key could not be ended at the key service. See ``SessionUpdate/notice``.
+        /// The key service could not end an old key. See ``SessionUpdate/notice``.
         public static let keyNotEnded = Event(description: "key not ended")
     }
 
-    /// Why a session was locked or ended. New ones may be added, so a `switch` over them needs a `default`.
+    /// The reason for a lock or an end. New reasons may be added, so a `switch` over them needs a `default`.
     public struct Reason: Hashable, Sendable, CustomStringConvertible {
         public let description: String
-        /// The app or the person asked for it.
+        /// The app or the person wanted it.
         public static let requested = Reason(description: "requested")
-        /// The refresh token was revoked as well.
+        /// The refresh token was revoked, too.
         public static let everywhere = Reason(description: "everywhere")
         /// The account was deleted.
         public static let deleted = Reason(description: "deleted")
-        /// Another login took its place.
+        /// Another login replaced this one.
         public static let replaced = Reason(description: "replaced")
-        /// The provider no longer takes the refresh token. See ``SessionUpdate/error``.
+        /// The provider no longer accepts the refresh token. See ``SessionUpdate/error``.
         public static let refused = Reason(description: "refused")
-        /// Nobody did anything for too long.
+        /// The person did nothing for too long.
         public static let idle = Reason(description: "idle")
-        /// It was open for as long as it may be.
+        /// The session reached its longest allowed time.
         public static let lifetime = Reason(description: "lifetime")
-        /// It was in the background for too long.
+        /// The app was in the background for too long.
         public static let backgroundTimeout = Reason(description: "background timeout")
-        /// The agent that held the session has ended, or cannot be reached any more.
+        /// The agent that held the session has ended, or can no longer be reached.
         public static let agentEnded = Reason(description: "agent ended")
     }
 
@@ -50,11 +50,11 @@ public struct SessionUpdate: Sendable {
     public let account: AccountID
     /// The event. It tells which of the other properties are set.
     public let event: Event
-    /// With `locked` and `loggedOut`.
+    /// The reason, with `locked` and `loggedOut`.
     public let reason: Reason?
-    /// With `refreshFailed`, and with `loggedOut` when the provider refused.
+    /// The error, with `refreshFailed`, and with `loggedOut` if the provider refused.
     public let error: VaultError?
-    /// With `wrongGuesses` and `keyNotEnded`: what the person should know.
+    /// The notice for the person, with `wrongGuesses` and `keyNotEnded`.
     public let notice: AccountNotice?
 
     package init(_ event: Event, _ account: AccountID, reason: Reason? = nil, error: VaultError? = nil) {
@@ -73,7 +73,8 @@ public struct SessionUpdate: Sendable {
     }
 }
 
-/// Hands every update to every listener. A slow listener finds what it missed in its own queue, and holds up nobody.
+/// Sends every update to every listener. Each listener has its own queue, so a slow listener delays nobody and misses
+/// nothing.
 final class SessionUpdates: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<SessionUpdate>.Continuation] = [:]
@@ -85,9 +86,9 @@ final class SessionUpdates: Sendable {
 
     init(logger: Logger = .silent) { self.logger = logger }
 
-    /// A new listener, who gets every update from now on.
+    /// Adds a listener, which gets every update from now on.
     ///
-    /// - Parameter present: what it is told first, read when nothing that is sent later can be missed.
+    /// - Parameter present: returns the first update. It is read at a moment when no later update can be missed.
     func stream(beginningWith present: () -> SessionUpdate? = { nil }) -> AsyncStream<SessionUpdate> {
         let (stream, continuation) = AsyncStream.makeStream(of: SessionUpdate.self, bufferingPolicy: .unbounded)
         let id = state.withLock { state in
@@ -104,7 +105,7 @@ final class SessionUpdates: Sendable {
 
     func send(_ update: SessionUpdate) {
         update.log(to: logger)
-        // Inside the lock, so that all listeners see the same order. Yielding only puts it into their queues.
+        // Inside the lock, so that all listeners get the same order. A yield only adds to their queues.
         state.withLock { for listener in $0.listeners.values { listener.yield(update) } }
     }
 

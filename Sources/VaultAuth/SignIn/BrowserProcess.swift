@@ -1,16 +1,16 @@
 internal import Foundation
 internal import VaultLocks
 
-/// A program of the desktop, started with its words as they are: no shell reads them.
+/// A program of the desktop. Its arguments are passed unchanged, and no shell reads them.
 final class BrowserProcess: Sendable {
     private let process = Process()
     private let output = Pipe()
-    /// The exit status, once it has ended.
+    /// The exit status; nil while the program runs.
     private let ended = Lock<Int32?>(nil)
 
     /// - Parameters:
     ///   - command: the path of the program, and its arguments.
-    ///   - keepsOutput: whether what it prints is read; otherwise nobody sees it.
+    ///   - keepsOutput: whether the program's output is kept. Otherwise it is dropped.
     init(_ command: [String], keepsOutput: Bool = false) {
         process.executableURL = URL(fileURLWithPath: command.first ?? "")
         process.arguments = Array(command.dropFirst())
@@ -19,7 +19,7 @@ final class BrowserProcess: Sendable {
         process.standardError = FileHandle.nullDevice
     }
 
-    /// The program that the PATH has under a name; nil when it has none.
+    /// Returns the program with this name in the PATH; nil if there is none.
     static func path(of name: String) -> String? {
         guard !name.contains("/") else { return access(name, X_OK) == 0 ? name : nil }
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(
@@ -27,33 +27,34 @@ final class BrowserProcess: Sendable {
         return folders.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// Starts it.
+    /// Starts the program.
     ///
-    /// - Parameter limit: for how long its end is waited for; nil for as long as it takes.
-    /// - Returns: its exit status; nil when it goes on, or the task was cancelled. 127 when it cannot be started.
+    /// - Parameter limit: the longest wait for its end; nil for no limit.
+    /// - Returns: the exit status. Nil if the program goes on, or if the task was cancelled. 127 if it cannot be
+    ///   started.
     func start(within limit: Duration?) async -> Int32? {
         process.terminationHandler = { [self] process in
             ended.withLock { $0 = process.terminationStatus }
-            process.terminationHandler = nil  // It holds this object.
+            process.terminationHandler = nil  // The handler holds this object.
         }
         do {
             try process.run()
         } catch {
-            // Otherwise a reader of ``text`` would wait for this end of the pipe.
+            // Otherwise a reader of ``text`` would wait for ever.
             try? output.fileHandleForWriting.close()
             return 127
         }
         return await end(within: limit)
     }
 
-    /// What it printed, once it has ended.
+    /// The program's output, after its end.
     var text: String {
         String(decoding: (try? output.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
     }
 
     /// Ends the program and all programs of its process group.
     func stop() async {
-        // Whoever stops it may be cancelled already, and could not wait any more.
+        // The caller may already be cancelled, and could then not wait.
         await Task {
             for (signal, patience) in [(SIGTERM, Duration.seconds(1)), (SIGKILL, .milliseconds(500))] {
                 guard ended.withLock({ $0 == nil }) else { return }

@@ -10,11 +10,12 @@ public struct BrowserSignIn: SignIn {
 
     /// - Parameters:
     ///   - userAgent: shows the login to the person.
-    ///   - delivery: how the redirect comes back.
-    ///   - opensAtOnce: whether the address is opened within a few seconds. An address that a person has to copy would
-    ///     run out too early if the request were pushed (RFC 9126), so it is not then, unless the provider insists.
-    ///   - parameters: what to ask for besides what the configuration says. What is set here goes before the
-    ///     configuration; an empty text leaves out what the configuration has.
+    ///   - delivery: the way in which the redirect comes back.
+    ///   - opensAtOnce: whether the address is opened within a few seconds. If a person has to copy the address, a
+    ///     pushed request (RFC 9126) would expire too early. So it is not pushed then, unless the provider requires
+    ///     that.
+    ///   - parameters: the parameters of this sign-in. They replace those of the configuration. An empty text removes
+    ///     one.
     public init(
         using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic, opensAtOnce: Bool = true,
         parameters: SignInParameters = SignInParameters()
@@ -25,13 +26,13 @@ public struct BrowserSignIn: SignIn {
         self.opensAtOnce = opensAtOnce && !delivery.isPasted
     }
 
-    /// Signs in in the browser. ``AuthProtocol/signIn(_:)`` calls it, and gives each error below as a `VaultError`. It
-    /// waits at most 300 seconds for the browser.
+    /// Signs in with the browser. ``AuthProtocol/signIn(_:)`` calls it, and throws each error below as a `VaultError`.
+    /// It waits at most 300 seconds for the browser.
     ///
     /// - Returns: the login, with a verified ID token. It is not stored yet.
-    /// - Throws: `OpenIDConnectError`: `denied`: the person said no. `unavailable`, `timedOut`, `interrupted`: try
+    /// - Throws: `OpenIDConnectError`: `denied`: the person refused. `unavailable`, `timedOut`, `interrupted`: try
     ///   again later. Other codes: see `OpenIDConnectError`. `RedirectListenerError` with code `timedOut`, `VaultError`
-    ///   with code `cancelled`: the browser did not come back in time, start again. `VaultError` with code
+    ///   with code `cancelled`: the browser sent no answer in time, start again. `VaultError` with code
     ///   `configurationInvalid` when the redirect address or the browser cannot be used. Errors of the user agent.
     public func run(in context: SignInContext) async throws -> RefreshToken {
         let (receiver, client) = try await context.receiverAndClient(for: delivery)

@@ -6,19 +6,19 @@ enum CallbackPage {
 
     static let denied = page(
         title: "Not signed in", symbol: "–", color: "#9a6700",
-        text: "The sign-in was refused or called off. Nothing was stored. You can close this tab.")
+        text: "The sign-in was refused or cancelled. Nothing was stored. You can close this tab.")
 
     static let failure = page(
         title: "Sign-in failed", symbol: "!", color: "#cf222e",
         text:
-            "Something went wrong and nothing was stored. The program that started the sign-in says what it was. You can close this tab."
+            "The sign-in failed. Nothing was stored. See the error in the program that started it. You can close this tab."
     )
 
-    /// For a request that is not the answer to the sign-in under way.
+    /// The page for a request that does not belong to the current sign-in.
     static let foreign = page(
         title: "Not this sign-in", symbol: "!", color: "#cf222e",
         text:
-            "This is not the answer to the sign-in that is waiting. Nothing was stored, and the sign-in goes on waiting: finish it, or stop the program that started it."
+            "This page does not belong to the current sign-in, which goes on waiting. Nothing was stored. Finish the sign-in in the other tab, or stop the program that started it."
     )
 
     private static func page(title: String, symbol: String, color: String, text: String) -> String {

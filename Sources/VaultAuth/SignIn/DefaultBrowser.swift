@@ -1,9 +1,9 @@
 internal import Foundation
 internal import VaultStorage
 
-/// The browser that the desktop opens links with, by its `.desktop` file (freedesktop.org Desktop Entry Specification).
+/// The default browser of the desktop, from its `.desktop` file (freedesktop.org Desktop Entry Specification).
 package struct DefaultBrowser: Sendable {
-    /// How a browser keeps one sign-in apart.
+    /// The way in which a browser separates one sign-in from others.
     package enum Privacy: Sendable {
         /// The option for a private window.
         case window(String)
@@ -11,9 +11,9 @@ package struct DefaultBrowser: Sendable {
         case profile(@Sendable (String) -> [String])
     }
 
-    /// The name of its file without the ending, for a person.
+    /// The name of the `.desktop` file without its ending, for people.
     package let name: String
-    /// How it is started, without an address: the first word is a path.
+    /// The command without an address. Its first word is a path.
     package let command: [String]
 
     /// - Throws: ``VaultError`` with code `configurationInvalid`.
@@ -37,7 +37,7 @@ package struct DefaultBrowser: Sendable {
             guard let path = BrowserProcess.path(of: first) else {
                 throw VaultError(
                     .configurationInvalid,
-                    "The default browser \(name) is not installed: there is no \(first). To choose another: xdg-settings set default-web-browser NAME.desktop"
+                    "The default browser \(name) is not installed (\(first) is missing). To choose another one: xdg-settings set default-web-browser NAME.desktop"
                 )
             }
             return DefaultBrowser(name: name, command: [path] + words.dropFirst())
@@ -53,7 +53,7 @@ package struct DefaultBrowser: Sendable {
         self.command = command
     }
 
-    /// Nil when it is not known.
+    /// The way to separate a sign-in; nil if it is not known for this browser.
     package var privacy: Privacy? {
         let (program, isConfined) = program
         let parts = Set(program.lowercased().split { !$0.isLetter && !$0.isNumber }.map(String.init))
@@ -61,7 +61,7 @@ package struct DefaultBrowser: Sendable {
         if isOne(of: "edge", "msedge") { return .window("--inprivate") }
         if isOne(of: "firefox", "librewolf", "waterfox", "floorp") { return .window("--private-window") }
         if isOne(of: "chromium", "chrome", "brave", "vivaldi") { return .window("--incognito") }
-        // In a sandbox, the folder is somewhere else.
+        // A sandboxed browser sees another folder.
         guard !isConfined else { return nil }
         if isOne(of: "opera") { return .profile { ["--user-data-dir=\($0)", "--no-first-run"] } }
         if isOne(of: "epiphany") { return .profile { ["--private-instance", "--profile=\($0)"] } }
@@ -69,7 +69,7 @@ package struct DefaultBrowser: Sendable {
         return nil
     }
 
-    /// What is started in the end, behind `env`, Flatpak and Snap; and whether one of these confines it.
+    /// The program that `env`, Flatpak or Snap starts in the end, and whether Flatpak or Snap confines it.
     private var program: (name: String, isConfined: Bool) {
         func last(_ path: String) -> String { String(path.split(separator: "/").last ?? "") }
         var words = command[...]
@@ -105,7 +105,7 @@ package struct DefaultBrowser: Sendable {
             .lazy.compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }.first
     }
 
-    /// The words of the entry's `Exec`, without what stands for an address; nil when it has none.
+    /// Returns the words of the entry's `Exec` without placeholders for addresses; nil if there is none.
     package static func words(ofEntry text: String) -> [String]? {
         var isInEntry = false
         for line in text.split(whereSeparator: \.isNewline) {
@@ -117,7 +117,7 @@ package struct DefaultBrowser: Sendable {
         return nil
     }
 
-    /// A value of type string, which has its own escapes before those of `Exec`.
+    /// Decodes a value of type string. Its escapes are decoded before those of `Exec`.
     private static func unescaped(_ value: Substring) -> String {
         var text = ""
         var isEscaped = false
@@ -157,8 +157,8 @@ package struct DefaultBrowser: Sendable {
         }
         if let word { words.append(word) }
         guard !isQuoted else { return nil }
-        // Flatpak puts @@ around an address that it has to see.
-        // After "--", or qutebrowser's word for it, our options would count as addresses.
+        // Flatpak puts @@ around an address that its sandbox may read. After "--" or qutebrowser's "--untrusted-args",
+        // our options would count as addresses.
         words.removeAll {
             ["@@", "@@u", "--", "--untrusted-args"].contains($0) || $0.replacing("%%", with: "").contains("%")
         }

@@ -1,15 +1,15 @@
 public import OpenIDConnect
 public import VaultStorage
 
-/// Signs in at an OpenID provider on another device: the person types a short code there (RFC 8628).
+/// Signs in at an OpenID provider with another device. The person types a short code there (RFC 8628).
 public struct DeviceSignIn: SignIn {
     let show: @Sendable (DeviceAuthorization) async throws -> Void
     let parameters: SignInParameters
 
     /// - Parameters:
-    ///   - parameters: what to ask for besides what the configuration says. What is set here goes before the
-    ///     configuration; an empty text leaves out what the configuration has.
-    ///   - show: shows the person the code and where to type it. The wait begins when it returns.
+    ///   - parameters: the parameters of this sign-in. They replace those of the configuration. An empty text removes
+    ///     one.
+    ///   - show: shows the person the code and the place to type it. The wait begins after it returns.
     public init(
         parameters: SignInParameters = SignInParameters(),
         show: @escaping @Sendable (DeviceAuthorization) async throws -> Void
@@ -18,10 +18,10 @@ public struct DeviceSignIn: SignIn {
         self.show = show
     }
 
-    /// Signs in on another device. ``AuthProtocol/signIn(_:)`` calls it, and gives each error below as a `VaultError`.
+    /// Signs in on another device. ``AuthProtocol/signIn(_:)`` calls it, and throws each error below as a `VaultError`.
     ///
     /// - Returns: the login, with a verified ID token. It is not stored yet.
-    /// - Throws: `OpenIDConnectError`: `denied`: the person said no. `deviceCodeExpired`: start again. `unsupported`:
+    /// - Throws: `OpenIDConnectError`: `denied`: the person refused. `deviceCodeExpired`: start again. `unsupported`:
     ///   use another way to sign in. `unavailable`, `timedOut`, `interrupted`: try again later. Other codes: see
     ///   `OpenIDConnectError`. Errors of the closure that shows the code.
     public func run(in context: SignInContext) async throws -> RefreshToken {

@@ -3,25 +3,27 @@ internal import OpenIDConnect
 internal import VaultHTTP
 internal import VaultStorage
 
-/// Slows down whoever tries passwords at a backend from this machine: a second between two attempts, and half a minute
-/// after five failures in a row, of one user name and of all of them together. It is kept across restarts. The backend
-/// has to count for itself as well: whoever does not use this program does not meet this.
+/// Slows down password guesses at a backend from this machine. Two attempts are at least a second apart. After five
+/// failures in a row, of one user name or of all together, nobody may try for half a minute. A restart does not reset
+/// the count. The backend has to count, too: a thief does not use this program.
 package struct LoginAttempts: Sendable {
     let backend: String
     let username: String
     let context: SignInContext
 
-    /// - Parameter backend: its URL.
+    /// - Parameter backend: the URL of the backend.
     package init(backend: String, username: String, context: SignInContext) {
         self.backend = backend
         self.username = username
         self.context = context
     }
 
-    /// Runs one attempt, which counts as failed until it has succeeded or was certainly not looked at.
+    /// Runs one attempt. It counts as failed until it succeeds, or until it is certain that the backend did not check
+    /// it.
     ///
-    /// - Throws: ``VaultError`` with code `tooManyAttempts` before anything is sent, or `wrongSecret` in place of
-    ///   `attempt`'s `wrongCredentials`; what else `attempt` throws.
+    /// - Throws: ``VaultError`` with code `tooManyAttempts` before anything is sent: wait for
+    ///   ``VaultError/retryAfter``. `wrongSecret` instead of `attempt`'s `wrongCredentials`: ask again. Other errors of
+    ///   `attempt`.
     package func charge<R: Sendable>(_ attempt: () async throws -> R) async throws -> R {
         try await count()
         do {
@@ -53,7 +55,7 @@ package struct LoginAttempts: Sendable {
         if let wait { throw Self.tooMany(wait: wait) }
     }
 
-    /// After a success the failures of this user name are forgiven; those of others still count.
+    /// A success clears the failures of this user name. The failures of other names still count.
     private func forget() async throws {
         try await change { [backend, username] records in
             let failures = records[backend, username]?.failures ?? 1
@@ -63,7 +65,7 @@ package struct LoginAttempts: Sendable {
         }
     }
 
-    /// It was not looked at, and only the pause is left of it.
+    /// The backend did not check the attempt, so only its pause stays.
     private func giveBack() async throws {
         try await change { [backend, username] records in
             records[backend, username]?.failures -= 1

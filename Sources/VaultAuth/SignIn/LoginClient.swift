@@ -8,9 +8,9 @@ internal import VaultStorage
 /// It does not print its secret.
 package struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     package let id: String
-    /// Of the configured client, or of one that was registered for this login alone.
+    /// The secret of the configured client, or of a client that was registered for this login.
     package var secret: String?
-    /// How the provider registered it to use the secret; nil when it did not say.
+    /// The registered way to use the secret; nil if the provider did not say.
     package var authenticationMethod: String?
 
     package init(id: String, secret: String? = nil, authenticationMethod: String? = nil) {
@@ -23,7 +23,7 @@ package struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 
-    /// A client that was registered before, as it is stored for its issuer.
+    /// An earlier registered client, as it is stored for its issuer.
     package struct Record: Codable {
         package let clientID: String
         package let redirectURI: String
@@ -35,7 +35,7 @@ package struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible
             self.registeredAt = registeredAt
         }
 
-        /// nil for what cannot be read. That is no reason to fail: a client can be registered again.
+        /// Nil if the record cannot be read. A client can then be registered again.
         package init?(_ bytes: [UInt8]?) {
             guard let bytes, let record = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
             self = record
@@ -48,10 +48,10 @@ package struct LoginClient: Sendable, CustomReflectable, CustomStringConvertible
 }
 
 extension SignInContext {
-    /// The client of the settings, with its secret if it has one; nil when the settings name none.
+    /// Returns the client of the settings, with its secret if it has one; nil if the settings name no client.
     ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid` for a secret without a client id, or one that cannot be
-    ///   the secret of a client (RFC 6749 appendix A.2).
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if there is a secret without a client id, or if the
+    ///   secret is not valid (RFC 6749 appendix A.2): correct the setting.
     package func configuredClient() throws -> LoginClient? {
         guard let id = settings.clientID, !id.isEmpty else {
             guard settings.clientSecret == nil else {
@@ -65,38 +65,38 @@ extension SignInContext {
         guard secret.bytes.count > 0 else {
             throw VaultError(
                 .configurationInvalid,
-                "The client secret is empty. A public client has none: remove the setting. Otherwise set the secret.")
+                "The client secret is empty. Set the secret, or remove the setting for a public client.")
         }
         guard secret.bytes.withUnsafeBytes({ $0.allSatisfy { (0x20...0x7E).contains($0) } }),
             let text = secret.bytes.utf8String()
         else {
             throw VaultError(
                 .configurationInvalid,
-                "The client secret has a character that is not allowed, such as a line break. Copy the secret again from the identity provider's pages: it is one line."
+                "The client secret has a character that is not allowed, such as a line break. Copy the secret again from the identity provider's pages, as one line."
             )
         }
         return LoginClient(id: id, secret: text)
     }
 
-    /// A receiver of the redirect, and a client that may send the browser there.
+    /// Returns a receiver of the redirect, and a client that may use its redirect URI.
     func receiverAndClient(for delivery: RedirectDelivery) async throws -> (any RedirectReceiver, LoginClient) {
         try await receiverAndClient(for: delivery, known: registeredClient) {
             try await register(redirectURI: $0)
         }
     }
 
-    /// A receiver of the redirect, and a client that may send the browser there: the one of the settings, one that was
-    /// registered before, or a new one.
+    /// Returns a receiver of the redirect, and a client that may use its redirect URI: the configured client, an
+    /// earlier registered one, or a new one.
     ///
     /// - Parameters:
-    ///   - known: the one that was registered before.
-    ///   - register: registers another one for this redirect URI.
+    ///   - known: returns the earlier registered client.
+    ///   - register: registers a new client for this redirect URI.
     package func receiverAndClient(
         for delivery: RedirectDelivery, known: () async throws -> LoginClient.Record?,
         register: (_ redirectURI: String) async throws -> LoginClient
     ) async throws -> (any RedirectReceiver, LoginClient) {
         if let client = try configuredClient() { return (try await receiver(for: delivery), client) }
-        // A server may insist on the very port that the client was registered with.
+        // Some servers accept only the port that the client was registered with.
         if let known = try await known(), let receiver = try? await receiver(for: delivery, port: known.port) {
             if receiver.redirectURI == known.redirectURI { return (receiver, LoginClient(id: known.clientID)) }
             await receiver.stop()
@@ -110,15 +110,15 @@ extension SignInContext {
         }
     }
 
-    /// A client for a login without a redirect.
+    /// Returns a client for a login without a redirect.
     func client() async throws -> LoginClient {
         if let client = try configuredClient() { return client }
         if let known = try await registeredClient() { return LoginClient(id: known.clientID) }
         return try await register(redirectURI: settings.redirectURI ?? "http://127.0.0.1/callback")
     }
 
-    /// Does something with a client. A registered one that the provider does not know any more is forgotten, so that the
-    /// next login registers anew.
+    /// Runs `body` with a client. If the provider no longer knows a registered client, that client is forgotten. The
+    /// next login then registers a new one.
     func using<R: Sendable>(_ client: LoginClient, _ body: () async throws -> R) async throws -> R {
         do {
             return try await body()
@@ -148,11 +148,11 @@ extension SignInContext {
         } catch let error as OpenIDConnectError where [.unsupported, .refused].contains(error.code) {
             throw VaultError(
                 .configurationInvalid,
-                "No client id is set, and the identity provider registers no client for this program. \(error.description) Register a public client there yourself, and set its client id.",
+                "No client id is set, and the identity provider registers no client for this program. \(error.description) Register a public client there, then set its client id.",
                 underlying: error)
         }
         guard registered.clientSecret == nil else {
-            // The secret will be sealed with the account's token, where no other account can read it.
+            // The secret is sealed with the account's token, where no other account can read it.
             return LoginClient(
                 id: registered.clientID, secret: registered.clientSecret,
                 authenticationMethod: registered.tokenEndpointAuthMethod)
@@ -166,16 +166,16 @@ extension SignInContext {
 }
 
 extension RefreshToken {
-    /// What an OpenID provider gave at a login.
+    /// Makes a refresh token from an OpenID provider's answer to a login.
     init(_ tokens: TokenSet, client: LoginClient, in context: SignInContext) throws {
         guard let idToken = tokens.idToken else {
-            throw VaultError(.tokenInvalid, "The identity provider sent no ID token.")
+            throw VaultError(.tokenInvalid, "The identity provider sent no ID token. Add the scope openid.")
         }
         guard let refreshToken = tokens.refreshToken else {
-            let granted = tokens.scope.map { " Granted was: \($0)." } ?? ""
+            let granted = tokens.scope.map { " Granted scopes: \($0)." } ?? ""
             throw VaultError(
                 .configurationInvalid,
-                "The identity provider sent no refresh token. Asked was: \(context.settings.scopes.joined(separator: " ")).\(granted) Most providers need the scope offline_access, and the client \(client.id) has to be allowed refresh tokens (grant type refresh_token)."
+                "The identity provider sent no refresh token. Requested scopes: \(context.settings.scopes.joined(separator: " ")).\(granted) Add the scope offline_access, and allow the client \(client.id) the grant type refresh_token."
             )
         }
         self.init(

@@ -4,20 +4,20 @@ public import VaultStorage
 
 /// Signs in at an OpenID provider with user name and password (RFC 6749 section 4.3).
 ///
-/// The password goes through this program, so it is for providers that offer nothing better, and has to be asked for.
+/// The password passes through this program. Use it only for providers that offer no other way.
 public struct PasswordGrantSignIn: SignIn {
     let username: String
     let password: SharedSecret
 
     /// - Parameters:
-    ///   - username: as the provider knows the person.
+    ///   - username: the person's user name at the provider.
     ///   - password: the person's password at the provider, UTF-8.
     public init(username: String, password: borrowing SecretBytes) throws {
         self.username = username
         self.password = SharedSecret(try password.copy())
     }
 
-    /// Signs in with user name and password (RFC 6749 section 4.3). ``AuthProtocol/signIn(_:)`` calls it, and gives
+    /// Signs in with user name and password (RFC 6749 section 4.3). ``AuthProtocol/signIn(_:)`` calls it, and throws
     /// each error below as a `VaultError`.
     ///
     /// - Returns: the login, with a verified ID token. It is not stored yet.

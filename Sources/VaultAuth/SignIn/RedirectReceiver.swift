@@ -3,41 +3,41 @@ internal import OpenIDConnect
 package import VaultHTTP
 public import VaultStorage
 
-/// How the browser's redirect comes back to this program.
+/// The way in which the browser's redirect comes back to this program.
 public enum RedirectDelivery: Sendable {
-    /// To a port of this machine that the program listens on, or with a redirect URI of the app's own by
-    /// ``Auth/handleRedirect(url:)``.
+    /// The browser goes to a port of this machine on which the program listens. With the app's own redirect URI, the
+    /// app calls ``Auth/handleRedirect(url:)``.
     case automatic
-    /// The person copies the address that the browser ends at, from any machine. The closure asks for it, and is called
-    /// again, with what was wrong, when the address belongs to another login.
+    /// The person copies the last address of the browser, from any machine. The closure asks for it. If the address
+    /// belongs to another login, the closure is called again with the error.
     case pasted(@Sendable (_ objection: VaultError?) async throws -> String)
 
-    /// Whether the address to open goes to another machine, which takes time.
+    /// Whether the person has to carry the address to another machine, which takes time.
     var isPasted: Bool { if case .pasted = self { true } else { false } }
 }
 
-/// How long the person may take in the browser.
+/// The longest time that the person has in the browser.
 private let patience = Duration.seconds(300)
 
 /// Waits for the redirect that ends a login in the browser (RFC 8252 section 7).
 package protocol RedirectReceiver: Sendable {
-    /// Where the browser is to be sent, exactly as the provider is told.
+    /// The URL to which the browser returns, exactly as the provider gets it.
     var redirectURI: String { get }
 
-    /// Hands the redirect (its URL, or path and query) to `finish`, and shows the person how that went.
+    /// Passes the redirect (its URL, or path and query) to `finish`, and shows the person the result.
     func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R
 
     /// Stops waiting.
     func stop() async
 
-    /// Calls `tell` for each connection that is refused, until the task is cancelled.
+    /// Calls `tell` for each refused connection, until the task is cancelled.
     func watch(_ tell: @Sendable (RefusedConnection) async -> Void) async
 }
 
 extension RedirectReceiver {
     package func watch(_ tell: @Sendable (RefusedConnection) async -> Void) async {}
 
-    /// Shows `url` to the person while `finish` waits for the redirect. Whichever of the two fails first ends both.
+    /// Shows `url` to the person while `finish` waits for the redirect. The first failure ends both.
     package func finish<R: Sendable>(
         opening url: String, with userAgent: any UserAgent, _ finish: @escaping @Sendable (String) async throws -> R
     ) async throws -> R {
@@ -67,11 +67,11 @@ extension RedirectReceiver {
     }
 }
 
-/// A redirect to a port of this machine.
+/// A receiver on a port of this machine.
 struct LoopbackReceiver: RedirectReceiver {
     let redirectURI: String
     private let listener: any RedirectListener
-    /// For the person's five minutes.
+    /// The clock for the person's five minutes.
     private let clock: any Clock<Duration>
 
     init(
@@ -85,7 +85,7 @@ struct LoopbackReceiver: RedirectReceiver {
         } catch let error as RedirectListenerError {
             throw VaultError(
                 .configurationInvalid,
-                "The redirect address on port \(redirect.port ?? 0) cannot be used: \(error) Close the program that has it, or choose another redirect URI.",
+                "The redirect address on port \(redirect.port ?? 0) cannot be used: \(error) Close the program that uses the port, or choose another redirect URI.",
                 underlying: error)
         }
         redirectURI = redirect.uri(port: listener.port)
@@ -113,7 +113,7 @@ struct LoopbackReceiver: RedirectReceiver {
 
     func stop() async { await listener.stop() }
 
-    /// Each user once, and not for ever: another user could fill the person's terminal.
+    /// Reports each user once, and not for ever: another user could fill the person's terminal.
     func watch(_ tell: @Sendable (RefusedConnection) async -> Void) async {
         var known: Set<RefusedConnection> = []
         for await connection in listener.refused where known.count < 3 && known.insert(connection).inserted {
@@ -122,10 +122,10 @@ struct LoopbackReceiver: RedirectReceiver {
     }
 }
 
-/// A redirect that the app receives, or that the person copies.
+/// A receiver for a redirect that the app receives, or that the person copies.
 struct HandedRedirectReceiver: RedirectReceiver {
     let redirectURI: String
-    /// For the person's five minutes.
+    /// The clock for the person's five minutes.
     let clock: any Clock<Duration>
     let redirect: @Sendable (_ objection: VaultError?) async throws -> String
 
@@ -146,14 +146,14 @@ struct HandedRedirectReceiver: RedirectReceiver {
             do {
                 return try await finish(address)
             } catch let error as OpenIDConnectError where error.code == .stateMismatch {
-                // Of another login, or forged: nothing was sent, and this login can still end well.
+                // The redirect is of another login, or forged. Nothing was sent, and this login can still succeed.
                 objection = VaultError(
-                    .tokenInvalid, "That address belongs to another sign-in than this one.", underlying: error)
+                    .tokenInvalid, "This address belongs to another sign-in.", underlying: error)
             }
         }
     }
 
-    /// Only the wait has an end: a login whose redirect came in time is not cut off.
+    /// The limit is only for the wait: a login whose redirect came in time goes on.
     private func next(
         _ objection: VaultError?, until end: @escaping @Sendable () async throws -> Void
     ) async throws -> String {
@@ -161,7 +161,7 @@ struct HandedRedirectReceiver: RedirectReceiver {
             group.addTask { try await redirect(objection) }
             group.addTask {
                 try await end()
-                throw VaultError(.cancelled, "The browser did not come back within five minutes. Start again.")
+                throw VaultError(.cancelled, "The browser sent no answer within five minutes. Start the login again.")
             }
             defer { group.cancelAll() }
             guard let address = try await group.next() else { throw CancellationError() }
@@ -173,39 +173,40 @@ struct HandedRedirectReceiver: RedirectReceiver {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Waits for the end of a time that begins now.
+    /// Returns a function that waits for the end of a time that begins now.
     fileprivate func end(of time: Duration) -> @Sendable () async throws -> Void {
         let end = now.advanced(by: time)
         return { try await sleep(until: end, tolerance: nil) }
     }
 
-    /// What is left of a time that begins now.
+    /// Returns a function that tells the rest of a time that begins now.
     fileprivate func countdown(of time: Duration) -> @Sendable () -> Duration {
         let end = now.advanced(by: time)
         return { now.duration(to: end) }
     }
 }
 
-/// A redirect URI that this program listens on itself (RFC 8252 section 7.3).
+/// A redirect URI on which this program listens itself (RFC 8252 section 7.3).
 struct LoopbackRedirect {
-    /// nil for any free port.
+    /// The port; nil for any free port.
     var port: Int?
     let host: String
     let path: String
 
     /// - Parameter redirectURI: nil for `http://127.0.0.1:PORT/callback` with a free port.
-    /// - Returns: nil for a redirect URI of another kind, which the app receives.
+    /// - Returns: nil for any other redirect URI, which the app receives.
     init?(_ redirectURI: String?) throws {
         guard let redirectURI else {
             (port, host, path) = (nil, "127.0.0.1", "/callback")
             return
         }
         guard let parts = URLComponents(string: redirectURI), let scheme = parts.scheme?.lowercased() else {
-            throw VaultError(.configurationInvalid, "The redirect URI is not a URL.")
+            throw VaultError(
+                .configurationInvalid, "The redirect URI is not a URL. Use a URL such as http://127.0.0.1/callback")
         }
         guard scheme == "http" else { return nil }
         guard let name = parts.host, ["127.0.0.1", "localhost"].contains(name) else {
-            throw VaultError(.configurationInvalid, "A redirect URI with http has to point to 127.0.0.1 or localhost.")
+            throw VaultError(.configurationInvalid, "A redirect URI with http must point to 127.0.0.1 or localhost.")
         }
         (port, host, path) = (parts.port, name, parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath)
     }
@@ -214,13 +215,13 @@ struct LoopbackRedirect {
 }
 
 extension SignInContext {
-    /// A receiver for the redirect URI of the settings.
+    /// Returns a receiver for the redirect URI of the settings.
     ///
-    /// - Parameter port: the port to listen on where the redirect URI leaves it open; nil for any.
+    /// - Parameter port: the port to listen on if the redirect URI has none; nil for any.
     package func receiver(for delivery: RedirectDelivery, port: Int? = nil) async throws -> any RedirectReceiver {
         var loopback = try LoopbackRedirect(settings.redirectURI)
         if case .pasted(let ask) = delivery {
-            // The browser finds nothing there: it is the address that counts.
+            // No program listens at this address: only the address itself matters.
             let uri = settings.redirectURI.flatMap { loopback?.port == nil && loopback != nil ? nil : $0 }
             return HandedRedirectReceiver(
                 redirectURI: uri ?? loopback?.uri(port: port ?? Int.random(in: Self.pastedPorts)) ?? "", redirect: ask)
@@ -232,8 +233,8 @@ extension SignInContext {
         }
         let redirectURI = settings.redirectURI ?? ""
         return HandedRedirectReceiver(redirectURI: redirectURI) { _ in
-            // Any program can open a custom scheme: one that was forged must not end the login, and nobody is there to
-            // be told. A browser may change the case of the scheme and the host.
+            // Any program can open a custom scheme. A forged redirect must not end the login, and nobody is there to
+            // read an error. A browser may change the case of the scheme and the host.
             let start = redirectURI.lowercased()
             guard let url = await appRedirects.first(where: { $0.lowercased().hasPrefix(start) }) else {
                 throw CancellationError()
@@ -242,7 +243,7 @@ extension SignInContext {
         }
     }
 
-    /// Where a browser on another machine is sent when nothing else is said: nobody can lie in wait there. A provider
-    /// takes any port of a loopback address (RFC 8252 section 7.3), as it has to when this program listens.
+    /// The ports for a browser on another machine, if the settings name none. No thief can wait at such a random port.
+    /// A provider accepts any port of a loopback address (RFC 8252 section 7.3).
     private static let pastedPorts = 49_152...65_535
 }

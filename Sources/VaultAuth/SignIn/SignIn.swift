@@ -2,36 +2,36 @@ internal import OpenIDConnect
 public import VaultHTTP
 public import VaultStorage
 
-/// One way to sign in: in the browser, by device code, with a password at a backend, … What comes after it is the same
-/// for all of them.
+/// One way to sign in: in the browser, by device code, with a password at a backend, … The steps after the sign-in are
+/// the same for all.
 ///
-/// A conformer must not store anything of the account: the result is stored, sealed, by whoever called it. It must not
-/// keep passwords or tokens, must return when its task is cancelled, and must have checked whom the tokens belong to.
+/// A conformer must not store anything of the account: its caller seals and stores the result. It must not keep
+/// passwords or tokens. It must return when its task is cancelled. It must have checked the owner of the tokens.
 public protocol SignIn: Sendable {
     /// Signs in.
     ///
-    /// - Throws: ``VaultError``, ``OpenIDConnectError``, or what a closure or seam that it was given throws.
+    /// - Throws: ``VaultError``, ``OpenIDConnectError``, or an error of a closure or seam that it was given.
     func run(in context: SignInContext) async throws -> RefreshToken
 }
 
-/// What a way in has to work with.
+/// The tools and settings for a sign-in.
 public struct SignInContext: Sendable {
-    /// What the login needs to know.
+    /// The settings of the login.
     public let settings: Auth.Settings
-    /// For calls to a backend.
+    /// The transport for calls to a backend.
     public let transport: any HTTPTransport
     /// Opens a port for the browser's redirect.
     public let listening: any RedirectListening
     /// The time of day.
     public let clock: any WallClock
-    /// For records that outlive the program: registered clients, failed attempts.
+    /// The store for records that outlive the program: registered clients, failed attempts.
     public let store: any SecureStore
-    /// The redirect URLs that the app hands over with ``Auth/handleRedirect(url:)``.
+    /// The redirect URLs that the app passed to ``Auth/handleRedirect(url:)``.
     public let appRedirects: AsyncStream<String>
-    /// What is stored with an account that signs in again; nil for a new one. See ``IssuerKind/layout(of:)``.
+    /// The stored layout of an account that signs in again; nil for a new account. See ``IssuerKind/layout(of:)``.
     public let layout: StoredLayout?
-    /// The kinds of servers besides OpenID providers.
+    /// The kinds of servers other than OpenID providers.
     public let issuers: [any IssuerKind]
-    /// The provider of the settings as seen by a client.
+    /// Returns the provider of the settings for a client.
     let provider: @Sendable (LoginClient) -> OpenIDProvider
 }

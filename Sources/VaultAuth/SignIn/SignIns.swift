@@ -4,7 +4,7 @@ internal import VaultHTTP
 internal import VaultLocks
 internal import VaultStorage
 
-/// Runs sign-ins. A redirect that the app receives itself goes to the one that was started last.
+/// Runs sign-ins. A redirect that the app receives goes to the sign-in that started last.
 final class SignIns: Sendable {
     private let settings: Auth.Settings?
     private let transport: any HTTPTransport
@@ -27,21 +27,21 @@ final class SignIns: Sendable {
     }
 
     /// - Parameters:
-    ///   - issuer: where; nil for the issuer of the settings.
-    ///   - layout: what is stored with an account that signs in again; nil for a new one.
+    ///   - issuer: the issuer; nil for the one of the settings.
+    ///   - layout: the stored layout of an account that signs in again; nil for a new account.
     func run(_ way: any SignIn, at issuer: String?, layout: StoredLayout?) async throws -> RefreshToken {
         guard var settings, case let issuer = issuer ?? settings.issuer, !issuer.isEmpty else {
             throw VaultError(
                 .configurationInvalid,
-                "The issuer is needed to sign in: the URL of the identity provider, backend or server.")
+                "The issuer is missing. Set the URL of the identity provider, backend or server.")
         }
         try accounts.requireAllowed(issuer: issuer)
-        // The secret is for the configured issuer: no other one may see it.
+        // Only the configured issuer may get the secret.
         if issuer != settings.issuer { settings.clientSecret = nil }
         settings.issuer = issuer
         let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(16))
         defer { continuation.finish() }
-        // A redirect to a port of this machine comes to the listener, and not through the app.
+        // A redirect to a port of this machine goes to the listener, not through the app.
         let isOfApp = try LoopbackRedirect(settings.redirectURI) == nil
         let previous = redirects.withLock { redirects in
             defer { redirects = isOfApp ? continuation : nil }
@@ -67,7 +67,7 @@ final class SignIns: Sendable {
         }
     }
 
-    /// - Returns: false when no sign-in is waiting for a redirect.
+    /// - Returns: false if no sign-in waits for a redirect.
     func handleRedirect(_ url: String) -> Bool {
         switch redirects.withLock({ $0 })?.yield(url) {
         case .enqueued, .dropped: true

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import VaultStorage
 
-/// A folder for the profile that a browser has during one sign-in. Nobody else may read it.
+/// A folder for a browser's profile during one sign-in. Nobody else may read it.
 ///
-/// Whoever made it keeps it locked, so that the next one can remove what a killed program left.
+/// The program that made it keeps it locked. So another program can remove the folder of a killed one.
 struct TemporaryProfile: Sendable {
     let path: String
     private let lock: Int32
@@ -17,21 +17,21 @@ struct TemporaryProfile: Sendable {
         guard mkdtemp(&template) != nil else {
             throw VaultError(
                 .configurationInvalid,
-                "A temporary folder for the browser cannot be made in \(parent). Make room there, or set TMPDIR.")
+                "A temporary folder for the browser cannot be made in \(parent). Free disk space there, or set TMPDIR.")
         }
         path = template.withUnsafeBufferPointer {
             String(decoding: $0.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         }
-        // Another program that cleans up may have taken it for an abandoned one before it was locked.
+        // Another program may have removed it as abandoned before it was locked.
         guard let lock = Self.locked(path), access(path, F_OK) == 0 else {
             throw VaultError(.configurationInvalid, "A temporary folder for the browser cannot be made. Try again.")
         }
         self.lock = lock
     }
 
-    /// Removes it. A browser that was just ended may still write for a moment.
+    /// Removes the folder. A browser that has just ended may still write for a moment.
     func remove() async {
-        // Whoever cleans up may be cancelled already, and could not wait any more.
+        // The caller may already be cancelled, and could then not wait.
         await Task {
             for _ in 1...20 {
                 try? FileManager.default.removeItem(atPath: path)
@@ -52,7 +52,7 @@ struct TemporaryProfile: Sendable {
         }
     }
 
-    /// - Returns: the descriptor that holds the lock; nil when somebody else has it.
+    /// - Returns: the descriptor that holds the lock; nil if another program has the lock.
     private static func locked(_ path: String) -> Int32? {
         let descriptor = Foundation.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

@@ -3,8 +3,8 @@ internal import OpenIDConnect
 internal import VaultHTTP
 internal import VaultStorage
 
-/// Logins that are not stored yet. Their tokens are renewed in memory when somebody asks for them, and what is stored in
-/// the end is the newest. The app keeps the value that it got when the person signed in.
+/// The logins that are not stored yet. Their tokens are renewed in memory on request. The newest token is stored in the
+/// end. The app keeps the value from the sign-in.
 actor UnstoredLogins {
     private struct Key: Hashable, CustomStringConvertible, CustomReflectable {
         let account: AccountID
@@ -17,10 +17,10 @@ actor UnstoredLogins {
     }
 
     private struct Login {
-        /// In its newest form; nil when it was stored: from then on only the store knows the newest.
+        /// The newest form of the login. Nil after it was stored: then only the store has the newest form.
         var token: RefreshToken?
         var isBeingStored = false
-        /// Why the provider does not take the refresh token any more: nothing of the login is of use then.
+        /// The provider's refusal of the refresh token; the login is then useless. Nil if there is none.
         var refusal: VaultError?
         var renewal: Task<AccessToken, any Error>?
     }
@@ -30,7 +30,7 @@ actor UnstoredLogins {
 
     init(clock: any WallClock) { self.clock = clock }
 
-    /// What is asked of an access token.
+    /// A request for an access token.
     struct Request {
         var force = false
         var minimumValidity = Duration.seconds(60)
@@ -38,10 +38,10 @@ actor UnstoredLogins {
         var rejected: String?
     }
 
-    /// A login in its newest form; nil when it was stored.
+    /// Returns the newest form of a login; nil if it was stored.
     func newest(_ login: RefreshToken) -> RefreshToken? { current(Key(login), login).token }
 
-    /// An access token: the one at hand, or a new one. However many ask, one renewal is under way at a time.
+    /// Returns the present access token, or a new one. Only one renewal runs at a time.
     func accessToken(
         of login: RefreshToken, _ request: Request, from issuer: any TokenIssuer
     ) async throws -> AccessToken {
@@ -58,10 +58,11 @@ actor UnstoredLogins {
         return try await (current.renewal ?? renew(token, key, from: issuer)).value
     }
 
-    /// Begins to store a login, after a renewal that is under way. Nothing is renewed until ``endStoring(_:isStored:)``.
+    /// Begins to store a login, after a renewal that is under way. No token is renewed until
+    /// ``endStoring(_:isStored:)``.
     ///
-    /// - Returns: its newest form.
-    /// - Throws: ``VaultError`` with code `notLoggedIn` when it was stored before, `busy` when it is being stored.
+    /// - Returns: the newest form of the login.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if it was stored before, or `busy` while it is being stored.
     func beginStoring(_ login: RefreshToken) async throws -> RefreshToken {
         let key = Key(login)
         while let renewal = logins[key]?.renewal { _ = await renewal.result }
@@ -85,7 +86,7 @@ actor UnstoredLogins {
     private func renew(
         _ token: RefreshToken, _ key: Key, from issuer: any TokenIssuer
     ) -> Task<AccessToken, any Error> {
-        // It goes on when the one who asked does not wait any more: the old token may be spent.
+        // The renewal goes on if its caller stops waiting: the old token may no longer work.
         let task = Task {
             defer { logins[key]?.renewal = nil }
             do {
@@ -107,7 +108,7 @@ actor UnstoredLogins {
             await self.keep(renewed, key)
         }
         if renewed.credential.value == token.credential.value {
-            // Of an issuer that forgot to call it.
+            // The issuer may have forgotten to call `keep`.
             renewed.credential.value = tokens.refreshToken ?? token.credential.value
         }
         let accessToken = AccessToken(
@@ -119,8 +120,8 @@ actor UnstoredLogins {
         return accessToken
     }
 
-    /// Waits for a renewal that is under way, and gives the login in its newest form for the last time: from now on it
-    /// hands out nothing.
+    /// Waits for a renewal that is under way, then returns the newest form of the login. After that the login gives out
+    /// no token.
     func revoking(_ login: RefreshToken) async -> RefreshToken? {
         let key = Key(login)
         while let renewal = logins[key]?.renewal { _ = await renewal.result }
@@ -132,7 +133,7 @@ actor UnstoredLogins {
     private func refuse(_ key: Key, _ error: any Error) -> VaultError {
         let refusal = VaultError(
             .refreshTokenExpired,
-            "The identity provider does not take the refresh token of this login any more. Sign in again.",
+            "The identity provider no longer accepts the refresh token of this login. Sign in again.",
             underlying: error)
         logins[key]?.refusal = refusal
         return refusal

@@ -2,22 +2,23 @@ public import VaultCrypto
 public import VaultStorage
 
 extension Storage {
-    /// Writes accounts and their items into a new file, sealed under a passphrase: for a new machine, or after a loss.
+    /// Writes accounts and their items into a new file, sealed under a passphrase. Use it for a new machine, or after a
+    /// loss.
     ///
-    /// The file holds who the accounts belong to, how they sign in, and the app's own items. It holds no tokens: a refresh
-    /// token that is used in two places ends the login in both. It holds no ways in: these are bound to their machine.
-    /// A thief who has the file can try passphrases without limit: ask for a long one.
+    /// The file holds the owners of the accounts, their ways to sign in, and the app's own items. It holds no tokens: a
+    /// refresh token that is used in two places ends the login in both. It holds no ways in: these are bound to their
+    /// machine. A thief who has the file can try passphrases without limit, so ask for a long one.
     ///
     /// - Parameters:
-    ///   - accounts: each with what opens it.
-    ///   - items: the items of these names; nil for all.
-    ///   - path: where the file is to be. A file that is there already is never overwritten.
-    ///   - passphrase: UTF-8. Judge it with `NewPasswordRule` first.
-    /// - Returns: what is in the file. It is complete and durable.
-    /// - Throws: ``VaultError``: `accountNotFound`, what opening with an ``UnlockMethod`` throws, `itemNotFound` when no account
-    ///   has one of the items, `passwordUnusable`, `forbiddenByPolicy` when the way in `offline` is forbidden,
-    ///   `configurationInvalid` for a path that cannot be used, `busy`, `storeUnreadable`, `storeCorrupt`. There is no file
-    ///   then.
+    ///   - accounts: the accounts, each with its way in.
+    ///   - items: the names of the items; nil for all.
+    ///   - path: the path of the new file. An existing file is never overwritten.
+    ///   - passphrase: UTF-8. Check it with `NewPasswordRule` first.
+    /// - Returns: the contents of the file. It is complete and durable.
+    /// - Throws: ``VaultError`` with code `accountNotFound` (register), the codes of opening with an ``UnlockMethod``,
+    ///   `itemNotFound` if no account has one of the items, `passwordUnusable` (choose another passphrase),
+    ///   `forbiddenByPolicy` if the policy forbids the way in `offline`, `configurationInvalid` (choose another path),
+    ///   `busy` (try again), `storeUnreadable` (free disk space), or `storeCorrupt`. Then there is no file.
     @discardableResult
     public func exportBackup(
         of accounts: [AccountID: UnlockMethod], items: Set<ItemName>?, to path: String,
@@ -38,13 +39,14 @@ extension Storage {
         }
     }
 
-    /// Opens a backup and reads it to its end, so that a damaged one is found before anything is changed.
+    /// Opens a backup and reads it to its end. So a damaged backup is found before anything changes.
     ///
     /// - Parameters:
     ///   - path: a file that ``exportBackup(of:items:to:passphrase:)`` made.
     ///   - passphrase: UTF-8.
-    /// - Throws: ``VaultError``: `wrongSecret` for a wrong passphrase, `backupInvalid` for a file that is damaged, cut off, no
-    ///   backup, or of a newer version, `configurationInvalid` when it cannot be read.
+    /// - Throws: ``VaultError`` with code `wrongSecret` for a wrong passphrase (ask again), `backupInvalid` for a file
+    ///   that is damaged, incomplete, not a backup, or of a newer version (use another copy), `configurationInvalid` if
+    ///   it cannot be read.
     public func openBackup(at path: String, passphrase: borrowing SecretBytes) async throws -> Backup {
         do {
             return try await accounts.openBackup(at: path, passphrase: SharedSecret(passphrase.copy()))
@@ -53,17 +55,19 @@ extension Storage {
         }
     }
 
-    /// Makes an account of a backup, with all its items, under a new password.
+    /// Makes an account from a backup, with all its items, under a new password.
     ///
-    /// The password opens the account at once, and its items with it. There is no refresh token yet: sign in as the same
-    /// person and call ``storeRefreshToken(_:with:alias:)`` with the new password, which keeps the items.
+    /// The password opens the account and its items at once. The account has no refresh token yet. Sign in as the same
+    /// person, then call ``storeRefreshToken(_:with:alias:)`` with the new password. That keeps the items.
     ///
     /// - Parameters:
-    ///   - backup: from ``openBackup(at:passphrase:)``.
-    ///   - account: an account of the backup that is not here.
-    ///   - newPassword: UTF-8. Judge it with `NewPasswordRule` first.
-    /// - Throws: ``VaultError``: `accountExists`, `accountNotFound` when the backup does not have it, `passwordUnusable`,
-    ///   `forbiddenByPolicy`, `keyServiceUnavailable`, `storeUnreadable`, `backupInvalid`. Nothing was changed then.
+    ///   - backup: the result of ``openBackup(at:passphrase:)``.
+    ///   - account: an account of the backup that is not registered here.
+    ///   - newPassword: UTF-8. Check it with `NewPasswordRule` first.
+    /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `accountNotFound` if the backup does
+    ///   not have it, `passwordUnusable` or `forbiddenByPolicy` (choose another password), `keyServiceUnavailable` (try
+    ///   again later), `storeUnreadable` (free disk space), or `backupInvalid` (use another copy). Then nothing was
+    ///   changed.
     @discardableResult
     public func importBackup(
         _ backup: Backup, account: AccountID, newPassword: borrowing SecretBytes
@@ -76,16 +80,16 @@ extension Storage {
         }
     }
 
-    /// Adds the items of a backup to an account that is here. All of them are stored, or none. Its tokens, names and ways
-    /// in stay.
+    /// Adds the items of a backup to an account that is registered here. Stores all of them, or none. Its tokens, names
+    /// and ways in stay.
     ///
     /// - Parameters:
-    ///   - backup: from ``openBackup(at:passphrase:)``.
-    ///   - account: an account that is here and in the backup.
-    ///   - method: opens the account.
-    ///   - replacingItems: whether items that the account has already are replaced. Otherwise they stay.
-    /// - Throws: ``VaultError``: `accountNotFound`, what opening with an ``UnlockMethod`` throws, `busy`, `storeUnreadable`,
-    ///   `backupInvalid`. Nothing was changed then.
+    ///   - backup: the result of ``openBackup(at:passphrase:)``.
+    ///   - account: an account that is registered here and in the backup.
+    ///   - method: the way into the account.
+    ///   - replacingItems: whether to replace items that the account already has. Otherwise these stay.
+    /// - Throws: ``VaultError`` with code `accountNotFound`, the codes of opening with an ``UnlockMethod``, `busy` (try
+    ///   again), `storeUnreadable` (free disk space), or `backupInvalid` (use another copy). Then nothing was changed.
     @discardableResult
     public func importBackup(
         _ backup: Backup, into account: AccountID, with method: UnlockMethod, replacingItems: Bool

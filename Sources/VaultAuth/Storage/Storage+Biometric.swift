@@ -5,21 +5,21 @@ public import VaultStorage
 // Opening an account with hardware or a PIN. Trifork Identity Manager has the same functions, except those for the
 // PIN. For a recovery code and for opening without the network, see `Session`.
 extension Storage {
-    /// Has a hardware key open the account from now on, beside the password. Of the same kind there
-    /// can be several.
+    /// Adds a hardware key that opens the account, in addition to the password. An account can have several of the same
+    /// kind.
     ///
     /// - Parameters:
     ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
     ///   - password: the account's password; it is checked first.
-    ///   - provider: the hardware; or `PINProvider`, to give the account a PIN that the prompt asks for.
-    ///   - prompt: asks the person for its PIN.
-    ///   - opensOffline: whether it is to do so without the key service: only for hardware that counts wrong PINs
-    ///     itself.
-    ///   - label: what the person calls it; nil for its own label.
-    /// - Throws: `VaultError`: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable` of the password;
-    ///   `hardwareMissing`, `hardwareLocked`, `hardwareFailed`, `cancelled`, `configurationInvalid` of the hardware;
-    ///   `forbiddenByPolicy`.
-    ///   Nothing was changed then. What its PIN is worth, the hardware tells: see `BiometricProvider.guessLimit()`.
+    ///   - provider: the hardware, or `PINProvider` for a PIN that the prompt asks for.
+    ///   - prompt: asks the person for the hardware's PIN.
+    ///   - opensOffline: whether the hardware opens the account without the key service. Only for hardware that counts
+    ///     wrong PINs itself.
+    ///   - label: the person's name for it; nil for the hardware's own label.
+    /// - Throws: `VaultError` with code `wrongSecret` (ask for the password again), `keyLocked` or `keyMissing` (use
+    ///   another way in), `keyServiceUnavailable` (try again later), `hardwareMissing` (plug it in), `hardwareLocked`
+    ///   or `hardwareFailed` (see the text), `cancelled`, `configurationInvalid`, or `forbiddenByPolicy`. Then nothing
+    ///   was changed. `BiometricProvider.guessLimit()` tells how strong the hardware's PIN is.
     public func enableBiometricAccess(
         userID: String, password: borrowing SecretBytes, using provider: any BiometricProvider,
         prompt: any BiometricPrompt, opensOffline: Bool, label: String?
@@ -28,7 +28,9 @@ extension Storage {
         if opensOffline { try accounts.requireAllowed(.offline) }
         if provider.kind == Keyslot.Kind.pin.rawValue {
             guard !opensOffline else {
-                throw VaultError(.configurationInvalid, "A PIN cannot open the account without the key service.")
+                throw VaultError(
+                    .configurationInvalid,
+                    "A PIN cannot open the account without the key service. Use hardware or the password for that.")
             }
             let pin = try await asking { try await prompt.pin(PINRequest(label: "new PIN", length: PINRule.length)) }
             return try await setPIN(pin, userID: userID, password: password)
@@ -39,22 +41,24 @@ extension Storage {
             provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline, label: label)
     }
 
-    /// Takes the account's hardware away: tokens, TPMs and security keys, all at once. Password and PIN stay.
+    /// Removes all hardware of the account: tokens, TPMs and security keys. Password and PIN stay.
     ///
-    /// - Throws: `VaultError` with code `lastWayIn` when nothing else opens the account. Nothing was changed then.
+    /// - Throws: `VaultError` with code `lastWayIn` if nothing else opens the account: add another way in first. Then
+    ///   nothing was changed.
     public func disableBiometricAccess(userID: String) async throws {
         try await accounts.removeHardware(of: account(userID: userID).id)
     }
 
-    /// Gives the account a PIN, in place of one that it has. It opens the account with `Auth.login(_:with:)` and
+    /// Gives the account a PIN. Replaces the old one. The PIN opens the account with `Auth.login(_:with:)` and
     /// `UnlockMethod.pin`.
     ///
     /// - Parameters:
-    ///   - pin: UTF-8. Judge it with `PINRule` first.
+    ///   - pin: UTF-8. Check it with `PINRule` first.
     ///   - account: the account that gets the PIN.
-    ///   - method: opens the account first: the password, or another way in if the PIN was forgotten.
-    /// - Throws: `VaultError`: `passwordUnusable` and `forbiddenByPolicy` (the PIN; nothing was sent); `accountNotFound`,
-    ///   what opening with an ``UnlockMethod`` throws, `busy`, `storeUnreadable`. Nothing was changed then.
+    ///   - method: the way into the account: the password, or another way in if the person forgot the PIN.
+    /// - Throws: `VaultError` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN; nothing was
+    ///   sent), `accountNotFound`, the codes of opening with an ``UnlockMethod``, `busy` (try again), or
+    ///   `storeUnreadable` (free disk space). Then nothing was changed.
     public func setPIN(_ pin: borrowing SecretBytes, of account: AccountID, with method: UnlockMethod) async throws {
         try accounts.requireNewPIN(pin)
         let account = try await self.account(account)
@@ -66,18 +70,19 @@ extension Storage {
         do { return try await body() } catch { throw VaultError.converting(error) }
     }
 
-    /// Whether the account has a PIN. Needs no network. ``policy`` says whether the PIN may be used.
+    /// Whether the account has a PIN. Needs no network. ``policy`` tells whether the PIN may be used.
     ///
-    /// - Throws: `VaultError`: `accountNotFound`, `storeUnreadable`, `storeCorrupt`, `busy`.
+    /// - Throws: `VaultError` with code `accountNotFound` (register), `storeUnreadable` or `busy` (try again), or
+    ///   `storeCorrupt` (restore a backup).
     public func hasPIN(_ account: AccountID) async throws -> Bool {
         try await self.account(account).keyslot(.pin) != nil
     }
 
-    /// Takes the account's PIN away, and ends its key at the key service. An account without a PIN stays as it is. What
-    /// could not be ended is told in ``Auth/sessionUpdates(replaying:)`` and tried again later.
+    /// Removes the account's PIN, and ends its key at the key service. An account without a PIN stays as it is. If the
+    /// key cannot be ended, ``Auth/sessionUpdates(replaying:)`` tells it, and the next login tries again.
     ///
-    /// - Throws: `VaultError`: `lastWayIn` when nothing else opens the account, `accountNotFound`, `storeUnreadable`,
-    ///   `busy`. Nothing was changed then.
+    /// - Throws: `VaultError` with code `lastWayIn` if nothing else opens the account (add another way in first),
+    ///   `accountNotFound`, `storeUnreadable` (free disk space), or `busy` (try again). Then nothing was changed.
     public func removePIN(_ account: AccountID) async throws {
         try await accounts.removePIN(of: account)
     }

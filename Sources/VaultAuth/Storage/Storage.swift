@@ -1,16 +1,16 @@
 public import VaultCrypto
 public import VaultStorage
 
-/// The accounts on this machine and what is sealed in them, in a store and at key services.
+/// The accounts on this machine and their sealed data, in a store and at key services.
 public struct Storage: StorageProtocol {
     package let accounts: Accounts
     private let auth: Auth
     private let issuer: String?
 
     /// - Parameters:
-    ///   - accounts: the operations underneath.
+    ///   - accounts: does the work.
     ///   - auth: opens the sessions.
-    ///   - issuer: considers only this issuer's accounts; nil or empty for those of every issuer.
+    ///   - issuer: the issuer whose accounts are used; nil or empty for all.
     package init(accounts: Accounts, auth: Auth, issuer: String?) {
         self.accounts = accounts
         self.auth = auth
@@ -20,11 +20,12 @@ public struct Storage: StorageProtocol {
     /// The policy of the app and of the machine. For each rule, the stricter of the two applies.
     public var policy: VaultPolicy { accounts.policy }
 
-    /// Finds out whether a registration could be stored: the store can be written, and the key service answers. Call it
-    /// before the person is sent to the browser.
+    /// Checks whether a registration could be stored: the store can be written, and the key service answers. Call it
+    /// before the browser opens.
     ///
-    /// - Throws: ``VaultError``: `storeUnreadable`, `busy`, `keyServiceUnavailable`, `configurationInvalid`,
-    ///   `forbiddenByPolicy` (the key service).
+    /// - Throws: ``VaultError`` with code `storeUnreadable` (free disk space), `busy` (try again),
+    ///   `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting), or
+    ///   `forbiddenByPolicy` for the key service.
     public func checkReady() async throws {
         try await converting {
             try await accounts.store.checkWritable()
@@ -32,26 +33,27 @@ public struct Storage: StorageProtocol {
         }
     }
 
-    /// The accounts here (of the configured issuer, when one is), oldest first.
+    /// The accounts on this machine, oldest first. If an issuer is configured, only its accounts.
     public func all() async throws -> [Account] {
         try await converting { try await accounts.store.accounts().filter { $0.belongs(to: issuer) } }
     }
 
-    /// One account.
+    /// Returns one account.
     ///
-    /// - Throws: ``VaultError`` with code `accountNotFound`.
+    /// - Throws: ``VaultError`` with code `accountNotFound`: register.
     public func account(_ id: AccountID) async throws -> Account {
         try await converting { try await accounts.account(id) }
     }
 
-    /// The one account that `userID` means: a subject, alias, e-mail address or preferred user name.
+    /// Returns the account that `userID` names: a subject, alias, e-mail address or preferred user name.
     ///
-    /// - Throws: `VaultError` with code `accountNotFound` or `accountAmbiguous`.
+    /// - Throws: `VaultError` with code `accountNotFound` (register) or `accountAmbiguous` (name one of
+    ///   ``VaultError/accounts``).
     public func account(userID: String) async throws -> Account {
         try await converting { try await accounts.find(userID, issuer: issuer) }
     }
 
-    /// Whether a refresh token is stored for the user. False when there is no such user.
+    /// Whether a refresh token is stored for the user. False if there is no such user.
     public func hasRefreshToken(userID: String) async throws -> Bool {
         do {
             let account = try await account(userID: userID)
@@ -61,16 +63,17 @@ public struct Storage: StorageProtocol {
         }
     }
 
-    /// Stores a refresh token under a new password and opens the account. A login is stored once: if it was renewed in
-    /// the meantime, in its newest form.
+    /// Stores a refresh token under a new password and opens the account. A login is stored only once. If it was
+    /// renewed meanwhile, its newest form is stored.
     ///
     /// - Parameters:
-    ///   - token: what `Auth.performOpenIDConnectLogin(using:)` returned.
-    ///   - password: UTF-8. Judge it with ``NewPasswordRule`` first.
+    ///   - token: the result of `Auth.performOpenIDConnectLogin(using:)`.
+    ///   - password: UTF-8. Check it with ``NewPasswordRule`` first.
     ///   - alias: a name for `userID` parameters.
-    ///   - replacingItems: whether items of an app may be lost that are sealed in an account which exists already.
-    /// - Throws: `VaultError`: `accountExists` when something would be lost, `passwordUnusable`,
-    ///   `keyServiceUnavailable`, `storeUnreadable`. Nothing was changed then.
+    ///   - replacingItems: whether an existing account may lose an app's items and its other ways in.
+    /// - Throws: `VaultError` with code `accountExists` if something would be lost (ask the person to confirm),
+    ///   `passwordUnusable` (choose another password), `keyServiceUnavailable` (try again later), or `storeUnreadable`
+    ///   (free disk space). Then nothing was changed.
     @discardableResult
     public func storeRefreshToken(
         _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String?,
@@ -87,16 +90,16 @@ public struct Storage: StorageProtocol {
         }
     }
 
-    /// Stores a refresh token in an account that exists and opens it. Its ways in and its items stay: whoever forgot the
-    /// password keeps everything with a PIN, a recovery code or hardware.
+    /// Stores a refresh token in an existing account and opens it. Its ways in and its items stay. So a person who
+    /// forgot the password keeps everything with a PIN, a recovery code or hardware.
     ///
     /// - Parameters:
     ///   - token: the result of a sign-in.
-    ///   - method: what opens the account. A recovery code is to be replaced afterwards: see
+    ///   - method: the way into the account. After a recovery code, make a new code: see
     ///     ``Session/addRecoveryCode(_:)``.
-    ///   - alias: a new alias of the account; nil to keep the alias that it has.
-    /// - Throws: `VaultError`: `accountNotFound`, `notEnrolled`, and what opening with an ``UnlockMethod`` throws. Nothing was
-    ///   changed then.
+    ///   - alias: a new alias of the account; nil to keep its alias.
+    /// - Throws: `VaultError` with code `accountNotFound` (register) or `notEnrolled` (use another way in), and the
+    ///   other codes of opening with an ``UnlockMethod``. Then nothing was changed.
     @discardableResult
     public func storeRefreshToken(
         _ token: RefreshToken, with method: UnlockMethod, alias: String?
@@ -110,12 +113,12 @@ public struct Storage: StorageProtocol {
         }
     }
 
-    /// Opens an account and returns its refresh token, without asking the provider for anything.
+    /// Opens an account and returns its refresh token, without a request to the provider.
     ///
-    /// The provider may take a refresh token only once: an app that exchanges it by itself has to store the new one.
+    /// Many providers accept a refresh token only once. An app that exchanges it by itself has to store the new one.
     ///
-    /// - Throws: ``VaultError``: `accountNotFound`, what opening with an ``UnlockMethod`` throws, and `notLoggedIn` when none is
-    ///   stored.
+    /// - Throws: ``VaultError`` with code `accountNotFound` (register), the codes of opening with an ``UnlockMethod``,
+    ///   and `notLoggedIn` if no token is stored (sign in).
     public func storedRefreshToken(of account: AccountID, with method: UnlockMethod) async throws -> RefreshToken {
         try await converting {
             let vaultKey = try await accounts.open(accounts.account(account), with: method)
@@ -123,21 +126,22 @@ public struct Storage: StorageProtocol {
         }
     }
 
-    /// The ways into an account, the usable ones first. Needs no network and no hardware.
+    /// Returns the ways into an account, the usable ones first. Needs no network and no hardware.
     ///
-    /// - Throws: ``VaultError``: `accountNotFound`, `storeUnreadable`.
+    /// - Throws: ``VaultError`` with code `accountNotFound` (register) or `storeUnreadable` (try again).
     public func waysIn(of account: AccountID) async throws -> [WayIn] {
         try await converting { try await accounts.waysIn(of: accounts.account(account)) }
     }
 
-    /// Removes a way in, and ends its key at the key service. A key that could not be ended is told in the session updates,
+    /// Removes a way in, and ends its key at the key service. If the key cannot be ended, the session updates tell it,
     /// and the next login tries again.
     ///
     /// - Parameters:
-    ///   - id: its ``WayIn/id``.
-    ///   - account: the account that the way in belongs to.
-    /// - Throws: ``VaultError``: `lastWayIn` when nothing would be left that opens the account with the network,
-    ///   `notEnrolled`, `accountNotFound`, `storeUnreadable`. Nothing was changed then.
+    ///   - id: the ``WayIn/id`` of the way in.
+    ///   - account: the account of the way in.
+    /// - Throws: ``VaultError`` with code `lastWayIn` if nothing else opens the account with the network (add another
+    ///   way in first), `notEnrolled`, `accountNotFound`, or `storeUnreadable` (free disk space). Then nothing was
+    ///   changed.
     public func removeWayIn(_ id: String, of account: AccountID) async throws {
         try await converting { try await accounts.removeKeyslot(id, of: account) }
     }
@@ -145,15 +149,16 @@ public struct Storage: StorageProtocol {
     /// Gives a way in another label.
     ///
     /// - Parameters:
-    ///   - id: its ``WayIn/id``.
-    ///   - account: the account that the way in belongs to.
-    ///   - label: what the person calls it; nil for none.
-    /// - Throws: ``VaultError``: `notEnrolled`, `accountNotFound`, `storeUnreadable`. Nothing was changed then.
+    ///   - id: the ``WayIn/id`` of the way in.
+    ///   - account: the account of the way in.
+    ///   - label: the person's name for it; nil for none.
+    /// - Throws: ``VaultError`` with code `notEnrolled`, `accountNotFound`, or `storeUnreadable` (free disk space).
+    ///   Then nothing was changed.
     public func renameWayIn(_ id: String, of account: AccountID, to label: String?) async throws {
         try await converting { try await accounts.renameKeyslot(id, of: account, to: label) }
     }
 
-    /// Gives an account a new password. After a crash at any point exactly one of the two works.
+    /// Gives an account a new password. After a crash at any point exactly one of the two passwords works.
     public func changePassword(
         userID: String, from old: borrowing SecretBytes, to new: borrowing SecretBytes
     ) async throws {
@@ -164,15 +169,17 @@ public struct Storage: StorageProtocol {
         }
     }
 
-    /// Deletes an account with all that is stored of it, and ends its session.
+    /// Deletes an account with all its data, and ends its session.
     ///
     /// - Parameters:
     ///   - account: the account to delete.
-    ///   - method: opens the account first, so that the provider can be asked to revoke its refresh token; nil to
-    ///     delete it here alone.
-    /// - Returns: why the provider did not revoke the token; nil when it did, or was not asked. The account is gone.
-    /// - Throws: ``VaultError``: `accountNotFound`, what opening with an ``UnlockMethod`` throws, `storeUnreadable`. The account is
-    ///   still here then. With a method, its refresh token may have been revoked.
+    ///   - method: the way into the account, so that the provider can be asked to revoke its refresh token. Nil to
+    ///     delete the account only here.
+    /// - Returns: the reason why the provider did not revoke the token; nil if it did, or if it was not asked. The
+    ///   account is deleted.
+    /// - Throws: ``VaultError`` with code `accountNotFound`, the codes of opening with an ``UnlockMethod``, or
+    ///   `storeUnreadable` (free disk space). Then the account still exists. With a method, its refresh token may have
+    ///   been revoked.
     @discardableResult
     public func delete(_ account: AccountID, revokingWith method: UnlockMethod?) async throws -> VaultError? {
         try await converting {

@@ -4,7 +4,7 @@ internal import VaultAgent
 
 /// Asks in a window before a program uses a session for the first time: `vault agent start --confirm`.
 enum AgentConsent {
-    /// - Throws: ``VaultError`` with code `configurationInvalid` when there is no window to ask in.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if there is no display or no pinentry.
     static func make() async throws -> ProgramConsent {
         guard try await Pinentry.configured() != nil else {
             throw VaultError(
@@ -19,7 +19,7 @@ enum AgentConsent {
         }
     }
 
-    /// The two programs of the command.
+    /// The paths of the two programs `vault` and `vault-command`.
     private static func own() throws -> Set<String> {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let folder = (program as NSString).deletingLastPathComponent

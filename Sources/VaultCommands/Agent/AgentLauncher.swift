@@ -3,14 +3,14 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultLocks
 
-/// Starts the agent as a process of its own.
+/// Starts the agent as a separate process.
 enum AgentLauncher {
-    /// What the agent says when it listens.
+    /// The line that the agent writes when it listens.
     static let ready = "ready"
 
-    /// Starts the agent, and returns when it listens. When another one was faster, that is as good.
+    /// Starts the agent, and returns when an agent listens. Another command may have started that agent.
     ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid`, with what the agent said.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` and the message of the agent.
     static func start(_ global: GlobalOptions, options: [String] = []) async throws {
         let answer = try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { @Sendable in
@@ -26,7 +26,7 @@ enum AgentLauncher {
         ["agent", "start", "--foreground"] + (global.caFile.map { ["--ca-file", $0] } ?? [])
     }
 
-    /// - Returns: the first line that the agent says.
+    /// - Returns: the first line that the agent writes.
     private static func launch(_ arguments: [String]) throws -> String {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         var ends: [Int32] = [0, 0]
@@ -41,7 +41,7 @@ enum AgentLauncher {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
-        // It must not end with the terminal that it was started from, nor keep a folder busy.
+        // A new session: the agent must not end with the terminal.
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | setSession))
         var none = sigset_t()
@@ -54,7 +54,7 @@ enum AgentLauncher {
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, ends[1], readyDescriptor)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-        // Nothing of the shell stays open: a lock, or a pipe that somebody reads to its end.
+        // The shell's other files are closed: an open lock or pipe would make another program wait.
         linux_spawn_close_from(&actions, readyDescriptor + 1)
         let words = (["vault"] + arguments + ["--ready-fd", "\(readyDescriptor)"]).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }

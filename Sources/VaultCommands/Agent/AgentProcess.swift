@@ -58,7 +58,7 @@ struct AgentProcess {
         } onCancel: {
             server.stop()
         }
-        // In a task of its own: a store does nothing for one that was cancelled.
+        // In a new task, because a store does nothing for a cancelled task.
         await Task { await end(sessions, listener) }.value
     }
 
@@ -79,13 +79,13 @@ struct AgentProcess {
         guard let path = AgentClient(folder: try await Settings(global).agentFolder).path else {
             throw VaultError(
                 .configurationInvalid,
-                "The agent needs XDG_RUNTIME_DIR: a folder that only you can use, with a path of at most 60 characters."
+                "The agent needs XDG_RUNTIME_DIR. Set it to a folder that only you can use, with a path of at most 60 characters."
             )
         }
         return try AgentListener(path: path)
     }
 
-    /// Each session lives in a vault of its own. They share the store and the connections to servers.
+    /// Makes a vault for each session. The vaults share the store and the connections to servers.
     private func authMaker(
         _ configuration: VaultConfiguration, _ accounts: Accounts
     ) -> @Sendable () async throws -> Auth {
@@ -108,7 +108,7 @@ struct AgentProcess {
         return "The sessions also lock on: \(status.events.joined(separator: ", ")) (\(status.source))."
     }
 
-    /// What tells that nobody is at the machine.
+    /// The monitors that tell when nobody is at the machine.
     private static var monitors: [any BackgroundMonitor] {
         #if Logind
             [LogindMonitor()]
@@ -117,14 +117,14 @@ struct AgentProcess {
         #endif
     }
 
-    /// Ends the agent when nobody can reach it any more, as after the person has logged out of the machine.
+    /// Ends the agent when no program can reach it any more, for example after the person logged out of the machine.
     private func stopWhenUnreachable(
         _ listener: AgentListener, _ server: AgentServer, _ sessions: HeldSessions
     ) async {
         func pause() async { try? await Task.sleep(for: .seconds(20), clock: .continuous) }
         while listener.isReachable { await pause() }
         await sessions.lockAll(.requested)
-        // Nobody can be told, so it waits until nothing is lost.
+        // The agent can tell nobody, so it waits until no token is lost.
         while await !sessions.storeUnfinished().isEmpty { await pause() }
         server.stop()
     }

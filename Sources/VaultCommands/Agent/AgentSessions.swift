@@ -6,7 +6,7 @@ internal import VaultAgentProtocol
 /// The agent, as the commands use it.
 struct AgentSessions {
     private let client: AgentClient
-    /// Whether the settings allow an agent, and there can be one.
+    /// Whether the settings allow an agent, and its socket has a path.
     let isUsed: Bool
 
     /// Whether there can be an agent: it needs a runtime folder.
@@ -19,7 +19,7 @@ struct AgentSessions {
 
     /// Leaves a session to the agent, and starts the agent if none runs.
     ///
-    /// - Throws: ``VaultError``, when the agent does not hold the session.
+    /// - Throws: ``VaultError`` if the agent does not hold the session.
     func hold(_ session: Session, _ rules: HoldingRules, _ global: GlobalOptions) async throws {
         guard let key = try await session.openVaultKey().bytes else { return }
         let bytes = key.bytes.withUnsafeBytes { Array($0) }
@@ -40,7 +40,7 @@ struct AgentSessions {
         _ = try await client.ask(.lock(id.map(AgentAccount.init), isFinal: false), patience: 10)
     }
 
-    /// Locks a session for good. Without an agent there is none.
+    /// Locks a session for good. Does nothing if no agent runs.
     func forget(_ id: AccountID) async throws {
         guard client.path != nil else { return }
         do {
@@ -66,14 +66,14 @@ struct AgentSessions {
 
     /// Locks everything and ends the agent. Returns when it has ended.
     ///
-    /// - Parameter isForced: whether it ends also when a renewed token cannot be stored, and is lost.
-    /// - Returns: what the person has to be told; nil when nothing was lost.
-    /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs, `storeUnreadable` when it goes on with such a token.
+    /// - Parameter isForced: whether the agent ends even if a renewed token cannot be stored. The token is then lost.
+    /// - Returns: a message for the person; nil if nothing was lost.
+    /// - Throws: ``VaultError``: `notLoggedIn` if no agent runs, `storeUnreadable` if it goes on with such a token.
     func stop(isForced: Bool) async throws -> String? {
         let connection = try client.connection(patience: 30)
-        // It may have to wait for the provider, and then for the store.
+        // The agent may have to wait for the provider, and then for the store.
         let answer = try await client.ask(.stop(isForced: isForced), patience: 60)
-        // It ends when the agent does.
+        // The connection ends when the agent ends.
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { @Sendable in
                 _ = try? connection.next()
@@ -85,7 +85,7 @@ struct AgentSessions {
 }
 
 extension Settings {
-    /// The folder of the accounts, as the agent's socket is named by it.
+    /// The folder of the accounts. The name of the agent's socket depends on it.
     var agentFolder: String {
         guard let home = self[.home] else { return Vault.standardFolder }
         return home.hasPrefix("/") ? home : FileManager.default.currentDirectoryPath + "/" + home

@@ -2,11 +2,11 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultAgent
 
-/// The units by which systemd starts the agent when a program asks for it.
+/// The systemd units that start the agent when a program connects to it.
 struct AgentUnits {
     static let name = "credential-vault-agent"
 
-    /// The files, by their names.
+    /// The contents of the files, by file name.
     private let contents: [String: String]
     private let folder: String
 
@@ -78,7 +78,7 @@ struct AgentUnits {
 
     /// Removes the files.
     ///
-    /// - Returns: the paths of those that were there.
+    /// - Returns: the paths of the removed files.
     func uninstall() -> [String] {
         contents.keys.sorted().map { folder + "/" + $0 }.filter { unlink($0) == 0 }
     }

@@ -8,12 +8,12 @@ struct AgentOption: ParsableArguments {
     var noAgent = false
 }
 
-/// How long the agent holds a session, and beside which others.
+/// How long the agent holds a session, and whether other sessions stay open.
 struct HoldingOptions: ParsableArguments {
     @Option(
         name: .customLong("idle-timeout"),
         help: ArgumentHelp(
-            "Lock the session after this time without use; 0: never. (default: the setting idle-timeout, or 15)",
+            "Lock the session after this time without use. 0 means never. (default: the setting idle-timeout, or 15)",
             valueName: "minutes"),
         transform: Settings.Name.idleTimeout.limit)
     var idleTimeout: UInt32?
@@ -21,7 +21,7 @@ struct HoldingOptions: ParsableArguments {
     @Option(
         name: .customLong("session-lifetime"),
         help: ArgumentHelp(
-            "Lock the session after this time in any case; 0: never. (default: the setting session-lifetime, or 12)",
+            "Lock the session after this time in any case. 0 means never. (default: the setting session-lifetime, or 12)",
             valueName: "hours"),
         transform: Settings.Name.sessionLifetime.limit)
     var sessionLifetime: UInt32?
@@ -29,10 +29,10 @@ struct HoldingOptions: ParsableArguments {
     @Flag(help: "Lock the sessions of all other accounts in the agent.")
     var exclusive = false
 
-    /// Leaves the session to the agent, unless options or settings say no. Nobody is kept out by an agent that fails: the
-    /// person is told.
+    /// Leaves the session to the agent, unless options or settings say no. If the agent fails, the command tells the
+    /// person and goes on.
     ///
-    /// - Returns: whether the agent holds it.
+    /// - Returns: whether the agent holds the session.
     func leaveToAgent(_ session: Session, _ option: AgentOption, _ global: GlobalOptions) async throws -> Bool {
         let settings = try await Settings(global)
         let agent = try AgentSessions(settings)

@@ -8,11 +8,13 @@ struct AccountCommand: AsyncParsableCommand {
     struct SwitchMethod: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "switch-method",
-            abstract: "Change how an account signs in at its server: by OAuth, or with an API token.",
+            abstract: "Change how an account signs in at its server: by OAuth or with an API token.",
             discussion: """
-                Sign in once as the same person: in the browser for OAuth, or with user name and password for an API \
-                token. Then the new token replaces the old one, and the server is asked to end the old token. The \
-                account keeps its password and items.
+                Sign in again as the same person: in the browser for OAuth, with user name and password for an API \
+                token. The new token replaces the old one. vault asks the server to end the old token. The account \
+                keeps its password and items.
+
+                  vault account switch-method --to oauth
                 """)
 
         enum Method: String, CaseIterable, ExpressibleByArgument {
@@ -50,19 +52,19 @@ struct AccountCommand: AsyncParsableCommand {
             configuration.issuer = account.id.issuer
             configuration.redirectURI = redirect.redirectURI ?? configuration.redirectURI
             if settings[.scopes] == nil { configuration.scopes = [] }
-            // The client id of the settings is mostly that of another account's provider.
+            // The client id of the settings usually belongs to another account's provider.
             configuration.clientID = global.clientID
             let vault = try await global.openVault { $0 = configuration }
             let name = Printable.text(account.displayName)
             guard [.serverToken, .serverOAuth].contains(account.method) else {
                 throw VaultError(
                     .configurationInvalid,
-                    "\(name) does not sign in at a server with API tokens (its method is \(account.method)): there is nothing to change."
+                    "Only an account at a server with API tokens can switch. The method of \(name) is \(account.method)."
                 )
             }
             guard account.method != to.stored else {
                 throw VaultError(
-                    .configurationInvalid, "\(name) signs in \(to.words) already: there is nothing to change.")
+                    .configurationInvalid, "\(name) already signs in \(to.words). Nothing was changed.")
             }
             let question = CredentialQuestion(credentials, terminal, nameOfUsername: "User name")
             if to == .apiToken { try question.requirePossible() }

@@ -9,11 +9,16 @@ struct AgentCommand: AsyncParsableCommand {
         commandName: "agent",
         abstract: "Keep sessions open between commands.",
         discussion: """
-            The agent is a process that keeps the keys of open accounts in its memory. "vault login" starts it. Commands \
-            such as "vault token" then ask for nothing, until the session is locked: after a time without use, after its \
-            longest time, when the screen is locked, or by "vault lock".
+            The agent is a process that keeps the keys of open accounts in memory. "vault login" starts the agent. \
+            Then commands such as "vault token" do not ask for a password.
 
-            Each program of your user, and root, can use the open sessions.
+            The agent locks a session after 15 minutes without use, and 12 hours after the login. It also locks all \
+            sessions when the screen locks. To lock one session: vault lock. To change the limits:
+
+              vault config set idle-timeout MINUTES
+              vault config set session-lifetime HOURS
+
+            Root and each program of your user can use an open session.
             """,
         subcommands: [Start.self, Stop.self, Status.self, Lock.self, Unlock.self, Install.self, Uninstall.self])
 
@@ -21,10 +26,10 @@ struct AgentCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "start", abstract: "Start the agent. \"vault login\" does that by itself.")
 
-        @Flag(help: "Stay in the foreground, as a service manager wants it.")
+        @Flag(help: "Stay in the foreground, for a service manager.")
         var foreground = false
 
-        @Flag(help: "Ask in a window before each first use of a session by another program. It needs pinentry.")
+        @Flag(help: "Ask in a window before another program uses a session for the first time. Needs pinentry.")
         var confirm = false
 
         @Option(name: .customLong("ready-fd"), help: .hidden)
@@ -46,7 +51,7 @@ struct AgentCommand: AsyncParsableCommand {
             do {
                 let consent = confirm ? try await AgentConsent.make() : nil
                 let process = AgentProcess(global: global, consent: consent)
-                // A signal ends the agent in order. That may take as long as the provider and the store do.
+                // A signal ends the agent cleanly. The agent may have to wait for the provider and the store.
                 try await Interruption.cancelling(within: .seconds(60)) { [readyDescriptor] in
                     try await process.run { Self.tell(AgentLauncher.ready, readyDescriptor) }
                 }
@@ -71,7 +76,7 @@ struct AgentCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "stop", abstract: "Lock all sessions and end the agent.")
 
-        @Flag(help: "End the agent also when it cannot store a renewed token. The token is lost then.")
+        @Flag(help: "End the agent even if it cannot store a renewed token. The token is then lost.")
         var force = false
 
         @OptionGroup var global: GlobalOptions
@@ -89,7 +94,7 @@ struct AgentCommand: AsyncParsableCommand {
 
     struct Lock: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "lock", abstract: "Lock all sessions. The agent goes on.")
+            commandName: "lock", abstract: "Lock all sessions. The agent keeps running.")
 
         @OptionGroup var global: GlobalOptions
 
@@ -138,8 +143,8 @@ struct AgentCommand: AsyncParsableCommand {
             if let failure { throw ExitCode(ExitStatus.of(failure.code)) }
         }
 
-        /// At a terminal, one account that does not open keeps no other account closed. A given password is not tried
-        /// on the next account: each wrong password costs a guess.
+        /// Whether to go on with the next account. A given password is not tried on the next account, because each
+        /// wrong password costs a guess.
         private func mayGoOn(after error: VaultError) -> Bool {
             error.code != .cancelled && !unlock.password.isGiven && !global.json
         }

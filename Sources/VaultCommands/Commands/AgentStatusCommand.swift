@@ -7,7 +7,7 @@ internal import VaultAgentProtocol
 extension AgentCommand {
     struct Status: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "status", abstract: "Show whether the agent runs, and which sessions it holds.")
+            commandName: "status", abstract: "Show whether the agent runs and which sessions it holds.")
 
         @OptionGroup var global: GlobalOptions
 
@@ -23,7 +23,7 @@ extension AgentCommand {
             }
             if global.json { return Output.json(Report(status)) }
             Output.line("The agent runs as process \(status.process), for \(Printable.text(status.folder)).")
-            if status.isConfirming { Output.line("It asks before each first use by another program.") }
+            if status.isConfirming { Output.line("It asks before another program uses a session for the first time.") }
             for line in status.listening { Output.line(Printable.text(line)) }
             if status.sessions.isEmpty { Output.line("No session is open.") }
             for session in status.sessions { Output.line(Self.line(session)) }
@@ -33,7 +33,7 @@ extension AgentCommand {
             }
         }
 
-        /// What a person calls the accounts. The agent knows only the subjects of the locked ones.
+        /// The names of the accounts for a person. The agent knows only the subjects of locked accounts.
         private func names(of accounts: [AgentAccount]) async -> [String] {
             let storage = try? await global.openVault().storage
             var names: [String] = []
@@ -47,7 +47,7 @@ extension AgentCommand {
             Printable.text("\(session.name): \(words(session))")
         }
 
-        /// How a session is, for a person.
+        /// The state of a session, in words for a person.
         static func words(_ session: AgentHolding) -> String {
             var parts = [session.isOffline ? "open without the network" : "open"]
             if let left = session.idleLeft { parts.append("locks in \(time(left)) if not used") }

@@ -5,7 +5,7 @@ extension AgentCommand {
     struct Install: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "install",
-            abstract: "Write systemd user units, so that systemd starts the agent when it is needed.")
+            abstract: "Write systemd user units. systemd then starts the agent when a program needs it.")
 
         @OptionGroup var global: GlobalOptions
 
@@ -13,7 +13,7 @@ extension AgentCommand {
             let paths = try AgentUnits(try await Settings(global), global).install()
             if global.json { return Output.json(["written": paths]) }
             for path in paths { Output.line("Wrote \(Printable.text(path)).") }
-            Output.note("vault: To use the units from now on, type:")
+            Output.note("vault: To use the units, type:")
             Output.note(
                 "vault agent stop && systemctl --user daemon-reload && systemctl --user enable --now \(AgentUnits.name).socket"
             )
@@ -22,7 +22,7 @@ extension AgentCommand {
 
     struct Uninstall: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "uninstall", abstract: "Remove the systemd user units again.")
+            commandName: "uninstall", abstract: "Remove the systemd user units.")
 
         @OptionGroup var global: GlobalOptions
 
@@ -32,7 +32,7 @@ extension AgentCommand {
             guard !paths.isEmpty else { return Output.line("There were no units.") }
             for path in paths { Output.line("Removed \(Printable.text(path)).") }
             let units = "\(AgentUnits.name).socket \(AgentUnits.name).service"
-            Output.note("vault: To end the agent, and to make systemd forget the units, type:")
+            Output.note("vault: To end the agent and make systemd forget the units, type:")
             Output.note("systemctl --user stop \(units); systemctl --user daemon-reload")
         }
     }

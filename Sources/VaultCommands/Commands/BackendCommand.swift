@@ -5,22 +5,24 @@ internal import Foundation
 struct BackendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backend",
-        abstract: "Sign up at a backend, ask for a new password there, and see where an account is signed in.",
+        abstract: "Sign up at a backend, reset a password there, and list its sessions.",
         discussion: """
-            The backend file has to name the paths for this: see the setting backend-file in "vault config".
+            The backend file must name the paths of these calls. See the setting backend-file in "vault config --help".
             """,
         subcommands: [SignUp.self, ForgotPassword.self, Sessions.self])
 
     struct SignUp: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "sign-up", abstract: "Make an account at the backend. Then: vault register --method password",
+            commandName: "sign-up", abstract: "Create an account at the backend.",
             discussion: """
-                The password is the backend's, and not the vault's. --login-password-file and --login-password-fd give \
-                it without a terminal.
+                The password is for the backend, not for the vault. To give it without a terminal, use \
+                --login-password-file or --login-password-fd. Then add the account to the vault:
+
+                  vault register --method password
                 """)
 
         @OptionGroup var credentials: CredentialOptions
-        @Option(help: ArgumentHelp("The full name, where the backend takes one.", valueName: "text"))
+        @Option(help: ArgumentHelp("Your full name, if the backend asks for one.", valueName: "text"))
         var name: String?
         @OptionGroup var global: GlobalOptions
 
@@ -44,7 +46,7 @@ struct BackendCommand: AsyncParsableCommand {
 
     struct ForgotPassword: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "forgot-password", abstract: "Have the backend send an e-mail to choose another password.")
+            commandName: "forgot-password", abstract: "Ask the backend for an e-mail to choose a new password.")
 
         @Option(help: ArgumentHelp("The e-mail address at the backend.", valueName: "name"))
         var username: String?
@@ -62,7 +64,7 @@ struct BackendCommand: AsyncParsableCommand {
             }
             if global.json { return Output.json(["email": email]) }
             Output.line("Asked \(Printable.text(url)) to let \(Printable.text(email)) choose a new password.")
-            Output.note("If the backend knows the address, it sends an e-mail to it.")
+            Output.note("If the backend knows this address, it sends an e-mail.")
         }
     }
 

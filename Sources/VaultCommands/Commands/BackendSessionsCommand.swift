@@ -5,12 +5,12 @@ internal import Foundation
 extension BackendCommand {
     struct Sessions: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "sessions", abstract: "List where an account is signed in at its backend, and end a session.",
+            commandName: "sessions", abstract: "List the sessions of an account at its backend, and end one.",
             subcommands: [List.self, End.self], defaultSubcommand: List.self)
 
         struct List: AsyncParsableCommand, JSONCommand {
             static let configuration = CommandConfiguration(
-                commandName: "list", abstract: "List where the account is signed in at its backend.")
+                commandName: "list", abstract: "List the sessions of an account at its backend.")
 
             @OptionGroup var user: UserOption
             @OptionGroup var unlock: UnlockOptions
@@ -39,9 +39,9 @@ extension BackendCommand {
 
         struct End: AsyncParsableCommand, JSONCommand {
             static let configuration = CommandConfiguration(
-                commandName: "end", abstract: "End a session of the account at its backend.")
+                commandName: "end", abstract: "End a session of an account at its backend.")
 
-            @Argument(help: ArgumentHelp("The session, as \"vault backend sessions\" lists it.", valueName: "id"))
+            @Argument(help: ArgumentHelp("The id of the session. See: vault backend sessions", valueName: "id"))
             var id: String
             @OptionGroup var user: UserOption
             @OptionGroup var unlock: UnlockOptions

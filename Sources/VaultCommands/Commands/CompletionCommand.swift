@@ -4,8 +4,10 @@ struct CompletionCommand: ParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "completion", abstract: "Print a completion script for the shell.",
         discussion: """
-            For bash: mkdir -p ~/.local/share/bash-completion/completions && \
-            vault completion bash > ~/.local/share/bash-completion/completions/vault
+            For bash:
+
+              mkdir -p ~/.local/share/bash-completion/completions
+              vault completion bash > ~/.local/share/bash-completion/completions/vault
 
             The shell then completes commands and options. It also completes the names of accounts, ways in and items \
             that are on this machine, without a password and without the network.

@@ -9,9 +9,9 @@ struct ConfigCommand: AsyncParsableCommand {
         subcommands: [Get.self, Set.self, Path.self])
 
     struct Get: AsyncParsableCommand, JSONCommand {
-        // The names would otherwise be worked out at run time, at each start of the program.
+        // Without a name here, ArgumentParser would work it out at each start of the program.
         static let configuration = CommandConfiguration(
-            commandName: "get", abstract: "Print a setting that is in force, or all of them.")
+            commandName: "get", abstract: "Print the value of one setting, or of all.")
         @Argument(help: "The setting.") var name: Settings.Name?
         @OptionGroup var global: GlobalOptions
 
@@ -34,9 +34,9 @@ struct ConfigCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Write a setting to the file; an empty value removes it.")
+            commandName: "set", abstract: "Write a setting to the file. An empty value removes it.")
         @Argument(help: "The setting.") var name: Settings.Name
-        @Argument(help: "Its value.") var value: String
+        @Argument(help: "The value. To remove the setting: ''") var value: String
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
@@ -44,7 +44,7 @@ struct ConfigCommand: AsyncParsableCommand {
             let value = name.stored(value)
             try Settings.write(name, value.isEmpty ? nil : value)
             if try await Settings()[name] != (value.isEmpty ? nil : value) {
-                Output.note("vault: written, but \(name.variable) in the environment still wins")
+                Output.note("vault: saved, but \(name.variable) in the environment overrides the file.")
             }
             if global.json { Output.json([name.rawValue: value]) }
         }
@@ -52,7 +52,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     struct Path: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "path", abstract: "Print where the file is.")
+            commandName: "path", abstract: "Print the path of the configuration file.")
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {

@@ -4,18 +4,20 @@ internal import CredentialVault
 struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete an account with all that is stored of it.",
+        abstract: "Delete an account, its tokens and its items.",
         discussion: """
-            With the password, or another way in that is named, the refresh token is also revoked at the identity \
-            provider; without it the account is deleted all the same. The account's keys are ended at the key service, so that \
-            a copy of the store opens nothing any more.
+            vault asks for the password, to revoke the refresh token at the identity provider. You can name another \
+            way in (--pin, …). Without a password, vault deletes the account but does not revoke the token.
+
+            vault also ends the account's keys at the key service. An old copy of the store then opens only without \
+            the network, if that was allowed.
             """)
 
     @OptionGroup var user: UserOption
     @OptionGroup var unlock: UnlockOptions
     @OptionGroup var global: GlobalOptions
 
-    @Flag(help: "Do not ask whether to delete, nor for a password.")
+    @Flag(help: "Delete without asking, also without asking for a password.")
     var yes = false
 
     func run() async throws {
@@ -28,7 +30,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError(
                     .configurationInvalid, "There is no terminal to ask. Use --yes to delete without asking.")
             }
-            guard try await terminal.confirm("Delete \(name) (\(account.id)) and all that is stored of it?") else {
+            guard try await terminal.confirm("Delete \(name) (\(account.id)) and all its items?") else {
                 throw VaultError(.cancelled, "Nothing was deleted.")
             }
         }
@@ -44,11 +46,12 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         }
     }
 
-    /// - Returns: whether the account is deleted, and nil when the refresh token was revoked, or why not.
+    /// - Returns: whether the account is deleted, and why the refresh token was not revoked. The reason is nil if the
+    ///   provider revoked it, or if none is stored.
     private func revokeAndDelete(
         _ account: Account, _ vault: Vault, _ terminal: any Terminal
     ) async throws -> (isDeleted: Bool, notRevoked: String?) {
-        // Whoever logged out everywhere has nothing left to revoke.
+        // After a logout everywhere there is no token to revoke.
         let hasToken = try? await vault.accounts.store.item(.refreshToken, of: account.id) != nil
         guard hasToken != false else { return (false, nil) }
         guard unlock.isNamed || unlock.password.isGiven || !yes else { return (false, "no password was given.") }
@@ -58,7 +61,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 method = try await unlock.reusableMethod(for: account, terminal)
             } else {
                 let name = Printable.text(account.displayName)
-                let prompt = "Password of \(name), to revoke its token (empty to go without): "
+                let prompt = "Password of \(name), to revoke its token (empty: do not revoke): "
                 let secret = SharedSecret(try await unlock.password.source.password(prompt, terminal))
                 guard secret.bytes.count > 0 else { return (false, "no password was given.") }
                 method = .password(secret)
@@ -68,7 +71,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 return (true, try await vault.auth.deleteAccount()?.description)
             }
         } catch let error as VaultError where error.code == .wrongSecret && !yes {
-            throw error  // a slip of the finger: nothing is deleted yet
+            throw error  // A typing error must not delete the account.
         } catch let error as VaultError {
             return (false, error.description)
         }

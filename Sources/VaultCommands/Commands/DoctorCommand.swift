@@ -5,8 +5,8 @@ internal import Foundation
 struct DoctorCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check the store, the libraries, the machine and the services, and say what to do about each.",
-        discussion: "The exit status is 0 when nothing failed. Warnings do not count as failures.")
+        abstract: "Check the store, the libraries, the machine and the services.",
+        discussion: "Each failure and each warning comes with advice. The exit status is 0 if nothing failed.")
 
     @OptionGroup var global: GlobalOptions
 

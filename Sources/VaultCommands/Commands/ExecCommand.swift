@@ -5,18 +5,19 @@ internal import Foundation
 struct ExecCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "exec",
-        abstract: "Run a command that finds an access token in its environment.",
+        abstract: "Run a command with an access token in its environment.",
         discussion: """
-            vault exec --user alice -- sh -c 'curl -H "Authorization: Bearer $ACCESS_TOKEN" https://api.example.com/'
+              vault exec --user alice -- \\
+                sh -c 'curl -H "Authorization: Bearer $ACCESS_TOKEN" https://example.com/'
 
-            The token is valid for a minute at least, and is not renewed while the command runs. Other programs of the \
-            same user can read the environment of a command. \
+            The token is valid for at least a minute. vault does not renew it while the command runs. Other programs \
+            of your user can read the environment of the command.
 
-            If a token is bound to a key (DPoP), the command has to make proofs. See "vault token --help".
+            If a token is bound to a key (DPoP), the command must make proofs. See "vault token --help".
 
-            The command takes the place of vault: signals, job control and the exit status are the command's own. Exit \
-            status 126: the command cannot be run. 127: the command is not found. If vault fails before it starts the \
-            command, the exit status is that of vault. See "vault --help".
+            The command replaces vault. Signals, job control and the exit status are those of the command. Exit status \
+            126: the command cannot be run. 127: the command is not found. If vault fails first, the exit status is \
+            one of "vault --help".
             """)
 
     @Option(help: ArgumentHelp("Put the access token into this variable.", valueName: "name"))
@@ -24,7 +25,7 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Put an app's sealed item into a variable as well. Can be used several times.", valueName: "name=variable"),
+            "Also put an item into a variable. Can be repeated.", valueName: "name=variable"),
         completion: .itemVariables, transform: ItemVariable.init)
     var item: [ItemVariable] = []
 
@@ -47,7 +48,7 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
     }
 
     func run() async throws {
-        // Nobody should type a password for a command that is not there.
+        // A missing command is reported before a person types a password.
         let replacement = try Replacement(command)
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
@@ -96,7 +97,7 @@ struct ItemVariable {
         }
     }
 
-    /// The content of the item, as an environment can hold it.
+    /// The content of the item, as text for a variable.
     func text(in session: Session, of account: Account) async throws -> String {
         guard let content = try await content(in: session) else {
             let user = Printable.text(account.displayName)
@@ -105,32 +106,31 @@ struct ItemVariable {
                 "\(user) has no item called \(name). See: vault item list --user \(ShellQuoting.quoted(user))")
         }
         guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
-            throw VaultError(.configurationInvalid, "The item \(name) is no text. A variable cannot hold it.")
+            throw VaultError(.configurationInvalid, "The item \(name) is not text. A variable cannot hold it.")
         }
         return text
     }
 
-    /// The one place that reads an item.
     private func content(in session: Session) async throws -> [UInt8]? {
         try await session.items.get(ItemName(rawValue: name))
     }
 }
 
-/// What a person has to know of a token that is handed to another program.
+/// A remark for a person about a token that another program gets.
 enum BoundToken {
-    /// Says on a terminal that the token alone is of no use.
+    /// Tells a person at a terminal that the token needs proofs.
     static func tell(_ token: AccessToken, isQuiet: Bool) {
         guard token.isBound, !isQuiet, isatty(STDERR_FILENO) == 1 else { return }
         Output.note(
-            "vault: this token is bound to a key (DPoP): a program that makes no proofs cannot use it. See: vault token --help"
+            "vault: this token is bound to a key (DPoP). Only a program that makes proofs can use it. See: vault token --help"
         )
     }
 }
 
 extension AccessToken {
-    /// The token, for a place where it stands on a line with other things.
+    /// The token, for a line that also holds other text.
     ///
-    /// - Throws: `VaultError` with code `tokenInvalid` when it has other characters than a token has (RFC 6750 section 2.1).
+    /// - Throws: `VaultError` with code `tokenInvalid` if it has characters that RFC 6750 section 2.1 does not allow.
     var text: String {
         get throws {
             guard !value.isEmpty, value.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {

@@ -6,11 +6,13 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         commandName: "export",
         abstract: "Write accounts and their items into a file, sealed under a passphrase.",
         discussion: """
-            To use the file on a new machine: vault import FILE. The file holds no tokens and no ways in. After an \
-            import, each account needs a new password and one sign-in.
+              vault export --to backup.vault
+              vault import backup.vault          (on the new machine)
 
-            The file opens without the key service. A thief who has the file can try passphrases without limit: choose \
-            a long one.
+            The file holds no tokens and no ways in. After an import, each account needs a new password and one sign-in.
+
+            The file opens without the key service. A thief who has the file can try passphrases without limit. Choose \
+            a long passphrase.
             """)
 
     @Option(
@@ -26,7 +28,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         completion: .items)
     var items: [String] = []
 
-    @Option(help: ArgumentHelp("The file to write. It must not be there yet.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("The file to write. It must not exist yet.", valueName: "file"), completion: .file())
     var to: String
 
     @OptionGroup var passphrase: PassphraseOptions
@@ -104,7 +106,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
     }
 }
 
-/// Where the passphrase of a backup comes from.
+/// The source of a backup's passphrase.
 struct PassphraseOptions: ParsableArguments {
     @Option(
         name: .customLong("passphrase-file"),

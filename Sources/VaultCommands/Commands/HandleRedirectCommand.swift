@@ -1,10 +1,10 @@
 internal import ArgumentParser
 internal import CredentialVault
 
-/// What the desktop starts when the browser is sent to a redirect URI with a scheme of its own: see `SchemeHandler`.
+/// The command that the desktop starts when a redirect URI has a scheme such as `myapp:`. See `SchemeHandler`.
 ///
-/// The redirect is an argument, as the desktop gives it. Others on this machine may see it there: its code is worth
-/// nothing without the PKCE verifier, which the waiting program keeps.
+/// The desktop passes the redirect as an argument, so other users of the machine may see it. Its code has no use
+/// without the PKCE verifier, which only the waiting program has.
 struct HandleRedirectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: SchemeHandler.command, abstract: "Hand a redirect to the sign-in that waits for it.",

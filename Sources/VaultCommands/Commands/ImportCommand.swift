@@ -4,10 +4,11 @@ internal import CredentialVault
 struct ImportCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Read a file that vault export made.",
+        abstract: "Import accounts and items from a file that \"vault export\" wrote.",
         discussion: """
-            If an account is not on this machine yet, vault makes it with its items, and asks for a new password. \
-            Tokens and ways in stay on the old machine. Sign in once afterwards: vault prints the command.
+            If an account is not on this machine yet, vault creates it with its items. vault asks for a new password. \
+            Tokens and ways in stay on the old machine. After the import, sign in once with the command that vault \
+            prints.
 
             If an account is on this machine already, vault opens it as "vault login" does, and imports only its items.
 
@@ -115,7 +116,7 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         return ImportReport(stored, result, isNew: false)
     }
 
-    /// Whether items that are here are replaced.
+    /// Whether the backup's items replace the items that are here.
     private func mayReplace(_ items: [ItemName], of account: Account, _ terminal: any Terminal) async throws -> Bool {
         if let present { return present == .replace }
         guard !items.isEmpty else { return false }
@@ -128,22 +129,22 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
             )
         }
         Output.note("\(account) is here already, with these items: \(names).")
-        return try await terminal.confirm("Replace them with those of the backup?")
+        return try await terminal.confirm("Replace them with the items of the backup?")
     }
 }
 
-/// What became of one account.
+/// The result for one account.
 struct ImportReport: Encodable {
     let subject: String
     let issuer: String
-    /// Whether the account was made.
+    /// Whether the import created the account.
     let new: Bool
     let items: [String]
     let keptItems: [String]
     /// The ways in that stay on the old machine.
     let waysLeftBehind: [String]
     let aliasWasTaken: Bool
-    /// The command to sign in with; nil for an account that was here.
+    /// The command that signs in; nil for an account that was here before.
     let next: String?
     private let name: String
 
@@ -185,7 +186,7 @@ extension BackupContents.Account {
         [id.subject, alias, email, preferredUsername].contains(name)
     }
 
-    /// What brings a refresh token.
+    /// The command that gets a refresh token.
     fileprivate var registerCommand: String {
         let way =
             switch method {

@@ -4,13 +4,13 @@ internal import Foundation
 
 struct ItemCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "item", abstract: "Keep secrets of your own in an account.",
+        commandName: "item", abstract: "Keep your own secrets in an account.",
         discussion: """
-            An item has a name and up to 16 MiB of any bytes. vault encrypts it, as it does the tokens. If the account \
-            opens without the network, so do its items. They also open when the refresh token has expired. Example: \
+              vault item set backup-key < key.pem
+              vault item get backup-key > key.pem
 
-            vault item set backup-key < key.pem
-            vault item get backup-key > key.pem
+            An item has a name and up to 16 MiB of data. vault encrypts it like the tokens. Items open without the \
+            network if the account does. They also open after the refresh token has expired.
             """,
         subcommands: [SetItem.self, GetItem.self, ListItems.self, RemoveItem.self])
 }
@@ -19,7 +19,7 @@ struct SetItem: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Store standard input as an item.",
         discussion: """
-            vault stores all of standard input, without a change. An old value is replaced. At a terminal, vault asks \
+            vault stores all of standard input unchanged. A new value replaces the old one. At a terminal, vault asks \
             for one line and does not show it.
             """)
 
@@ -33,7 +33,7 @@ struct SetItem: AsyncParsableCommand, JSONCommand {
     func validate() throws {
         guard unlock.password.file == "-" || unlock.password.descriptor == STDIN_FILENO else { return }
         throw ValidationError(
-            "Standard input is the value, so it cannot be the password too. Use --password-file PATH, or --password-fd N."
+            "Standard input is the value, so it cannot be the password. Use --password-file PATH or --password-fd N."
         )
     }
 
@@ -62,12 +62,12 @@ struct SetItem: AsyncParsableCommand, JSONCommand {
 struct GetItem: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "get", abstract: "Write an item to standard output, as it was stored.",
-        discussion: "At a terminal, where others may see it, the command asks first.")
+        discussion: "At a terminal, vault asks first, because others may see the item.")
 
     @Argument(help: "The item's name.", completion: .items)
     var name: String
 
-    @Flag(help: "Do not ask whether to show it at a terminal.")
+    @Flag(help: "Show the item at a terminal without asking.")
     var yes = false
 
     @OptionGroup var user: UserOption
@@ -122,9 +122,9 @@ struct GetItem: AsyncParsableCommand, JSONCommand {
     private struct Report: Encodable {
         let name: String
         let size: Int
-        /// When it is UTF-8.
+        /// The content, if it is UTF-8.
         let text: String?
-        /// When it is not.
+        /// The content, if it is not UTF-8.
         let base64: String?
     }
 }

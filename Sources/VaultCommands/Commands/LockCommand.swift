@@ -4,10 +4,10 @@ internal import CredentialVault
 struct LockCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock",
-        abstract: "Close the session that the agent holds open.",
+        abstract: "Lock an account that the agent holds open.",
         discussion: """
-            The agent forgets the keys and tokens of the account. What is stored stays. To open the account again: \
-            vault login. To lock all accounts: vault agent lock.
+            The agent forgets the keys and tokens of the account. The store stays unchanged. To open the account \
+            again: vault login. To lock all accounts: vault agent lock.
             """)
 
     @OptionGroup var user: UserOption
@@ -20,7 +20,7 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
         do {
             try await agent.lock(account.id)
         } catch let error as VaultError where error.code == .notLoggedIn {
-            // Without an agent nothing is open.
+            // Without an agent no session is open.
         }
         if global.json { return Output.json(["locked": account.id.subject]) }
         Output.line("Locked \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))")

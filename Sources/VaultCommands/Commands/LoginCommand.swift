@@ -7,16 +7,17 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         commandName: "login",
         abstract: "Sign in again with the password, a PIN or hardware, without a browser.",
         discussion: """
-            Opens the account, renews its tokens at the identity provider and stores them. Each wrong password is \
-            counted by the key service, which locks the key after a few. Without an option, hardware that is there is \
-            used, else the PIN, else the password; when one of them is locked, or nothing is typed for its PIN, the \
-            next. See "vault unlock".
+            vault opens the account, renews its tokens at the identity provider, and stores them. The key service \
+            counts wrong passwords. After a few wrong passwords it locks the key.
 
-            If XDG_RUNTIME_DIR is set, the agent keeps the session open: other commands then ask for nothing. The agent \
-            starts by itself. See "vault agent".
+            If you name no way in, vault tries hardware, then the PIN, then the password. If a way in is missing or \
+            locked, or you only press Enter, vault tries the next one. See "vault unlock".
 
-            An account that may be opened without the network is opened so when the key service or the identity \
-            provider cannot be reached.
+            If XDG_RUNTIME_DIR is set, the agent starts by itself and keeps the session open. Other commands then do \
+            not ask for a password. See "vault agent".
+
+            If the key service or the identity provider cannot be reached, vault opens the account without the \
+            network. You must have allowed that before: vault unlock add offline
             """)
 
     @OptionGroup var user: UserOption
@@ -53,14 +54,14 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         let name = Printable.text(account.displayName)
         if session.isOffline {
             Output.line(
-                "Opened \(name) without the network.\(end ?? " There is no valid access token until it is back.")")
+                "Opened \(name) without the network.\(end ?? " No access token is valid until the network is back.")")
         } else {
             Output.line("Signed in as \(name).\(end ?? "")")
         }
         _ = try code?.get()
     }
 
-    /// A new token, or without the network the one that is stored, as long as it is valid.
+    /// A new token. Without the network: the stored token while it is valid, then nil.
     private func currentToken(of session: Session, mayFail: Bool) async throws -> AccessToken? {
         do {
             return try await session.patientAccessToken(forceRefresh: true)
@@ -81,7 +82,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         let offline: Bool
         /// Whether the agent holds the session open.
         let agent: Bool
-        /// The new one, when the old one was used.
+        /// The new recovery code, if the old one opened the account.
         let recoveryCode: String?
     }
 }

@@ -4,16 +4,17 @@ internal import CredentialVault
 struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Log out. The stored account can be opened again: vault login",
+        abstract: "Log out of an account on this machine, or everywhere.",
         discussion: """
-            Removes the stored access token. The sealed refresh token stays. A backend whose layout names a path for a \
-            logout is told if a way in is named (--password, --pin, …) or the password is given, as the account has to be \
-            opened for that. With --everywhere the identity provider \
-            also revokes the refresh token, and with --browser the browser is sent to where the provider ends its own \
-            session; for both the account is opened, by the most convenient way that is there. After --everywhere, register again.
+            vault ends the session and removes the stored access token. The sealed refresh token stays. To log in \
+            again: vault login
 
-            If the identity provider does not revoke the refresh token, the token stays stored. Exit status 69: the \
-            provider cannot be reached. Exit status 78: the provider offers no revocation.
+            With --everywhere, the identity provider also revokes the refresh token. To use the account again: \
+            vault register. If the provider cannot be reached (exit status 69) or offers no revocation (exit status \
+            78), the token stays stored.
+
+            --everywhere and --browser open the account first. A backend is told only if its layout has a path for \
+            that and you name a way in (--pin, …).
             """)
 
     @OptionGroup var user: UserOption
@@ -26,11 +27,11 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     @Flag(help: "Also end the session at the identity provider, in the browser.")
     var browser = false
 
-    @Flag(name: .customLong("no-browser"), help: "With --browser: print the address to open instead of opening it.")
+    @Flag(name: .customLong("no-browser"), help: "With --browser: print the address, and do not open it.")
     var noBrowser = false
 
     func validate() throws {
-        if noBrowser && !browser { throw ValidationError("--no-browser goes with --browser.") }
+        if noBrowser && !browser { throw ValidationError("--no-browser needs --browser.") }
     }
 
     func run() async throws {
@@ -67,20 +68,20 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         } else {
             report("Logged out \(name) everywhere. To register again: vault register", revoked: true, reason: nil)
         }
-        // Whatever the provider cannot do: on this machine nothing is open any more.
+        // On this machine everything is closed by now, also if the provider failed.
         if let address { try await show(address.get()) }
         if let failure { throw Self.notRevoked(failure, account) }
     }
 
-    /// Logs out on this machine, whatever else fails, and tells the backend if it wants to know.
+    /// Logs out on this machine, also if the backend fails, and tells the backend if its layout has a path for that.
     ///
     /// - Returns: why the backend was not told.
     private func logOutHere(_ account: Account, _ vault: Vault) async throws -> VaultError? {
         var failure: VaultError?
-        // Nobody should have to type a password to log out.
+        // A logout does not ask for a password.
         if account.tellsLogout && !unlock.isNamed && !unlock.password.isGiven {
             failure = VaultError(
-                .configurationInvalid, "For that the account has to be opened. Next time: vault logout --password")
+                .configurationInvalid, "vault must open the account for that. Next time: vault logout --password")
         } else if account.tellsLogout {
             do {
                 _ = try await unlock.session(
@@ -106,11 +107,11 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             : "End the login on the identity provider's own pages, then: vault delete --user \(user)"
         return VaultError(
             failure.code,
-            "The identity provider did not revoke the refresh token, which stays stored here. \(failure.description) \(next)",
+            "The identity provider did not revoke the refresh token. It stays stored here. \(failure.description) \(next)",
             underlying: failure)
     }
 
-    /// Where the browser has to go; nil when nobody wants that.
+    /// The address for the browser; nil without `--browser`.
     private func providerAddress(_ vault: Vault) async -> Result<String, any Error>? {
         guard browser else { return nil }
         do { return .success(try await vault.auth.providerLogoutURL()) } catch { return .failure(error) }

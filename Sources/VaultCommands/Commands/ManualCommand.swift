@@ -7,10 +7,13 @@ struct ManualCommand: ParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual", abstract: "Print the man page of vault, or of one command.",
         discussion: """
-            vault manual | man -l -
-            vault manual unlock add | man -l -
+              vault manual | man -l -
+              vault manual unlock add | man -l -
 
-            To install it: mkdir -p ~/.local/share/man/man1 && vault manual > ~/.local/share/man/man1/vault.1
+            To install the page:
+
+              mkdir -p ~/.local/share/man/man1
+              vault manual > ~/.local/share/man/man1/vault.1
             """)
 
     @Argument(help: "The command, such as: unlock add", completion: .commands)

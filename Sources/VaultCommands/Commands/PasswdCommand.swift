@@ -6,10 +6,13 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         commandName: "passwd",
         abstract: "Change an account's password.",
         discussion: """
-            Tokens and items stay. Whatever happens meanwhile, exactly one of the two passwords works afterwards. \
-            With --password-file the old password comes from there, and the new one from --new-password-file. A \
-            password that was forgotten is replaced with another way in: vault passwd --pin, or --recovery-code. The other ways in stay, \
-            unless they are to be dropped.
+            Tokens, items and the other ways in stay. If the change is interrupted, exactly one of the two passwords \
+            works. --password-file has the old password, and --new-password-file the new one.
+
+            If you forgot the password, use another way in:
+
+              vault passwd --pin
+              vault passwd --recovery-code
             """)
 
     @OptionGroup var user: UserOption
@@ -24,7 +27,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
 
     @Flag(
         name: .customLong("drop-other-ways"),
-        help: "Remove the PIN, the recovery code and whatever else opens the account, too.")
+        help: "Also remove all other ways in: the PIN, the recovery code, hardware.")
     var dropsOtherWays = false
 
     func validate() throws {
@@ -45,8 +48,8 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
                 .configurationInvalid, "There is no terminal to ask for the new password. Use --new-password-file PATH."
             )
         }
-        let method = try await unlock.method(for: account, terminal, password: "Present password")
-        // Nobody should think up a new password only to hear that the old one was wrong.
+        let method = try await unlock.method(for: account, terminal, password: "Current password")
+        // The old password is checked before the person thinks of a new one.
         let vaultKey = try await Spinner.during("Checking the \(method.kind.displayName)", isQuiet: global.json) {
             try await vault.accounts.open(account, with: method)
         }

@@ -4,13 +4,17 @@ internal import CredentialVault
 struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "register",
-        abstract: "Sign in, in the browser or in another way, and choose a password.",
+        abstract: "Sign in at an identity provider or backend, and choose a password.",
         discussion: """
-            The new password needs at least 8 characters and must not be one of those that are tried first. With \
-            --password-file nothing is asked. An account that is registered already keeps its ways in and items when \
-            the password given opens it; at a terminal, the PIN, the recovery code and hardware do, too. Without a client id, a client is registered where the provider offers that.
+              vault register --alias alice
 
-            Where there is no browser, the sign-in is by device code if the provider can; otherwise the address is printed.
+            vault opens the browser for the sign-in. If there is no browser, vault shows a code for another device, or \
+            the address to open. Then choose a password of at least 8 characters. vault refuses common passwords.
+
+            If the account is registered already, its password opens it, and items and ways in stay. At a terminal, \
+            the PIN, the recovery code or hardware can open it, too.
+
+            Without a client id, vault registers a client at the provider, if the provider offers that.
             """)
 
     @OptionGroup var holding: HoldingOptions
@@ -19,7 +23,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var password: PasswordOptions
     @OptionGroup var signIn: SignInOptions
 
-    @Option(help: ArgumentHelp("A name of your own for --user.", valueName: "name"))
+    @Option(help: ArgumentHelp("A short name for the account, for --user.", valueName: "name"))
     var alias: String?
 
     @Flag(name: .customLong("recovery-code"), help: "Also make a recovery code, and print it once.")
@@ -28,12 +32,12 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     @Flag(
         name: .customLong("allow-offline"),
         help: """
-            Also let the password open the account without the network. Whoever gets the disk can then try passwords for \
-            as long as they like.
+            Also let the password open the account without the network. A thief who has the disk can then try \
+            passwords without limit.
             """)
     var allowOffline = false
 
-    @Flag(help: "Go on without asking when items of an existing account are lost.")
+    @Flag(help: "Do not ask before items of an existing account are lost.")
     var yes = false
 
     func validate() throws {
@@ -53,13 +57,13 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         let settings = try await Settings(global, more: signIn.settings)
         let chosen = signIn.chosenMethod
         var way = try chosen ?? settings.way ?? .browser
-        // Whoever says how the browser is to be used wants one, whatever the settings say.
+        // An option for the browser overrides the method of the settings.
         if chosen == nil && way == .device && !signIn.redirect.isStandard { way = .browser }
         try signIn.check(way)
         let configuration = try configuration(settings, way)
         let vault = try await global.openVault { $0 = configuration }
         let accounts = try vault.accounts
-        // Before anybody is sent to the browser. An account that is here may open in another way.
+        // Checked before the browser opens. An account that is here may open in another way.
         if try await vault.storage.all().isEmpty { try accounts.requireAllowed(.password) }
         if let issuer = configuration.issuer { try accounts.requireAllowed(issuer: issuer) }
         if let keyService = configuration.keyServiceURL { try accounts.requireAllowed(keyService: keyService) }
@@ -73,12 +77,12 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if signIn.redirect.paste && !terminal.asksForText && (password.file == "-" || signIn.credentials.file == "-") {
             throw VaultError(
                 .configurationInvalid,
-                "There is no terminal to ask for the address, and standard input cannot have it, too. Use a file for the password."
+                "Standard input cannot hold both a password and the address. Put the password into a file."
             )
         }
-        // With a given password nothing is asked: whoever wrote the option into a script wants it.
+        // With a given password nothing is asked: a script that has the option wants it.
         if allowOffline && !yes && !password.isGiven { try await OfflineConsent.ask(terminal) }
-        // Everything that can be found out before the person goes to the browser is found out before.
+        // Problems that can be found early are found before the person goes to the browser.
         let source = try await password.source.readAhead()
         if try await vault.storage.all().isEmpty {
             try accounts.requireAllowed(.password)
@@ -103,7 +107,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         try await addWaysIn(to: token.account, in: vault, method, terminal)
     }
 
-    /// Adds what was asked for, and reports the account also when that fails: it is registered by then.
+    /// Adds the ways in that the options name. Reports the account even if that fails, because it is registered by
+    /// then.
     private func addWaysIn(
         to id: AccountID, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
     ) async throws {
@@ -133,7 +138,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if let failure { throw failure }
     }
 
-    /// With the password that was just typed, or else with the one that the account has.
+    /// Adds the offline way with the password that was just typed. Otherwise asks for the password of the account.
     private func addOffline(
         to account: Account, _ vaultKey: VaultKey, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
     ) async throws {
@@ -150,13 +155,13 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         }
     }
 
-    /// What the sign-in goes by.
+    /// The configuration of the sign-in.
     private func configuration(_ settings: Settings, _ way: SignInWay) throws -> VaultConfiguration {
         for (name, option) in [(Settings.Name.issuer, "--issuer"), (.keyService, "--key-service")]
         where settings[name] == nil {
             throw VaultError(
                 .configurationInvalid,
-                "Registering needs \(name.help): \(option), \(name.variable), or \"vault config set \(name.rawValue) VALUE\"."
+                "Registering needs \(name.help). Use \(option) URL, or: vault config set \(name.rawValue) URL"
             )
         }
         var configuration = try settings.configuration()
@@ -166,15 +171,15 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         configuration.clientSecret = try clientSecret(settings, way)
         configuration.signInParameters = try signIn.parameters.over(settings).checked()
         if signIn.noDPoP { configuration.usesDPoP = false }
-        // The standard ones are those of OpenID Connect. A server knows best what its own are.
+        // The standard scopes are those of OpenID Connect. A server has its own.
         if way == .server && settings[.scopes] == nil { configuration.scopes = [] }
-        // The client id of the settings is an OpenID provider's. A server registers clients itself.
+        // The client id of the settings belongs to an OpenID provider. A server registers clients itself.
         if way == .server { configuration.clientID = global.clientID }
         if let problem = configuration.backendProblem, !way.isOpenID { throw problem }
         return configuration
     }
 
-    /// The secret of the client of the settings.
+    /// The client secret; nil if the sign-in needs none.
     private func clientSecret(_ settings: Settings, _ way: SignInWay) throws -> SharedSecret? {
         // A server registers clients itself, unless an option names one.
         let mayHaveSecret = way.isOpenID || way == .server && global.clientID != nil
@@ -182,7 +187,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         guard let path = settings.clientSecretFile else {
             if settings[.clientSecretFile] != nil && !global.json {
                 Output.note(
-                    "vault: the setting client-secret-file is not used: it belongs to another issuer or client id than this sign-in. To use a secret here: vault register --client-secret-file PATH"
+                    "vault: the setting client-secret-file is not used, because it belongs to another issuer or client id. To use a secret here: vault register --client-secret-file PATH"
                 )
             }
             return nil
@@ -196,7 +201,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         return try ClientSecretFile(path: path).read()
     }
 
-    /// The way that is left where there is no browser.
+    /// The way to sign in. Without a browser it is the device code, if the provider offers that.
     private func available(_ way: SignInWay, isChosen: Bool, _ vault: Vault) async throws -> SignInWay {
         let isOpen = way == .browser && !isChosen && !Desktop.hasBrowser && signIn.redirect.isStandard
         guard way == .device || isOpen else { return way }
@@ -224,13 +229,13 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         } else {
             Output.line("Registered \(account.displayName) (\(account.id)).")
             try await recoveryCode?.showAndAdd()
-            // What the agent holds open needs no login.
+            // An account that the agent holds open needs no login.
             let next = isOpen ? "token" : "login"
             Output.note("Next: vault \(next) --user \(ShellQuoting.quoted(await Self.name(of: account, in: vault)))")
         }
     }
 
-    /// What to call the account after --user. Other accounts may have the name by which a person knows it.
+    /// The name of the account for `--user`: its usual name, or its subject if another account has the same name.
     private static func name(of account: Account, in vault: Vault) async -> String {
         let found = try? await vault.accounts.find(account.displayName)
         return found?.id == account.id ? account.displayName : account.id.subject

@@ -4,7 +4,7 @@ internal import Foundation
 
 struct StatusCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show what is stored of an account. Needs no password and no network.")
+        commandName: "status", abstract: "Show the state of an account. Needs no password and no network.")
 
     @OptionGroup var user: UserOption
     @OptionGroup var global: GlobalOptions
@@ -70,19 +70,19 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let account: AccountReport
         let hasRefreshToken: Bool
         let hasAccessToken: Bool
-        /// What the provider granted; nil when it did not say.
+        /// The granted scopes; nil if the provider did not name them.
         let scopes: [String]?
-        /// Nil when no access token is stored, or its end is not known.
+        /// Nil if no access token is stored, or if its end is not known.
         let accessTokenExpiresAt: Date?
         let lastOnlineAt: Date?
-        /// Until when it opens without the network, where it does at all.
+        /// The end of opening without the network; nil if the account does not open so.
         let opensOfflineUntil: Date?
-        /// Whether it was opened without the network, and not online since.
+        /// Whether the account was opened without the network and was not online since then.
         let isOffline: Bool
         let refreshInterruptedAt: Date?
-        /// Whether the agent holds a session of it open.
+        /// Whether the agent holds a session of the account.
         let isOpenInAgent: Bool
-        /// The rule of the policy that keeps the account from being opened.
+        /// The policy rule that forbids the account.
         let forbiddenBy: String?
         let maximumIdleMinutes: Int?
         let maximumSessionHours: Int?

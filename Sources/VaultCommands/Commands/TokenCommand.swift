@@ -7,14 +7,16 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
         commandName: "token",
         abstract: "Print a valid access token, and nothing else.",
         discussion: """
-            A stored token that is still valid is printed as it is, without asking the identity provider. Example: \
+              printf 'Authorization: Bearer %s' "$(vault token --user alice)" |
+                curl -H @- https://api.example.com/
 
-            printf 'Authorization: Bearer %s' "$(vault token --user alice)" | curl -H @- https://api.example.com/
+            If the stored token is still valid, vault prints it without asking the identity provider.
 
-            A token that is bound to a key (DPoP, RFC 9449) needs a proof with each request, which is good for about a \
-            minute. With --proof, the header fields of one request are printed, with any token: \
+            If a token is bound to a key (DPoP, RFC 9449), each request needs a proof. A proof is valid for about a \
+            minute. --proof prints the header fields for one request, with any token:
 
-            vault token --user alice --proof 'GET https://api.example.com/' | curl -H @- https://api.example.com/
+              vault token --user alice --proof 'GET https://api.example.com/' |
+                curl -H @- https://api.example.com/
             """)
 
     @OptionGroup var user: UserOption
@@ -23,15 +25,15 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
 
     @Option(
         name: .customLong("min-valid"),
-        help: ArgumentHelp("How long the token has to be valid at least.", valueName: "seconds"))
+        help: ArgumentHelp("Renew the token if it is valid for less than this time.", valueName: "seconds"))
     var minimumValidity = 60
 
-    @Flag(help: "Renew the token also when the stored one is still valid.")
+    @Flag(help: "Renew the token even if the stored one is still valid.")
     var refresh = false
 
     @Option(
         help: ArgumentHelp(
-            "Print the header fields for one request to this URL, with a proof if the token is bound to a key.",
+            "Print the header fields for one request to this URL. For a bound token, they have a proof.",
             valueName: "method url"),
         transform: ProvenRequest.init)
     var proof: ProvenRequest?
@@ -40,7 +42,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
     var nonce: String?
 
     func validate() throws {
-        if nonce != nil && proof == nil { throw ValidationError("--nonce goes with --proof.") }
+        if nonce != nil && proof == nil { throw ValidationError("--nonce needs --proof.") }
         guard (0...86_400).contains(minimumValidity) else {
             throw ValidationError("--min-valid takes 0 to 86400 seconds.")
         }
@@ -66,7 +68,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
             Output.line(token.value)
             if token.isBound && isatty(STDERR_FILENO) == 1 {
                 Output.note(
-                    "vault: this token is bound to a key (DPoP): each request with it needs a proof. See --proof.")
+                    "vault: this token is bound to a key (DPoP). Each request needs a proof. See: vault token --help")
             }
         }
     }
@@ -95,7 +97,7 @@ struct ProvenRequest {
         (method, self.url) = (words[0].uppercased(), words[1])
     }
 
-    /// What goes into the request (RFC 9449 section 7.1, RFC 6750 section 2.1).
+    /// The header fields of the request (RFC 9449 section 7.1, RFC 6750 section 2.1).
     func fields(
         of token: AccessToken, nonce: String?, _ auth: any AuthProtocol
     ) async throws -> (proof: String?, lines: [String]) {

@@ -7,16 +7,21 @@ extension UnlockCommand {
             commandName: "add",
             abstract: "Add a way in: \(AddedWay.allValueStrings.listed("or")).",
             discussion: """
+                  vault unlock add pin
+                  vault unlock add tpm2 --label laptop
+
                 vault opens the account first, with the password or another way in. To add a PIN while the agent holds \
                 the account open, you need neither. A new PIN, recovery code or offline way replaces the old one. You \
                 can add several pieces of hardware. If a recovery code opens the account, vault prints a new code.
 
-                offline: the password alone then opens the account where there is no network. Whoever gets this \
-                machine's disk can then try passwords for as long as they like, which the key service prevents otherwise.
+                offline: the password then opens the account without the network. A thief who has this machine's disk \
+                can then try passwords without limit. Without an offline way, the key service prevents that.
 
-                Hardware that is reached by another address than usual (--which) is found at every login when that is \
-                made the usual one: vault config set pkcs11 URI, or tpm2 ADDRESS. It is not remembered with the \
-                account, as it may name a library to be run.
+                --which: vault does not store the address with the account, because it may name a library to run. Save \
+                the address for the next login:
+
+                  vault config set pkcs11 URI
+                  vault config set tpm2 ADDRESS
                 """)
 
         @Argument(help: "What to add.") var kind: AddedWay
@@ -27,28 +32,28 @@ extension UnlockCommand {
         @Option(
             name: .customLong("new-pin-file"),
             help: ArgumentHelp(
-                "Read the new PIN, or the hardware's, from a file (- for standard input).", valueName: "path"),
+                "Read the new PIN, or the hardware's PIN, from a file (- for standard input).", valueName: "path"),
             completion: .file())
         var newPINFile: String?
 
         @Option(
             help: ArgumentHelp(
-                "Which token, by its PKCS#11 URI (RFC 7512), or which TPM, as tpm2-tss reaches it. Otherwise that of the settings.",
+                "The PKCS#11 URI (RFC 7512) of a token, or the tpm2-tss address of a TPM. (default: the setting pkcs11 or tpm2)",
                 valueName: "address"))
         var which: String?
 
-        @Flag(name: .customLong("make-key"), help: "Make a key on a PKCS#11 token that has none to use.")
+        @Flag(name: .customLong("make-key"), help: "Make a key on a PKCS#11 token that has no usable key.")
         var makeKey = false
 
-        @Option(help: ArgumentHelp("What to call the hardware.", valueName: "name"))
+        @Option(help: ArgumentHelp("A name for the hardware.", valueName: "name"))
         var label: String?
 
         @Flag(
             name: .customLong("opens-offline"),
-            help: "The hardware opens the account without the key service, which then cannot end that.")
+            help: "The hardware opens the account without the key service. The key service then cannot end that.")
         var opensOffline = false
 
-        @Flag(help: "Do not ask whether offline, --opens-offline, or a token made of software is wanted.")
+        @Flag(help: "Do not ask before adding offline, --opens-offline or a software token.")
         var yes = false
 
         func validate() throws {
@@ -64,11 +69,11 @@ extension UnlockCommand {
             for (option, name, isGiven) in given where isGiven && !kind.addition.options.contains(option) {
                 let ways = AddedWay.all.filter { $0.addition.options.contains(option) }.map(\.way.kind.rawValue)
                 let rename = option == .label ? " For the others: vault unlock rename" : ""
-                throw ValidationError("\(name) goes with \(ways.listed("and")).\(rename)")
+                throw ValidationError("\(name) works only with \(ways.listed("and")).\(rename)")
             }
-            // It is repeated as what to put into the settings.
+            // vault prints the address again, to be put into the settings.
             guard which?.contains("pin-value") != true, which?.contains("pin-source") != true else {
-                throw ValidationError("A PIN does not belong into --which: leave it out.")
+                throw ValidationError("Leave the PIN out of --which.")
             }
         }
 
@@ -85,7 +90,7 @@ extension UnlockCommand {
             let opened = try await opened(account, in: vault, terminal)
             let vaultKey = opened.vaultKey
             let added = try await kind.addition.add(request, opened)
-            // One that opened the account is used up.
+            // A recovery code that opened the account is used up.
             var renewed: Result<NewRecoveryCode, VaultError>?
             if unlock.usesRecoveryCode && added.code == nil {
                 renewed = await NewRecoveryCode.made(
@@ -105,11 +110,11 @@ extension UnlockCommand {
             for line in added.hint?.split(separator: "\n") ?? [] { Output.note(String(line)) }
         }
 
-        /// The account as the agent holds it open, or else opened now.
+        /// The account from the agent's session. Without a session, opens the account now.
         private func opened(
             _ account: Account, in vault: Vault, _ terminal: any Terminal
         ) async throws -> Way.OpenedForAdding {
-            // The agent adds a PIN itself. For the others the vault key is needed here, and the agent does not hand it out.
+            // The agent adds a PIN itself. The other ways need the vault key here, and the agent does not hand it out.
             if kind.way.kind == .pin, let session = try await unlock.attached(to: account, in: vault) {
                 return Way.OpenedForAdding(
                     password: nil, vaultKey: try await session.openVaultKey(), session: session)
@@ -125,7 +130,7 @@ extension UnlockCommand {
 
         private struct Report: Encodable {
             let added: String
-            /// Made by this, and shown to nobody before.
+            /// The new recovery code, not shown before.
             let recoveryCode: String?
         }
     }

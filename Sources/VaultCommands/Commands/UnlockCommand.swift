@@ -4,15 +4,15 @@ internal import Foundation
 
 struct UnlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unlock", abstract: "Ways to open an account: list, add, rename and remove them.",
+        commandName: "unlock", abstract: "List, add, rename and remove the ways to open an account.",
         subcommands: [List.self, Add.self, Rename.self, Remove.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Show the ways into an account. Needs no password and no network.",
             discussion: """
-                Hardware is asked how it is. What is locked at the key service is known from the last time that the \
-                service was asked: it may have been unlocked there since.
+                vault checks the hardware now. It does not ask the key service: "locked at the key service" is from \
+                the last attempt to open the account. The key may have been unlocked since then.
                 """)
 
         @OptionGroup var user: UserOption
@@ -53,7 +53,7 @@ struct UnlockCommand: AsyncParsableCommand {
             }
         }
 
-        /// What is to be said of each keyslot whether it opens the account now, by its id.
+        /// The state of each keyslot in words, by the keyslot's id.
         private func states(of account: Account, _ accounts: Accounts) async throws -> [String: String] {
             let hardware = Hardware(try await Settings(global))
             let slots = account.keyslots.filter(\.kind.isHardware)
@@ -77,7 +77,7 @@ struct UnlockCommand: AsyncParsableCommand {
         }
     }
 
-    /// A label that is a kind would make it unclear which way in is meant.
+    /// Refuses a label that is the name of a kind, because it would be ambiguous.
     static func requireNoKind(_ label: String) throws {
         guard Way.of(Keyslot.Kind(rawValue: label)) == nil else {
             throw ValidationError("\(label) is a kind of way in. Choose another label.")
@@ -88,7 +88,7 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rename", abstract: "Give a way in another label. Needs no password and no network.")
 
-        @Argument(help: "Its kind, label or id.", completion: .waysIn) var way: String
+        @Argument(help: "The kind, label or id of the way in.", completion: .waysIn) var way: String
         @Argument(help: "The new label.") var label: String
         @OptionGroup var user: UserOption
         @OptionGroup var global: GlobalOptions
@@ -106,7 +106,7 @@ struct UnlockCommand: AsyncParsableCommand {
             let slot = try account.keyslot(named: way)
             try await vault.accounts.renameKeyslot(slot.id, of: account.id, to: label)
             if global.json { return Output.json(["renamed": slot.id]) }
-            Output.line("The \(slot.kind.displayName) is called \(label) now.")
+            Output.line("The \(slot.kind.displayName) has the label \(label) now.")
         }
     }
 
@@ -114,13 +114,13 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove", abstract: "Remove a way in. The last one cannot be removed.",
             discussion: """
-                Needs no password. It asks only if all other ways in are locked at the key service. Removing the password also removes opening without the network. \
-                The key at the key service is ended, too. If the key service cannot be reached, the next login tries \
-                again.
+                Needs no password. vault asks only if all other ways in are locked at the key service. If you remove \
+                the password, the offline way goes, too. vault also ends the key at the key service. If the key \
+                service cannot be reached, the next login tries again.
                 """)
 
-        @Argument(help: "Its kind, label or id.", completion: .waysIn) var way: String
-        @Flag(help: "Do not ask whether the last way in that is not locked is to go.")
+        @Argument(help: "The kind, label or id of the way in.", completion: .waysIn) var way: String
+        @Flag(help: "Do not ask before removing the last way in that is not locked.")
         var yes = false
         @OptionGroup var user: UserOption
         @OptionGroup var global: GlobalOptions
@@ -140,11 +140,11 @@ struct UnlockCommand: AsyncParsableCommand {
             }
             Output.line("The \(slot?.kind.displayName ?? "damaged keyslot") does not open \(name) any more.")
             if slot?.kind == .password && account.keyslot(.offline) != nil {
-                Output.line("Nor does the password without the network.")
+                Output.line("The password does not open \(name) without the network any more.")
             }
         }
 
-        /// Asks before the last way in goes that is not known to be locked. The library keeps the last one of all.
+        /// Asks before it removes the last way in that is not known to be locked. The library keeps the last of all.
         private func requireWayIn(without slot: Keyslot, _ account: Account, _ accounts: Accounts) async throws {
             let locked = await accounts.lockedKeyslots(of: account)
             let others = account.keyslots.filter {
@@ -157,10 +157,10 @@ struct UnlockCommand: AsyncParsableCommand {
             let cost = "Locked at the key service: \(names). Nothing else opens \(Printable.text(account.displayName))."
             let terminal = try await Asking.terminal()
             guard !global.json, terminal.isInteractive else {
-                throw VaultError(.lastWayIn, "\(cost) To remove the \(slot.kind.displayName) all the same, add --yes.")
+                throw VaultError(.lastWayIn, "\(cost) To remove the \(slot.kind.displayName) anyway, add --yes.")
             }
             terminal.tell(cost)
-            guard try await terminal.confirm("Remove the \(slot.kind.displayName) all the same?") else {
+            guard try await terminal.confirm("Remove the \(slot.kind.displayName) anyway?") else {
                 throw VaultError(.cancelled, "Nothing was removed.")
             }
         }
@@ -168,7 +168,7 @@ struct UnlockCommand: AsyncParsableCommand {
 }
 
 extension Account {
-    /// The one way in that a person means.
+    /// The way in with this kind, label or id.
     func keyslot(named name: String) throws -> Keyslot {
         let matches = keyslots.filter { $0.kind.rawValue == name || $0.label == name || $0.id == name }
         guard let first = matches.first else {
@@ -176,7 +176,7 @@ extension Account {
         }
         guard matches.count == 1 else {
             let list = matches.map { "  \($0.kind.rawValue)  \($0.label ?? "-")  \($0.id)" }.joined(separator: "\n")
-            throw VaultError(.notEnrolled, "There are several ways in called \(name). Name one by its id:\n\(list)")
+            throw VaultError(.notEnrolled, "There are several ways in called \(name). Use an id:\n\(list)")
         }
         return first
     }

@@ -4,7 +4,7 @@ internal import Foundation
 
 struct UserInfoCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
-        commandName: "userinfo", abstract: "Print what the identity provider, or backend, says of the person now.")
+        commandName: "userinfo", abstract: "Print the person's current claims from the provider or backend.")
 
     @OptionGroup var user: UserOption
     @OptionGroup var unlock: UnlockOptions

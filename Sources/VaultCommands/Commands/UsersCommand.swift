@@ -14,7 +14,7 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
         for line in Self.table(accounts) { Output.line(line) }
     }
 
-    /// The lines of the list for a person.
+    /// The lines of the table.
     static func table(_ accounts: [Account]) -> [String] {
         // A column for each claim that an account shows.
         let claims = Set(accounts.flatMap(\.displayClaims.keys)).sorted()
@@ -34,7 +34,7 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
 }
 
 extension String {
-    /// The text with spaces behind it, up to `width` characters.
+    /// The text, filled with spaces up to `width` characters.
     func padded(to width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
     }

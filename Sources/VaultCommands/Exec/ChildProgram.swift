@@ -3,22 +3,22 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultLocks
 
-/// A program that is started with its words as they are: no shell reads them. Its standard input and output are one
-/// socket, the other end of which is here; its standard error is ours, unless nobody is to see it.
+/// A program that this process starts without a shell. Its standard input and output are one socket, and ``descriptor``
+/// is the other end. Its standard error is ours or `/dev/null`.
 final class ChildProgram: Sendable {
     /// This end of the socket. It is closed with this object.
     let descriptor: Int32
-    /// Nil when it has ended.
+    /// The process id; nil when the program has ended.
     private let number: Lock<pid_t?>
     private let hasOwnGroup: Bool
 
-    /// Starts it.
+    /// Starts the program.
     ///
     /// - Parameters:
     ///   - path: the program.
-    ///   - arguments: those behind its name.
-    ///   - hasOwnGroup: whether ``kill()`` also ends what the program started.
-    ///   - isQuiet: whether nobody sees its standard error.
+    ///   - arguments: the arguments, without the name of the program.
+    ///   - hasOwnGroup: whether ``kill()`` also ends the programs that this program started.
+    ///   - isQuiet: whether its standard error is `/dev/null`.
     /// - Throws: `VaultError` with code `configurationInvalid` when it cannot be started.
     init(_ path: String, _ arguments: [String], hasOwnGroup: Bool = false, isQuiet: Bool = false) throws {
         self.hasOwnGroup = hasOwnGroup
@@ -72,7 +72,7 @@ final class ChildProgram: Sendable {
         return posix_spawn(&number, path, &actions, &attributes, words, variables) == 0 ? number : nil
     }
 
-    /// Ends it, if it has not ended. A read of ``descriptor`` that waits ends, too.
+    /// Ends the program if it still runs. A waiting read of ``descriptor`` ends, too.
     func kill() {
         number.withLock { number in
             guard let running = number else { return }
@@ -83,9 +83,9 @@ final class ChildProgram: Sendable {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the program.
     ///
-    /// - Returns: its exit status, as a shell has it.
+    /// - Returns: the exit status, as a shell has it.
     func status() -> Int32 {
         number.withLock { number in
             guard let running = number else { return 128 + SIGKILL }
@@ -101,9 +101,9 @@ final class ChildProgram: Sendable {
         return status
     }
 
-    /// Runs a program to its end, with nothing on its standard input.
+    /// Runs a program to its end, with empty standard input.
     ///
-    /// - Returns: its exit status and its output.
+    /// - Returns: the exit status and the output.
     static func run(
         _ path: String, _ arguments: [String], isQuiet: Bool = false
     ) throws -> (status: Int32, output: [UInt8]) {

@@ -2,10 +2,10 @@ internal import CLinux
 internal import Foundation
 internal import VaultLocks
 
-/// What this process got from the program that started it, and changes for itself: a program that it starts, or that
-/// takes its place, gets it as it was.
+/// The state that this process inherited, and changes for itself. A program that it starts, or that replaces it, gets
+/// the inherited state.
 struct InheritedState: Sendable {
-    /// All that Linux has.
+    /// All signals of Linux.
     private static let signals: ClosedRange<Int32> = 1...64
     private static let all = Lock<InheritedState?>(nil)
 
@@ -13,16 +13,16 @@ struct InheritedState: Sendable {
     private var blockedSignals = sigset_t()
     private var coreLimit = rlimit()
     private let files: Set<Int32>
-    /// Pointers to `NAME=value`. They stay valid: nothing frees what a process was started with.
+    /// Pointers to `NAME=value`. They stay valid, because nothing frees the environment that a process starts with.
     private let variables: [UInt]
 
-    /// Remembers the state. To be called before anything is changed, and before there is a second thread.
+    /// Remembers the state. Call this before any change, and before a second thread exists.
     static func save() {
         let state = InheritedState()
         all.withLock { $0 = state }
     }
 
-    /// The state as it was.
+    /// The remembered state.
     static var saved: InheritedState { all.withLock { $0 } ?? InheritedState() }
 
     private init() {
@@ -50,7 +50,7 @@ struct InheritedState: Sendable {
         }
     }
 
-    /// The signals that a program gets with their usual effect.
+    /// The signals that have their default effect in a started program.
     var defaultSignals: sigset_t {
         var signals = sigset_t()
         sigfillset(&signals)
@@ -58,10 +58,11 @@ struct InheritedState: Sendable {
         return signals
     }
 
-    /// The signals that a program gets blocked.
+    /// The signals that are blocked in a started program.
     var mask: sigset_t { blockedSignals }
 
-    /// Keeps files and connections that this program opened from programs that it starts. Libraries forget to.
+    /// Hides files and connections that this program opened from programs that it starts. Some libraries leave them
+    /// open.
     func hideFiles() {
         for file in Self.openFiles where !files.contains(file) { _ = fcntl(file, F_SETFD, FD_CLOEXEC) }
     }
@@ -79,7 +80,7 @@ struct InheritedState: Sendable {
         return files
     }
 
-    /// Puts the process and the calling thread back as they were, right before a program takes this process's place.
+    /// Restores the process and the calling thread. Call this right before another program replaces this process.
     func restore() {
         hideFiles()
         var limit = coreLimit

@@ -3,7 +3,7 @@ internal import Foundation
 /// A program, found as a shell finds it.
 enum ProgramPath {
     case found(String)
-    /// There is such a file, and it cannot be run.
+    /// The file exists, but cannot be run.
     case notExecutable
     case missing
 
@@ -27,7 +27,7 @@ enum ProgramPath {
         }
     }
 
-    /// The path; nil when it cannot be run.
+    /// The path of a program; nil if it is missing or cannot be run.
     static func of(_ name: String) -> String? {
         if case .found(let path) = ProgramPath(name) { path } else { nil }
     }

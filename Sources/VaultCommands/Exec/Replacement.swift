@@ -1,13 +1,13 @@
 internal import Foundation
 internal import SystemPackage
 
-/// A command that takes this process's place: its signals, its process group, its terminal and its exit status are its
-/// own, and nothing of this program stays in memory.
+/// A command that replaces this process. It has its own signals, process group, terminal and exit status. Nothing of
+/// this program stays in memory.
 struct Replacement {
     /// Why the command does not run, with the exit status that shells give.
     struct Failure: Error {
         let status: Int32
-        /// For a program, as the codes of ``VaultError`` are.
+        /// The code in JSON, like the codes of ``VaultError``.
         let name: String
         let description: String
     }
@@ -32,11 +32,11 @@ struct Replacement {
 
     /// Runs the command.
     ///
-    /// - Parameter variables: what is added to the environment, or replaces variables of it.
-    /// - Throws: ``Failure`` with status 126. The command did not begin.
+    /// - Parameter variables: the variables to add to the environment, or to replace.
+    /// - Throws: ``Failure`` with status 126 if the command does not start.
     func run(with variables: [String: String]) throws -> Never {
         let inherited = InheritedState.saved
-        // As they came: a word or a variable need not be UTF-8.
+        // The original bytes: a word or a variable need not be UTF-8.
         let words =
             UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc)).suffix(count) + [nil]
         let environment =
@@ -45,7 +45,7 @@ struct Replacement {
         inherited.restore()
         execve(path, Array(words), environment)
         var failure = errno
-        // A script without a first line that names its program is the shell's.
+        // The shell runs a script that has no `#!` line.
         if failure == ENOEXEC {
             execve("/bin/sh", [strdup("sh"), strdup(path)] + words.dropFirst(), environment)
             failure = errno

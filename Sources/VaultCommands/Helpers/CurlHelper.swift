@@ -2,21 +2,21 @@ internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
 
-/// A configuration for curl (`-K`), so that the token is in no argument.
+/// A configuration for curl (`-K`), which keeps the token out of the arguments.
 struct CurlHelper: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "curl",
         abstract: "Print a configuration for \"curl -K -\" with the access token in it.",
         discussion: """
-            vault helper curl --user alice --url https://api.example.com/ | curl -K -
+              vault helper curl --user alice --url https://api.example.com/ | curl -K -
 
-            curl sends the token to every address of its command line. Name one address only, here with --url. The \
-            configuration allows https alone, also for redirects. Plain http works only with --url, on this machine.
+            curl sends the token to every address on its command line. Name only one address, with --url. The \
+            configuration allows only https, also for redirects. Plain http works only with --url, on this machine.
 
-            A token that is bound to a key (DPoP) needs a proof with each request. See "vault token --help".
+            If a token is bound to a key (DPoP), each request needs a proof. See "vault token --help".
             """)
 
-    @Option(help: ArgumentHelp("Put this address into the configuration, too.", valueName: "url"))
+    @Option(help: ArgumentHelp("Also put this address into the configuration.", valueName: "url"))
     var url: String?
 
     @OptionGroup var account: HelperAccount
@@ -35,14 +35,14 @@ struct CurlHelper: AsyncParsableCommand, JSONCommand {
         var lines = [
             "header = \(Self.quoted("Authorization: Bearer \(try token.text)"))",
             "proto = \(Self.quoted(isPlain ? "=http,https" : "=https"))",
-            // A redirect keeps the token only on the same host, and must not take it out of https.
+            // curl keeps the token in a redirect to the same host. Such a redirect must stay in https.
             "proto-redir = \(Self.quoted(isPlain ? "=http,https" : "=https"))",
         ]
         if let url { lines.append("url = \(Self.quoted(url))") }
         Output.raw(lines.joined(separator: "\n"))
     }
 
-    /// A value as curl's configuration has it: in quotation marks.
+    /// A value for curl's configuration, in quotation marks.
     static func quoted(_ value: String) -> String {
         "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }

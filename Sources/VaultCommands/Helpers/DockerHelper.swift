@@ -8,23 +8,24 @@ struct DockerHelper: AsyncParsableCommand, JSONCommand {
         commandName: "docker",
         abstract: "Answer docker's question for a password with an access token.",
         discussion: """
-            docker runs this as docker-credential-vault-HOST. To set it up: \
-            vault helper install docker --host registry.example.com --user alice
+            docker runs this as docker-credential-vault-HOST. To set it up:
 
-            vault gives the token only for the registries of --host. If docker wants to store or erase a password for \
-            these, vault does nothing.
+              vault helper install docker --host registry.example.com --user alice
+
+            vault gives the token only to the registries of --host. If docker wants to store or erase a password for \
+            them, vault does nothing.
             """)
 
     enum Operation: String, ExpressibleByArgument { case get, list, store, erase }
 
     private enum Words {
-        /// docker compares these very words.
+        /// docker compares exactly these words.
         static let notFound = "credentials not found in native keychain"
     }
 
     @OptionGroup var host: HostOption
 
-    @Option(help: ArgumentHelp("The user name to answer with.", valueName: "name"))
+    @Option(help: ArgumentHelp("The user name in the answer.", valueName: "name"))
     var username = HelperDefaults.username
 
     @OptionGroup var account: HelperAccount
@@ -42,7 +43,7 @@ struct DockerHelper: AsyncParsableCommand, JSONCommand {
         do {
             try await answer()
         } catch {
-            // docker shows what a failed helper wrote to standard output.
+            // docker shows the standard output of a helper that fails.
             guard let error = VaultError.converting(error) as? VaultError else { throw error }
             Output.raw("vault: \(Printable.text(error.description))")
             throw ExitCode(ExitStatus.of(error.code))
@@ -64,14 +65,15 @@ struct DockerHelper: AsyncParsableCommand, JSONCommand {
             _ = try HelperInput.all()
         case .store:
             let request = try? JSONSerialization.jsonObject(with: Data(HelperInput.all())) as? [String: Any]
-            // docker stores what it got from here after each login. Other passwords must not get lost in silence.
+            // After each login, docker stores the token that it got here. Other passwords must not be lost silently.
             guard let server = request?["ServerURL"] as? String, isOurs(server) else {
-                try refuse("vault: stored nothing: this helper is for \(host.hosts.map(\.authority).listed("and")).")
+                try refuse(
+                    "vault: nothing was stored. This helper is for \(host.hosts.map(\.authority).listed("and")).")
             }
         }
     }
 
-    /// Whether the token may go to a registry. docker names it by its host, or by a whole address.
+    /// Whether a registry may get the token. docker names the registry by host or by URL.
     private func isOurs(_ server: String) -> Bool {
         if !server.contains("://"), let host = HelperHost(url: "http://\(server)"), self.host.hosts.contains(host) {
             return true
@@ -85,7 +87,7 @@ struct DockerHelper: AsyncParsableCommand, JSONCommand {
     }
 }
 
-/// JSON with the names that other programs want.
+/// JSON with the member names of other programs.
 enum HelperJSON {
     static func write(_ value: some Encodable) throws {
         let encoder = JSONEncoder()

@@ -1,7 +1,8 @@
 internal import CredentialVault
 internal import Foundation
 
-/// The setting `credHelpers` in docker's configuration, and for each registry a script that docker finds by its name.
+/// The setting `credHelpers` in docker's configuration, and a script for each registry. docker finds a script by its
+/// name.
 enum DockerSetting {
     private static let member = "credHelpers"
     private static let remark = "# Made by \"vault helper install docker\"."
@@ -13,7 +14,7 @@ enum DockerSetting {
         for host in setting.hosts {
             if let other = helpers[host.authority] as? String, other != name(host) {
                 throw HelperSetting.failure(
-                    "docker uses another helper for \(host.authority) already: \(other). Remove it from \(path) first."
+                    "docker already uses another helper for \(host.authority): \(other). Remove that helper from \(path) first."
                 )
             }
         }
@@ -36,7 +37,7 @@ enum DockerSetting {
         if !report.changes.isEmpty { try write(configuration) }
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         if !folders.contains(folder) {
-            report.advice.append("docker looks for helpers in PATH. Add \(folder) to it.")
+            report.advice.append("docker looks for helpers in PATH. Add \(folder) to PATH.")
         }
         return report
     }
@@ -60,7 +61,7 @@ enum DockerSetting {
         return report
     }
 
-    /// What docker puts behind `docker-credential-`.
+    /// The name of the helper. docker puts `docker-credential-` before it.
     private static func name(_ host: HelperHost) -> String { "vault-\(host.authority)" }
 
     private static var folder: String { "\(Vault.homeFolder)/.local/bin" }
@@ -93,7 +94,7 @@ enum DockerSetting {
         try make((path as NSString).deletingLastPathComponent)
         let data = try? JSONSerialization.data(
             withJSONObject: configuration, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
-        // It may hold passwords of other registries.
+        // The file may hold passwords of other registries.
         guard let data, ReplacedFile.write(Array(data) + [UInt8(ascii: "\n")], to: path, suffix: "vault", mode: 0o600)
         else { throw HelperSetting.failure("docker's configuration \(path) cannot be written.") }
     }

@@ -8,15 +8,17 @@ struct GitHelper: AsyncParsableCommand, JSONCommand {
         commandName: "git",
         abstract: "Answer git's question for a password with an access token.",
         discussion: """
-            git runs this. To set it up: vault helper install git --host git.example.com --user alice
+            git runs this. To set it up:
 
-            vault gives the token only for the hosts of --host, over https. Plain http works only on this machine. If \
+              vault helper install git --host git.example.com --user alice
+
+            vault gives the token only to the hosts of --host, over https. Plain http works only on this machine. If \
             git wants to store or erase a password, vault does nothing.
             """)
 
     @OptionGroup var host: HostOption
 
-    @Option(help: ArgumentHelp("The user name to answer with, if git names none.", valueName: "name"))
+    @Option(help: ArgumentHelp("The user name in the answer, if git names none.", valueName: "name"))
     var username = HelperDefaults.username
 
     @OptionGroup var account: HelperAccount
@@ -32,7 +34,7 @@ struct GitHelper: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let request = GitRequest(try HelperInput.all())
-        // git may want other things in later versions, and expects a helper to ignore what it does not know.
+        // Later versions of git may ask for other operations. git expects a helper to ignore those.
         guard operation == "get", let server = request.server, host.hosts.contains(server) else { return }
         let mayAsk = !GitRequest.isFalse(ProcessInfo.processInfo.environment["GIT_TERMINAL_PROMPT"])
         do {
@@ -43,14 +45,14 @@ struct GitHelper: AsyncParsableCommand, JSONCommand {
             if let end = token.expiresAt { lines.append("password_expiry_utc=\(Int(end.timeIntervalSince1970))") }
             Output.raw(lines.joined(separator: "\n"))
         } catch {
-            // Otherwise git would ask for a password that this server does not take.
+            // Otherwise git would ask for a password, which this server does not accept.
             Output.raw("quit=1")
             throw error
         }
     }
 }
 
-/// What git asks a helper: lines of `name=value`, up to an empty line. Lines that nobody here knows are passed over.
+/// A request of git: lines of `name=value`, up to an empty line. Unknown lines are ignored.
 struct GitRequest {
     private var values: [String: String] = [:]
 
@@ -64,23 +66,23 @@ struct GitRequest {
         }
     }
 
-    /// The server that wants the password; nil when it is none that a token may go to.
+    /// The server that wants the password; nil if it may not get a token.
     var server: HelperHost? {
-        // Otherwise one could hide another address in the other.
+        // These characters could hide another address in the host.
         guard let scheme = values["protocol"], ["https", "http"].contains(scheme), let host = values["host"],
             !host.contains(where: { "/?#@\\".contains($0) })
         else { return nil }
         return HelperHost(url: "\(scheme)://\(host)")
     }
 
-    /// The user name that git has already.
+    /// The user name that git already has.
     var username: String? {
         values["username"].flatMap { name in
             name.isEmpty || name.unicodeScalars.contains { $0.properties.generalCategory == .control } ? nil : name
         }
     }
 
-    /// A value of git's that means no.
+    /// Whether git takes the value as false.
     static func isFalse(_ value: String?) -> Bool {
         value.map { ["0", "false", "no", "off", ""].contains($0.lowercased()) } ?? false
     }

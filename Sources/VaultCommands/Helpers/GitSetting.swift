@@ -3,7 +3,8 @@ internal import Foundation
 
 /// The setting `credential.https://HOST.helper` in git's global configuration.
 enum GitSetting {
-    /// Ends the list of helpers for other servers: one of them might store the token in the clear.
+    /// An empty value, which makes git forget the helpers for all servers. One of them might store the token
+    /// unencrypted.
     private static let reset = ""
 
     static func install(_ setting: HelperSetting) throws -> HelperReport {
@@ -35,7 +36,7 @@ enum GitSetting {
 
     private static func key(_ host: HelperHost) -> String { "credential.\(host.url).helper" }
 
-    /// Takes out the helper of this program, with the reset before it.
+    /// Removes the helper of this program and the reset before it.
     ///
     /// - Returns: whether there was one.
     @discardableResult
@@ -51,17 +52,17 @@ enum GitSetting {
             try git(["--unset-all", key(host)])
             try removeEmptySection(host)
         } else if all.count(where: { $0 == reset }) - rest.count(where: { $0 == reset }) == 0 || !rest.contains(reset) {
-            // Line by line: comments and the order of the other lines stay.
+            // One line at a time, so that comments and the order of the other lines stay.
             for value in Set(all).subtracting(rest) { try git(["--fixed-value", "--unset-all", key(host), value]) }
         } else {
-            // git cannot tell one reset from the other.
+            // git cannot remove only one of several resets.
             try git(["--unset-all", key(host)])
             for value in rest { try git(["--add", key(host), value]) }
         }
         return true
     }
 
-    /// Below a comment, git leaves the line that begins a section.
+    /// Removes the section if it is empty. git leaves an empty section if a comment stands beside it.
     private static func removeEmptySection(_ host: HelperHost) throws {
         let section = "credential.\(host.url)"
         let pattern = "^\(NSRegularExpression.escapedPattern(for: section))\\."
@@ -78,7 +79,7 @@ enum GitSetting {
     private static func values(_ host: HelperHost) throws -> [String] {
         let (status, output) = try ChildProgram.run(
             program(), ["config", "--global", "--null", "--get-all", key(host)])
-        // 1: there is none.
+        // Status 1: there is no value.
         guard [0, 1].contains(status) else { throw HelperSetting.failure("git cannot read its configuration.") }
         return output.split(separator: 0, omittingEmptySubsequences: false).dropLast().map {
             String(decoding: $0, as: UTF8.self)

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
 
-/// The account of a helper, opened without a question on standard input: that belongs to the program which asks.
+/// The account of a helper. Standard input belongs to the program that runs the helper, so nothing is asked there.
 struct HelperAccount: ParsableArguments {
     @OptionGroup var user: UserOption
     @OptionGroup var unlock: UnlockOptions
@@ -32,18 +32,18 @@ struct HelperAccount: ParsableArguments {
 }
 
 enum HelperDefaults {
-    /// What servers that take a token as a password mostly expect as the user name, or do not look at.
+    /// The user name that most servers expect, or ignore, if the password is a token.
     static let username = "oauth2"
 }
 
-/// What a program writes to a helper's standard input.
+/// The standard input of a helper.
 enum HelperInput {
     /// The longest request that is read, in bytes.
     private static let limit = 1 << 20
 
-    /// Everything there is.
+    /// Reads the whole input.
     ///
-    /// - Throws: `VaultError` with code `configurationInvalid` when it is too long, or cannot be read.
+    /// - Throws: `VaultError` with code `configurationInvalid` if the input is too long or cannot be read.
     static func all() throws -> [UInt8] {
         var input: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)

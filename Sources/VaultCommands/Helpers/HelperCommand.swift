@@ -6,15 +6,15 @@ struct HelperCommand: AsyncParsableCommand {
         commandName: "helper",
         abstract: "Give access tokens to git, docker, kubectl and curl.",
         discussion: """
-            vault helper install git --host git.example.com --user alice
+              vault helper install git --host git.example.com --user alice
 
-            After that git asks vault for the password of git.example.com, and gets a valid access token.
+            After that, git gets a valid access token from vault as the password for git.example.com.
             """,
         subcommands: [
             Install.self, Uninstall.self, GitHelper.self, DockerHelper.self, KubectlHelper.self, CurlHelper.self,
         ])
 
-    /// A program that asks a helper by its own settings.
+    /// A program whose own settings name a helper.
     enum Tool: String, CaseIterable, ExpressibleByArgument {
         case git, docker, kubectl
     }
@@ -22,13 +22,17 @@ struct HelperCommand: AsyncParsableCommand {
     struct Install: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "install",
-            abstract: "Set up git, docker or kubectl so that it gets its tokens from vault.",
+            abstract: "Let git, docker or kubectl get tokens from vault.",
             discussion: """
-                git: writes to the global configuration (git config --global), for the named hosts.
-                docker: writes to ~/.docker/config.json, and a script docker-credential-vault-HOST to ~/.local/bin.
-                kubectl: adds a user vault-NAME to the configuration of kubectl.
+                  vault helper install git --host git.example.com --user alice
+                  vault helper install docker --host registry.example.com --user alice
+                  vault helper install kubectl --user alice
 
-                Can be repeated. To take it back: vault helper uninstall
+                git: writes the global configuration (git config --global).
+                docker: writes ~/.docker/config.json, and a script in ~/.local/bin.
+                kubectl: adds the user vault-NAME to the configuration of kubectl.
+
+                To undo this: vault helper uninstall
                 """)
 
         @Argument(help: "git, docker or kubectl.") var tool: Tool
@@ -40,7 +44,7 @@ struct HelperCommand: AsyncParsableCommand {
 
         func run() async throws {
             let account = try await user.account(in: global.openVault())
-            // With one account there is no --user yet. With a second one it would be missing.
+            // Without `--user` in the setting, the helper would fail as soon as there is a second account.
             let name = user.id ?? account.alias ?? account.id.subject
             var options = ["--user", name]
             if let issuer = global.issuer { options += ["--issuer", issuer] }

@@ -2,19 +2,19 @@ internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
 
-/// A server that a helper hands the access token to: a host, with a port where it is not the usual one. A token goes to
-/// `https:` addresses alone; plain `http:` only to this machine.
+/// A server that gets the access token from a helper: a host, with a port if it is not the usual one. A token goes only
+/// to `https:` addresses. Plain `http:` works only on this machine.
 struct HelperHost: ExpressibleByArgument, Hashable {
     /// `host` or `host:port`, in lower case.
     let authority: String
-    /// Whether plain http is spoken there.
+    /// Whether the server speaks plain http.
     let isPlain: Bool
 
     /// - Parameter argument: `host`, `host:port`, `https://host`, or `http://127.0.0.1:port`.
     init?(argument: String) {
         let address = argument.contains("://") ? argument : "https://\(argument)"
         self.init(url: address)
-        // A path would look like a limit, and is none.
+        // A path would look like a limit, but it has no effect.
         let rest = address.drop { $0 != ":" }.dropFirst(3)
         if rest.hasSuffix("/") ? rest.dropLast().contains("/") : rest.contains("/") { return nil }
         if rest.contains("?") || rest.contains("#") { return nil }
@@ -33,19 +33,19 @@ struct HelperHost: ExpressibleByArgument, Hashable {
         authority = host + (port.map { ":\($0)" } ?? "")
     }
 
-    /// As a part of an address.
+    /// The address of the server, without a path.
     var url: String { "\(isPlain ? "http" : "https")://\(authority)" }
 
-    /// As `--host` takes it.
+    /// The form that `--host` takes.
     var defaultValueDescription: String { isPlain ? url : authority }
 }
 
-/// `--host`, for helpers that answer for some servers alone.
+/// `--host`, for helpers that answer only for some servers.
 struct HostOption: ParsableArguments {
     @Option(
         name: .customLong("host"),
         help: ArgumentHelp(
-            "A server that gets the token: host or host:port, or http://127.0.0.1:port on this machine. Can be used several times.",
+            "A server that gets the token: host, host:port, or http://127.0.0.1:port on this machine. Can be repeated.",
             valueName: "host"))
     var hosts: [HelperHost] = []
 }

@@ -1,15 +1,15 @@
 internal import CredentialVault
 internal import Foundation
 
-/// What another program is told to run.
+/// The helper command that another program runs.
 struct HelperSetting {
     /// The path of vault.
     let program: String
-    /// Which account, as options.
+    /// The options that choose the account.
     let options: [String]
     let hosts: [HelperHost]
 
-    /// The path of vault, as it was called: a link stays valid when a new version takes the program's place.
+    /// The path that vault was called by. If it is a link, it stays valid after an update of the program.
     static func vault() throws -> String {
         let name = CommandLine.arguments.first ?? "vault"
         if let path = ProgramPath.of(name) { return URL(fileURLWithPath: path).standardizedFileURL.path }
@@ -24,9 +24,9 @@ struct HelperSetting {
     static func failure(_ text: String) -> VaultError { VaultError(.configurationInvalid, text) }
 }
 
-/// What was changed, and what is left to do.
+/// The changes that were made, and the steps that remain.
 struct HelperReport: Encodable {
-    /// One line for each change; empty when all was as it should be.
+    /// One line for each change; empty if no change was needed.
     var changes: [String] = []
     var advice: [String] = []
 

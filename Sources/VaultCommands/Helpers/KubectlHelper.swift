@@ -8,10 +8,12 @@ struct KubectlHelper: AsyncParsableCommand, JSONCommand {
         commandName: "kubectl",
         abstract: "Answer kubectl's question for a token.",
         discussion: """
-            kubectl runs this. To set it up: vault helper install kubectl --user alice
+            kubectl runs this. To set it up:
 
-            With --host, vault gives the token only for these API servers. kubectl then has to tell vault the server: \
-            set provideClusterInfo: true. "vault helper install" does that.
+              vault helper install kubectl --user alice
+
+            With --host, vault gives the token only to these API servers. kubectl must then tell vault the server: \
+            provideClusterInfo: true. "vault helper install" sets that.
             """)
 
     @OptionGroup var host: HostOption
@@ -46,7 +48,7 @@ struct KubectlHelper: AsyncParsableCommand, JSONCommand {
 /// `KUBERNETES_EXEC_INFO`: what kubectl tells its plugin.
 struct ExecRequest {
     static let variable = "KUBERNETES_EXEC_INFO"
-    /// Both have the same fields as far as they are used here.
+    /// The fields that this helper uses are the same in both.
     private static let versions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"]
 
     private struct Content: Decodable {
@@ -74,7 +76,7 @@ struct ExecRequest {
         }
         guard let content = try? JSONDecoder().decode(Content.self, from: Data(text.utf8)),
             content.kind == "ExecCredential"
-        else { throw VaultError(.configurationInvalid, "\(Self.variable) is no ExecCredential.") }
+        else { throw VaultError(.configurationInvalid, "\(Self.variable) is not an ExecCredential.") }
         guard Self.versions.contains(content.apiVersion) else {
             throw VaultError(
                 .configurationInvalid,

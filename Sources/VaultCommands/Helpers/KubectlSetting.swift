@@ -1,7 +1,7 @@
 internal import CredentialVault
 internal import Foundation
 
-/// A user in the configuration of kubectl, which gets its token from the helper.
+/// A user in the configuration of kubectl. This user gets its token from the helper.
 enum KubectlSetting {
     private static let version = "client.authentication.k8s.io/v1"
 
@@ -74,7 +74,7 @@ enum KubectlSetting {
 
     private static func isOurs(_ exec: Exec) -> Bool { exec.args?.starts(with: ["helper", "kubectl"]) ?? false }
 
-    /// - Returns: nil when there is no such user. One without a helper has none of the members.
+    /// - Returns: nil if there is no such user. For a user without a helper, all members are nil.
     private static func exec(of user: String, _ kubectl: String) throws -> Exec? {
         let (status, output) = try ChildProgram.run(kubectl, ["config", "view", "-o", "json"])
         guard status == 0, let configuration = try? JSONDecoder().decode(Configuration.self, from: Data(output)) else {
@@ -101,6 +101,6 @@ enum KubectlSetting {
         return lines.joined(separator: "\n")
     }
 
-    /// A word that YAML takes as it is.
+    /// A word in quotation marks for YAML.
     private static func quoted(_ word: String) -> String { "'" + word.replacing("'", with: "''") + "'" }
 }

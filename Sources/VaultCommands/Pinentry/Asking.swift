@@ -1,7 +1,7 @@
 internal import CredentialVault
 internal import VaultLocks
 
-/// The one place that chooses who is asked: the terminal, or a window where there is a display and no terminal.
+/// The choice of where to ask: at the terminal, or in a window if there is a display and no terminal.
 enum Asking {
     private struct Limits {
         var isDisplayOnly = false
@@ -10,7 +10,7 @@ enum Asking {
 
     private static let limits = Lock(Limits())
 
-    /// Where questions go to.
+    /// Returns the terminal or window that asks.
     ///
     /// - Throws: `VaultError` with code `configurationInvalid` when the settings cannot be read.
     static func terminal() async throws -> any Terminal {
@@ -21,11 +21,11 @@ enum Asking {
         return try await Pinentry.configured().map(PinentryTerminal.init) ?? NoTerminal()
     }
 
-    /// Narrows down who is asked from now on, for a program that runs this one.
+    /// Limits the later questions, for a program that runs this one.
     ///
     /// - Parameters:
     ///   - isDisplayOnly: whether the terminal belongs to that program alone.
-    ///   - advice: what to do where nobody can be asked, in place of the usual advice.
+    ///   - advice: the advice if nobody can be asked, in place of the usual advice.
     static func restrict(toDisplay isDisplayOnly: Bool, advice: String) {
         limits.withLock { $0 = Limits(isDisplayOnly: isDisplayOnly, advice: advice) }
     }
@@ -35,7 +35,7 @@ enum Asking {
     }
 }
 
-/// Nobody to ask.
+/// A terminal where nobody can be asked.
 struct NoTerminal: Terminal {
     static var error: VaultError {
         VaultError(.configurationInvalid, "There is no terminal to ask for the password. \(Asking.advice)")

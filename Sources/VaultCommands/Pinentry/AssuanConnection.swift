@@ -1,9 +1,9 @@
 internal import CredentialVault
 internal import Foundation
 
-/// What a program answered instead of OK, or that it does not speak the protocol.
+/// An error that a program answered, or a violation of the protocol.
 struct AssuanError: Error {
-    /// The error of libgpg-error, without its source; 0 when there was no answer.
+    /// The error code of libgpg-error, without its source; 0 if there was no answer.
     let code: Int
     let description: String
 
@@ -17,7 +17,7 @@ struct AssuanError: Error {
 struct AssuanConnection {
     /// How many lines may come before an answer: comments, status lines and parts of the secret.
     private static let lineLimit = 1000
-    /// For how long anything but a person is waited for, in seconds.
+    /// The longest wait for an answer that needs no person, in seconds.
     private static let patience = 30
 
     let descriptor: Int32
@@ -30,9 +30,9 @@ struct AssuanConnection {
         return self
     }
 
-    /// Sends what the program need not know: its refusal is passed over.
+    /// Sends a command that the program may refuse.
     ///
-    /// - Returns: its answer, for a command that has one; nil when it refused.
+    /// - Returns: the answer, if the command has one; nil if the program refused.
     @discardableResult
     func set(_ command: String, _ argument: String) throws -> String? {
         wait(atMost: Self.patience)
@@ -49,7 +49,7 @@ struct AssuanConnection {
         return try answer().take()
     }
 
-    /// Bounds each read; 0 is without end.
+    /// Sets the time limit of each read; 0 means no limit.
     private func wait(atMost seconds: Int) {
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -59,11 +59,11 @@ struct AssuanConnection {
         Foundation.write(descriptor, line, line.count) == line.count
     }
 
-    /// The data of an answer, of which each line is in guarded memory from the first byte on.
+    /// Reads the data of an answer, each line directly into guarded memory.
     private func answer() throws -> SecretBox {
         var parts: [SharedSecret] = []
         for _ in 0..<Self.lineLimit {
-            // What is too long, cut off or too late is no answer.
+            // A line that is too long, cut off or too late is not an answer.
             guard let box = try? SecretReader.line(from: descriptor) else { throw AssuanError.silence }
             let line = try SharedSecret(box.take())
             switch try AssuanText.kind(of: line.bytes) {

@@ -7,16 +7,16 @@ enum AssuanText {
         case error(AssuanError)
         /// A part of the secret.
         case data
-        /// The program wants to know something.
+        /// A question of the program.
         case inquiry
-        /// A comment, or how far it is.
+        /// A comment or a status line.
         case remark
     }
 
     /// The longest line, in bytes, with its end.
     private static let limit = 1000
 
-    /// A command. What does not fit into a line is cut off.
+    /// A command, cut off at the longest line.
     static func line(_ command: String, _ argument: String) -> [UInt8] {
         var line = Array(command.utf8)
         if !argument.isEmpty { line.append(UInt8(ascii: " ")) }
@@ -49,12 +49,12 @@ enum AssuanText {
         if isWord("INQUIRE") { return .inquiry }
         guard isWord("ERR") else { throw AssuanError.silence }
         let words = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2)
-        // The upper bits say which part of GnuPG it comes from.
+        // The upper bits name the part of GnuPG that reports the error.
         let code = words.count > 1 ? (Int(words[1]) ?? 0) & 0xFFFF : 0
         return .error(AssuanError(code: code, description: words.count > 2 ? "\(words[2])." : "error \(code)."))
     }
 
-    /// What a data line holds, without its escapes.
+    /// The content of a data line, without its escapes.
     static func data(of line: borrowing SecretBytes) throws -> SharedSecret {
         try line.withUnsafeBytes { line in
             let content = UnsafeRawBufferPointer(rebasing: line.dropFirst(2))
@@ -90,7 +90,7 @@ enum AssuanText {
         }
     }
 
-    /// All parts, one behind the other.
+    /// All parts in one secret.
     static func joined(_ parts: [SharedSecret]) throws -> SecretBox {
         try SecretBox(
             SecretBytes(count: parts.reduce(0) { $0 + $1.bytes.count }) { output in

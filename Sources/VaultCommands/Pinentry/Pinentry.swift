@@ -4,13 +4,13 @@ internal import VaultLocks
 
 /// A program that asks in a window: GnuPG's pinentry, or one that speaks its protocol.
 struct Pinentry: Sendable {
-    /// Its path.
+    /// The path of the program.
     let program: String
 
-    /// The program of the setting `pinentry`, or else `pinentry` of the `PATH`; nil where there is none, or no display.
+    /// The program of the setting `pinentry`, or else `pinentry` in `PATH`; nil if there is no program or no display.
     static func configured() async throws -> Pinentry? {
         guard Desktop.hasDisplay else { return nil }
-        // One that is set and missing is told when it is needed.
+        // If the configured program is missing, the first question reports that.
         if let name = try await Settings()[.pinentry] { return Pinentry(program: ProgramPath.of(name) ?? name) }
         return ProgramPath.of("pinentry").map(Pinentry.init)
     }
@@ -18,7 +18,7 @@ struct Pinentry: Sendable {
     /// Asks for a secret.
     ///
     /// - Parameters:
-    ///   - remark: what the person has to know first, such as how many tries are left.
+    ///   - remark: a text that the person should read first, such as the number of tries left.
     /// - Throws: `VaultError` with code `cancelled` when the person does not answer, `configurationInvalid` when the
     ///   program cannot ask.
     func secret(title: String, description: String, prompt: String, remark: String?) async throws -> SecretBytes {
@@ -33,14 +33,14 @@ struct Pinentry: Sendable {
     /// Asks for a yes or a no.
     ///
     /// - Parameters:
-    ///   - title: of the window.
+    ///   - title: the title of the window.
     ///   - description: the question, in one or more lines.
     /// - Returns: false also when the person closes the window.
     /// - Throws: `VaultError` with code `cancelled` when the task was cancelled, `configurationInvalid` when the program
     ///   cannot ask.
     func confirm(title: String, description: String) async throws -> Bool {
         try await converse { connection in
-            // Its window for a question takes Escape as a yes (seen with version 1.2.1).
+            // The question window of pinentry-fltk takes Escape as a yes (seen with version 1.2.1).
             if try connection.greet().set("GETINFO", "flavor")?.contains("fltk") ?? false {
                 return try confirmByWord(title, description, connection)
             }
@@ -69,7 +69,7 @@ struct Pinentry: Sendable {
     }
 
     @Sendable private func introduce(_ title: String, _ description: String, _ connection: AssuanConnection) throws {
-        // Others may use the keyboard while the window is open.
+        // Other windows stay usable while this window is open.
         try connection.set("OPTION", "no-grab")
         for (option, category) in [("lc-ctype", "LC_CTYPE"), ("lc-messages", "LC_MESSAGES")] {
             let environment = ProcessInfo.processInfo.environment
@@ -80,7 +80,7 @@ struct Pinentry: Sendable {
         try connection.set("SETDESC", description)
     }
 
-    /// Runs the program for one question. It ends with this call, and with a signal that ends this program.
+    /// Runs the program for one question. The program ends with this call, or with a signal that ends `vault`.
     private func converse<R: Sendable>(_ body: @escaping @Sendable (AssuanConnection) throws -> R) async throws -> R {
         Spinner.stopAll()
         let window = Window(try ChildProgram(program, [], hasOwnGroup: true))
@@ -117,14 +117,14 @@ struct Pinentry: Sendable {
 
         init(_ program: ChildProgram) { self.program = program }
 
-        /// Closes it because a signal ends this program.
+        /// Closes the window because a signal ends `vault`.
         func close() {
             let isAsking = isAsking.withLock { $0 }
             isEnding.withLock { $0 = isAsking }
             program.kill()
         }
 
-        /// Keeps the thread, if the window is gone because this program ends: the signal says how it ends.
+        /// Stops the thread if a signal closed the window. The signal then decides how `vault` ends.
         func waitForEnd() {
             while isEnding.withLock({ $0 }) { pause() }
         }

@@ -1,12 +1,12 @@
 internal import CredentialVault
 internal import VaultLocks
 
-/// Asks in a window.
+/// A window in place of a terminal.
 final class PinentryTerminal: Terminal {
     private static let title = "Credential Vault"
 
     private let pinentry: Pinentry
-    /// What the next window says besides its question.
+    /// The remarks for the next window.
     private let remarks = Lock<[String]>([])
 
     init(_ pinentry: Pinentry) {
@@ -15,7 +15,7 @@ final class PinentryTerminal: Terminal {
 
     var isInteractive: Bool { true }
 
-    /// Its only field hides what is typed.
+    /// False, because the only field of a window hides the text.
     var asksForText: Bool { false }
 
     func askSecret(_ prompt: String) async throws -> SecretBytes {
@@ -49,12 +49,12 @@ final class PinentryTerminal: Terminal {
         return all.isEmpty ? nil : all.joined(separator: "\n")
     }
 
-    /// A prompt without the colon that stands before the cursor at a terminal.
+    /// The prompt without its last colon.
     private static func words(of prompt: String) -> String {
         prompt.hasSuffix(": ") ? String(prompt.dropLast(2)) : prompt
     }
 
-    /// What stands beside the field. A window has little room there.
+    /// A short label beside the field.
     private static func label(of question: String) -> String {
         if question.contains("PIN") { return "PIN:" }
         return question.lowercased().contains("recovery code") ? "Recovery code:" : "Password:"

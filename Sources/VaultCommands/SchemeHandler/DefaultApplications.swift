@@ -4,8 +4,8 @@ internal import Foundation
 /// The lists that say which application opens what (`mimeapps.list`, freedesktop.org Association between MIME types and
 /// applications).
 ///
-/// An entry is put in so that it can be taken out again without knowing what was there before: what is left are the very
-/// bytes that were there, with whatever others changed meanwhile.
+/// An entry can be removed without knowing the old content of the list. The list then has its old bytes again, with the
+/// changes that other programs made meanwhile.
 enum DefaultApplications {
     private static let header = "[Default Applications]"
 
@@ -20,7 +20,7 @@ enum DefaultApplications {
     /// Makes an application the first choice for a scheme.
     static func put(_ id: String, for scheme: String) throws {
         let key = "x-scheme-handler/\(scheme)"
-        // A list of one desktop alone comes before the common one.
+        // The list of one desktop overrides the common list.
         let desktops = (ProcessInfo.processInfo.environment["XDG_CURRENT_DESKTOP"] ?? "").lowercased().split(
             separator: ":")
         for desktop in desktops {
@@ -31,7 +31,7 @@ enum DefaultApplications {
         try write(adding(id, to: key, in: read(mainList) ?? Text(bytes: [])), to: mainList, id)
     }
 
-    /// Takes an application out of every list, as far as that can be done.
+    /// Removes an application from every list that can be changed.
     static func remove(_ id: String) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         where name.contains("mimeapps.list") {
@@ -48,16 +48,16 @@ enum DefaultApplications {
     private static func adding(_ id: String, to key: String, in text: Text) -> Text {
         var lines = text.lines
         if let index = line(of: key, in: lines) {
-            // In front of what is there: the first that is installed counts.
+            // At the front: the first installed application counts.
             let (name, value) = parts(lines[index])
             lines[index] = "\(name)=\(id);\(value)"
         } else if let index = lines.firstIndex(where: isHeader) {
             lines.insert("\(key)=\(id)", at: index + 1)
         } else {
-            // A section of its own, at the top, where it does not matter how the list ends.
+            // A new section at the top. There it does not matter how the list ends.
             return Text(lines: [remark(id), header, "\(key)=\(id)"] + lines)
         }
-        // The section of another sign-in: whoever ends last takes it away.
+        // The section is from another sign-in. The last sign-in to end removes it.
         if let index = lines.indices.dropFirst().first(where: { isHeader(lines[$0]) && isRemark(lines[$0 - 1]) }) {
             lines.insert(remark(id), at: index)
         }
@@ -68,7 +68,7 @@ enum DefaultApplications {
         var lines: [String] = text.lines.compactMap { line in
             let (name, value) = parts(line)
             guard name.hasPrefix("x-scheme-handler/"), value.contains(id) else { return line }
-            // A line that was put in has no semicolon behind the name; a line that was there has.
+            // A line that `put` inserted has no semicolon after the id. A line that was there before has one.
             return value == id ? nil : "\(name)=\(value.replacing("\(id);", with: "").replacing(";\(id)", with: ""))"
         }
         if let index = lines.firstIndex(of: remark(id)) {
@@ -101,7 +101,7 @@ enum DefaultApplications {
         return (String(name), String(line.dropFirst(name.count + 1)))
     }
 
-    /// A file's lines without loss: each byte is one character.
+    /// The lines of a file. Each byte is one character, so that no byte is lost.
     private struct Text: Equatable {
         var lines: [String]
 

@@ -2,19 +2,19 @@ internal import CredentialVault
 internal import Foundation
 
 /// The `.desktop` file that makes the desktop hand this program a redirect (freedesktop.org Desktop Entry
-/// Specification). Everything about it can be told from the file, so that another run can remove what a killed one left.
+/// Specification). The file names everything that belongs to it. Another run can then clean up after a killed run.
 ///
-/// The program that made it keeps it locked: a file that is not locked belongs to nobody any more.
+/// The program that made the file keeps it locked. An unlocked file is left from a killed run.
 struct DesktopEntry {
     static let prefix = "credential-vault-redirect-"
     private static let folderKey = "X-CredentialVault-Folder"
     private static let madeKey = "X-CredentialVault-Made"
 
-    /// `credential-vault-redirect-….desktop`, which the lists of default applications call it by.
+    /// `credential-vault-redirect-….desktop`: its name in the lists of default applications.
     let id: String
     /// The private folder with the socket.
     let folder: String
-    /// Files and folders that were not there before, in the order that they were made.
+    /// The files and folders that were made, in this order.
     let made: [String]
 
     var path: String { "\(Self.applications)/\(id)" }
@@ -28,18 +28,18 @@ struct DesktopEntry {
         self.made = made
     }
 
-    /// Writes it, locked.
+    /// Writes the file and locks it.
     ///
     /// - Parameters:
-    ///   - scheme: the URLs that it takes.
-    ///   - command: the command line, whose words must not need quotes: not every desktop understands those.
+    ///   - scheme: the scheme of the URLs that the command takes.
+    ///   - command: the command line. Its words must not need quotes, because some desktops do not understand quotes.
     /// - Returns: the descriptor that holds the lock.
     func write(scheme: String, command: [String]) throws -> Int32 {
         let text = """
             [Desktop Entry]
             Type=Application
             Name=Credential Vault
-            Comment=Takes the browser back to a sign-in that waits for it. Removed after it.
+            Comment=Takes the browser back to the waiting sign-in. Removed afterwards.
             NoDisplay=true
             Terminal=false
             MimeType=x-scheme-handler/\(scheme);
@@ -48,7 +48,7 @@ struct DesktopEntry {
             \(Self.madeKey)=\(made.joined(separator: ";"))
 
             """
-        // Nobody sees it before it is locked.
+        // Hidden until it is locked.
         let hidden = "\(Self.applications)/.\(id)"
         let descriptor = open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw SchemeHandler.failure("\(Self.applications) cannot be written to") }
@@ -64,7 +64,7 @@ struct DesktopEntry {
         return descriptor
     }
 
-    /// The files that killed programs left. They stay locked while `body` looks at them.
+    /// Calls `body` with each file of a killed program. The file stays locked meanwhile.
     static func forEachAbandoned(_ body: (DesktopEntry) -> Void) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: applications)) ?? []
         for name in names where name.hasPrefix(prefix) && name.hasSuffix(".desktop") {

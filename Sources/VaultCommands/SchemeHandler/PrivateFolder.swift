@@ -1,24 +1,24 @@
 internal import CredentialVault
 internal import Foundation
 
-/// Where the program and the socket lie that a `.desktop` file points to.
+/// The folder of the program and the socket that a `.desktop` file points to.
 ///
-/// What the file points to has to be this user's for as long as the file is there, also when everything is gone from a
-/// temporary folder after a restart: otherwise another user could put a program there, and this user's desktop would
-/// start it. So it is never a folder such as `/tmp`, nor one in there.
+/// The folder must belong to this user as long as the file exists, also after a restart that empties temporary folders.
+/// Otherwise another user could put a program there, and this user's desktop would start it. So the folder is never in
+/// `/tmp` or a similar place.
 struct PrivateFolder {
-    /// What the folder of each sign-in is called, up to its number.
+    /// The name of each sign-in's folder, without its number.
     static let prefix = "credential-vault-"
-    /// The folder in the cache, which is made when it is needed.
+    /// The name of the folder in the cache.
     private static let name = "credential-vault"
 
-    /// It may have to be made.
+    /// The path of the folder, which may not exist yet.
     let path: String
-    /// What is left when it is removed again.
+    /// The part of the path that stays after a removal.
     let base: String
 
-    /// A folder whose path is short enough for a socket and needs no quotes: `$XDG_RUNTIME_DIR` where that is safe, and
-    /// else one in `$XDG_CACHE_HOME`.
+    /// Chooses a folder whose path is short enough for a socket and needs no quotes: `$XDG_RUNTIME_DIR` if that is
+    /// safe, else a folder in `$XDG_CACHE_HOME`.
     static func choose() throws -> PrivateFolder {
         let environment = ProcessInfo.processInfo.environment
         func absolute(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
@@ -38,7 +38,7 @@ struct PrivateFolder {
         return PrivateFolder(path: path, base: cache)
     }
 
-    /// Whether it is a folder of this user's that nobody else may write to.
+    /// Whether the path is a folder that belongs to this user and that nobody else may write to.
     static func isPrivate(_ path: String) -> Bool {
         guard let status = folderStatus(path) else { return false }
         return status.st_uid == getuid() && status.st_mode & 0o022 == 0
@@ -51,11 +51,11 @@ struct PrivateFolder {
         unlink("\(folder)/redirect")
         unlink("\(folder)/vault")
         rmdir(folder)
-        // Empty, unless another sign-in is under way.
+        // This works only if no other sign-in uses the folder.
         if (parent as NSString).lastPathComponent == name { rmdir(parent) }
     }
 
-    /// Whether nobody else could make another folder in its place.
+    /// Whether no other user could replace the folder.
     private static func staysPrivate(_ path: String) -> Bool {
         var path = path
         while path != "/" {

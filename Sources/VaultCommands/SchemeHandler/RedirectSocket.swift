@@ -3,19 +3,19 @@ internal import CredentialVault
 internal import Dispatch
 internal import Foundation
 
-/// The way of a redirect from the program that the desktop started to the one that waits: a socket in a private folder,
-/// for the same user only at either end.
+/// A socket in a private folder. It passes a redirect from the program that the desktop started to the program that
+/// waits. Both ends accept only the same user.
 final class RedirectSocket: @unchecked Sendable {
-    // Sound: neither is changed after init, and Dispatch allows any thread to cancel a source.
+    // Sound: the source is not changed after init, and Dispatch allows any thread to cancel a source.
     private let source: any DispatchSourceRead
 
-    /// A redirect is a URL, and no request for a page is longer.
+    /// The longest redirect, in bytes.
     private static let limit = 16 * 1024
     private static let queue = DispatchQueue(label: "credential-vault.redirect")
 
     /// - Parameters:
     ///   - path: the socket to make.
-    ///   - receive: what came in. It may be called more than once.
+    ///   - receive: called with each redirect, perhaps more than once.
     init(path: String, receive: @escaping @Sendable (String) -> Void) throws {
         let descriptor = try Self.open(path, Foundation.bind)
         guard chmod(path, 0o600) == 0, listen(descriptor, 8) == 0 else {
@@ -44,7 +44,7 @@ final class RedirectSocket: @unchecked Sendable {
 
     /// Hands `url` to the program that waits at `path`.
     ///
-    /// - Throws: `VaultError` with code `notLoggedIn` when none does.
+    /// - Throws: `VaultError` with code `notLoggedIn` if no program waits.
     static func send(_ url: String, to path: String) throws {
         let nobody = VaultError(.notLoggedIn, "No sign-in is waiting for this. Start again: vault register")
         guard let descriptor = try? open(path, Foundation.connect) else { throw nobody }
@@ -88,7 +88,7 @@ final class RedirectSocket: @unchecked Sendable {
         return linux_peer_user(descriptor, &user) == 0 && user == getuid()
     }
 
-    /// Whoever connects and says nothing must not hold up the login.
+    /// A client that connects and sends nothing must not block the sign-in.
     private static func setPatience(_ descriptor: Int32) {
         var time = timeval(tv_sec: 2, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))

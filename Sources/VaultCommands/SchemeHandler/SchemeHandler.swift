@@ -1,8 +1,8 @@
 internal import CredentialVault
 internal import Foundation
 
-/// Makes this program the desktop's handler of a scheme (`myapp:`) for the time of one login, so that the browser can come
-/// back to it (RFC 8252 section 7.1). What the scheme was for before, it is for again afterwards.
+/// This program as the desktop's handler of a scheme (`myapp:`) during one sign-in (RFC 8252 section 7.1). The browser
+/// then sends the redirect to this program. Afterwards the scheme has its old handler again.
 struct SchemeHandler {
     private let socket: RedirectSocket
     private let lock: Int32
@@ -12,9 +12,9 @@ struct SchemeHandler {
     static let command = "handle-redirect"
 
     /// - Parameters:
-    ///   - redirectURI: as the provider is told.
-    ///   - receive: a URL of the scheme that was opened.
-    /// - Throws: `VaultError` with code `configurationInvalid`, and nothing was changed then.
+    ///   - redirectURI: the redirect URI that the provider gets.
+    ///   - receive: called with each opened URL of the scheme.
+    /// - Throws: `VaultError` with code `configurationInvalid`. Then nothing was changed.
     init(for redirectURI: String, receive: @escaping @Sendable (String) -> Void) throws {
         let scheme = try Self.scheme(of: redirectURI)
         let number = String(UInt32.random(in: .min ... .max), radix: 16)
@@ -30,9 +30,9 @@ struct SchemeHandler {
             for path in [DesktopEntry.applications, DefaultApplications.folder] {
                 try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             }
-            // A link, because not every desktop understands quotes around the path of the program.
+            // A link, because some desktops do not understand quotes around the path of the program.
             let program = "\(folder)/vault"
-            // First of all, so that everything after it can be found by the next run.
+            // Written first, so that the next run can find everything after it.
             lock = try entry.write(scheme: scheme, command: [program, Self.command, "\(folder)/redirect"])
             for path in Self.missing(place.path) { mkdir(path, 0o700) }
             guard PrivateFolder.isPrivate(place.path), mkdir(folder, 0o700) == 0,
@@ -50,14 +50,14 @@ struct SchemeHandler {
         self.lock = lock
     }
 
-    /// Puts everything back as it was.
+    /// Undoes all changes.
     func remove() {
         socket.stop()
         undo()
         close(lock)
     }
 
-    /// Puts back what a killed run could not.
+    /// Undoes the changes of killed runs.
     static func removeAbandoned() { DesktopEntry.forEachAbandoned(remove) }
 
     @Sendable private static func remove(_ entry: DesktopEntry) {
@@ -67,7 +67,7 @@ struct SchemeHandler {
         for path in entry.made.reversed() {
             var status = stat()
             guard lstat(path, &status) == 0 else { continue }
-            // Only what is empty again: others may have used it meanwhile.
+            // Only if it is empty: other programs may use it by now.
             if status.st_mode & S_IFMT == S_IFDIR { rmdir(path) } else if status.st_size == 0 { unlink(path) }
         }
     }
@@ -77,7 +77,7 @@ struct SchemeHandler {
     static func failure(_ reason: String) -> VaultError {
         VaultError(
             .configurationInvalid,
-            "The redirect URI's scheme cannot be taken over: \(reason). Use --paste, or a redirect URI with http://127.0.0.1."
+            "vault cannot handle the scheme of the redirect URI: \(reason). Use --paste, or a redirect URI with http://127.0.0.1."
         )
     }
 
@@ -89,7 +89,7 @@ struct SchemeHandler {
         guard !["http", "https", "file", "ftp", "mailto", "data", "javascript", "about", "blob"].contains(scheme) else {
             throw VaultError(
                 .configurationInvalid,
-                "A redirect to \(scheme): cannot be received by this program. Use --paste, and copy the address that the browser ends at."
+                "vault cannot receive a redirect to \(scheme):. Use --paste, and copy the last address of the browser."
             )
         }
         return scheme
@@ -99,7 +99,7 @@ struct SchemeHandler {
         try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     }
 
-    /// What of a path has to be made, the outermost first.
+    /// The folders of a path that do not exist, the outermost first.
     private static func missing(_ path: String) -> [String] {
         var paths: [String] = []
         var path = path

@@ -1,7 +1,7 @@
 internal import CredentialVault
 internal import Foundation
 
-/// A sign-in in the browser, with whatever brings the answer back.
+/// A sign-in in the browser, with the way back for its answer.
 struct BrowserLogin: Sendable {
     let options: RedirectOptions
     let redirectURI: String?
@@ -13,7 +13,7 @@ struct BrowserLogin: Sendable {
     func run<R: Sendable>(
         _ vault: Vault, _ signIn: @escaping @Sendable (any UserAgent, RedirectDelivery) async throws -> R
     ) async throws -> R {
-        // A temporary profile goes, whatever ends the sign-in.
+        // The temporary profile is removed in any case, also after Ctrl-C.
         guard options.privateBrowser else { return try await receive(vault, signIn) }
         return try await Interruption.cancelling(within: .seconds(4)) { try await receive(vault, signIn) }
     }

@@ -2,26 +2,26 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultLocks
 
-/// Asks for user name and password of a backend or provider, and again when they are wrong.
+/// Asks for the user name and password at a backend or provider, and again if they are wrong.
 final class CredentialQuestion: CredentialPrompt {
     private let options: CredentialOptions
     private let terminal: any Terminal
     private let nameOfUsername: String
-    /// What was typed and not yet found to be wrong.
+    /// The credentials that were typed, until the server refuses them.
     private let typed = Lock<UserCredentials?>(nil)
     private let asked = Lock(false)
 
-    /// Whether a user name and a password were there already.
+    /// Whether a user name and a password were given or typed already.
     var wasAsked: Bool { asked.withLock { $0 } }
 
-    /// - Parameter nameOfUsername: what a user name is called there.
+    /// - Parameter nameOfUsername: the server's word for a user name.
     init(_ options: CredentialOptions, _ terminal: any Terminal, nameOfUsername: String) {
         self.options = options
         self.terminal = terminal
         self.nameOfUsername = nameOfUsername
     }
 
-    /// Whether credentials can be had: asked for, or given.
+    /// Whether credentials are given, or can be asked for.
     var isPossible: Bool {
         terminal.asksForText
             || options.username != nil && (terminal.isInteractive || options.file != nil || options.descriptor != nil)
@@ -31,14 +31,14 @@ final class CredentialQuestion: CredentialPrompt {
         guard !isPossible else { return }
         throw VaultError(
             .configurationInvalid,
-            "There is no terminal to ask for user name and password of this sign-in. Use --username NAME with --login-password-file PATH (- for standard input) or --login-password-fd N."
+            "There is no terminal to ask for the user name and password. Use --username NAME with --login-password-file PATH (- for standard input) or --login-password-fd N."
         )
     }
 
     /// Whether somebody can be asked again.
     private var isAsked: Bool { if case .terminal = options.source { true } else { false } }
 
-    /// Signs in in a way that needs a password, as often as it takes.
+    /// Signs in with a password, and asks again while it is wrong.
     ///
     /// - Parameter signIn: one attempt. It may ask by itself, through ``credentials(for:)``.
     func untilRight<R: Sendable>(_ signIn: () async throws -> R) async throws -> R {
@@ -76,7 +76,7 @@ final class CredentialQuestion: CredentialPrompt {
 
     /// Asks a new person for a user name and a password. A person who types the password types it twice.
     ///
-    /// - Parameter layout: has the rule for passwords.
+    /// - Parameter layout: the layout with the rule for passwords.
     func newCredentials(at server: String, layout: BackendLayout.Password) async throws -> UserCredentials {
         while true {
             let credentials = try await credentials(at: server)
@@ -94,7 +94,7 @@ final class CredentialQuestion: CredentialPrompt {
         }
     }
 
-    /// Waits, where there is somebody who sees why, instead of failing because the last attempt was just now.
+    /// Waits and tries again if the server wants a pause and a person can see why.
     private func patiently<R: Sendable>(_ signIn: () async throws -> R) async throws -> R {
         for _ in 1...3 {
             do {

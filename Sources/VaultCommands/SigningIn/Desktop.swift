@@ -1,7 +1,7 @@
 internal import CredentialVault
 internal import Foundation
 
-/// What there is on this machine to show a login to a person.
+/// The programs on this machine that can show a login to a person.
 enum Desktop {
     /// The program that opens links, if there is one on the PATH.
     static var opener: String? {
@@ -18,8 +18,8 @@ enum Desktop {
     static var hasBrowser: Bool {
         guard let opener else { return false }
         if hasDisplay || ProcessInfo.processInfo.environment["BROWSER"]?.isEmpty == false { return true }
-        // Without a display the one of xdg-utils has nothing to open. One that was put in its place (in containers, by
-        // WSL) hands the address to where there is a browser.
+        // Without a display, the xdg-open of xdg-utils can open nothing. A replacement (in containers, by WSL) passes
+        // the address to a machine with a browser.
         return !["/usr/bin/xdg-open", "/bin/xdg-open"].contains(opener)
     }
 }

@@ -21,7 +21,7 @@ struct DevicePrompt {
         Spinner.start { "Waiting for the sign-in. Time left: \((end - ContinuousClock.now).digits)" }
     }
 
-    /// A code to scan, where there is a terminal with room for one.
+    /// Draws a code to scan, if the terminal has room for one.
     private func drawCode(_ device: DeviceAuthorization) {
         let environment = ProcessInfo.processInfo.environment
         guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb", let size = Self.terminalSize else { return }
@@ -53,7 +53,7 @@ struct DevicePrompt {
 }
 
 extension Duration {
-    /// What is left of a wait, as `9:59`.
+    /// The time that is left, as `9:59`.
     var digits: String {
         let seconds = max(0, components.seconds)
         return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"

@@ -3,11 +3,11 @@ internal import CredentialVault
 /// Shows the login in the browser, or prints its address.
 struct LoginBrowser: UserAgent {
     let opens: Bool
-    /// Whether it is to be a private window.
+    /// Whether to open a private window.
     let isPrivate: Bool
     let isQuiet: Bool
     let status: StatusChannel
-    /// What to print before an address that is not opened.
+    /// The text before an address that the person has to open.
     var remark = "Open this address in a browser on this machine:"
 
     func connectionWasRefused(_ connection: RefusedConnection) async {
@@ -37,7 +37,7 @@ struct LoginBrowser: UserAgent {
         } catch let error as VaultError {
             throw VaultError(
                 error.code,
-                "\(error.description) Use --no-browser and open the printed address yourself, or --paste or --device where there is no browser."
+                "\(error.description) Use --no-browser and open the printed address yourself, or --paste or --device if there is no browser."
             )
         }
     }

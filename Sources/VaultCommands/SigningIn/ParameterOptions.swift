@@ -1,31 +1,31 @@
 internal import ArgumentParser
 internal import CredentialVault
 
-/// What a sign-in at an OpenID provider asks for besides the protocol's own.
+/// Further parameters of a sign-in at an OpenID provider.
 struct ParameterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            What the provider shows: login, consent or select_account. With none it shows nothing, and the sign-in fails \
-            if it has to ask.
+            The provider's page: login, consent, select_account or none. With none, the sign-in fails if the provider \
+            has to ask.
             """, valueName: "word"))
     var prompt: String?
 
     @Option(
         name: .customLong("login-hint"),
-        help: ArgumentHelp("Who is going to sign in, to fill in the login form.", valueName: "text"))
+        help: ArgumentHelp("A user name or e-mail address to fill into the login form.", valueName: "text"))
     var loginHint: String?
 
     @Option(
         name: .customLong("acr-values"),
         help: ArgumentHelp(
-            "How you should prove who you are. The provider may do less, and vault does not compare.",
+            "How the provider should check who you are. vault does not check that the provider did so.",
             valueName: "text"))
     var acrValues: String?
 
     @Option(
         help: ArgumentHelp(
-            "The API that the access token is for, where the provider wants to know it.", valueName: "text"))
+            "The API that the access token is for, if the provider asks for it.", valueName: "text"))
     var audience: String?
 
     @Option(
@@ -36,7 +36,7 @@ struct ParameterOptions: ParsableArguments {
     @Option(
         name: .customLong("parameter"),
         help: ArgumentHelp(
-            "Another parameter of the sign-in, such as access_type=offline. May be given several times.",
+            "Another parameter of the sign-in, such as access_type=offline. Can be repeated.",
             valueName: "name=value"))
     var others: [String] = []
 
@@ -52,14 +52,14 @@ struct ParameterOptions: ParsableArguments {
 
     var areGiven: Bool { loginHint != nil || !others.isEmpty || settings.values.contains { $0 != nil } }
 
-    /// The settings that these options go before.
+    /// The settings that these options override.
     var settings: [Settings.Name: String?] {
         [.prompt: prompt, .acrValues: acrValues, .audience: audience, .uiLocales: uiLocales]
     }
 
-    /// These, and what else the settings say.
+    /// These parameters, and the other parameters of the settings.
     ///
-    /// - Parameter settings: made with these options' own.
+    /// - Parameter settings: settings that were made with these options.
     func over(_ settings: Settings) throws -> SignInParameters {
         let own = SignInParameters(
             loginHint: loginHint,
@@ -76,7 +76,7 @@ struct ParameterOptions: ParsableArguments {
 }
 
 extension Settings {
-    /// What the settings say that a sign-in asks for.
+    /// The parameters of a sign-in in the settings.
     ///
     /// - Parameter value: the value of a setting.
     static func parameters(_ value: (Name) -> String?) throws -> SignInParameters {

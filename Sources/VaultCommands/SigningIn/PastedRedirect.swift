@@ -1,12 +1,12 @@
 internal import CredentialVault
 internal import Foundation
 
-/// `--paste`: the person opens the address wherever there is a browser, and copies the one that it ends at.
+/// `--paste`: the person opens the address in any browser, and copies the last address of the browser back.
 struct PastedRedirect: UserAgent {
     let terminal: any Terminal
     let isQuiet: Bool
     let status: StatusChannel
-    /// Ends when the address to open was printed: only then it makes sense to ask.
+    /// Ends when the address to open is printed. The question comes only after that.
     private let printed: AsyncStream<Never>
     private let finish: AsyncStream<Never>.Continuation
 
@@ -23,15 +23,15 @@ struct PastedRedirect: UserAgent {
         Output.note(url)
         if !isQuiet {
             Output.note(
-                "After signing in, the browser ends at a page that it cannot show. Copy that page's address all the same."
+                "After the sign-in, the browser cannot show the last page. Copy the address of that page anyway."
             )
         }
         finish.finish()
     }
 
-    /// Asks for the address that the browser ended at; without a terminal, a line of standard input is it.
+    /// Asks for the last address of the browser. Without a terminal, reads a line of standard input.
     ///
-    /// - Parameter objection: what was wrong with the last one.
+    /// - Parameter objection: the fault of the address that was given before.
     func address(_ objection: VaultError?) async throws -> String {
         for await _ in printed {}
         guard terminal.asksForText else {
@@ -42,7 +42,7 @@ struct PastedRedirect: UserAgent {
             if let fault = Self.fault(in: line) { throw VaultError(.configurationInvalid, fault) }
             return line
         }
-        if let objection { Output.note("\(objection.description) Copy the address that this sign-in ended at.") }
+        if let objection { Output.note("\(objection.description) Copy the last address of this sign-in.") }
         while true {
             let line = try await terminal.ask("Address: ").trimmingCharacters(in: .whitespaces)
             guard let fault = Self.fault(in: line) else { return line }
@@ -50,18 +50,18 @@ struct PastedRedirect: UserAgent {
         }
     }
 
-    /// What is wrong with an address before anything is done with it; nil when nothing is.
+    /// The fault of an address, found before it is used; nil if there is none.
     private static func fault(in line: String) -> String? {
-        let whole = "Copy all of what stands in the browser's address bar after signing in"
-        guard !line.isEmpty else { return "That is no address. \(whole)." }
+        let whole = "After the sign-in, copy the whole address from the browser's address bar"
+        guard !line.isEmpty else { return "That is not an address. \(whole)." }
         let question = line.firstIndex(of: "?") ?? line.endIndex
         let names = line[question...].dropFirst().prefix { $0 != "#" }.split(separator: "&").map {
             String($0.prefix { $0 != "=" })
         }
         if names.contains("state"), names.contains("code") || names.contains("error") { return nil }
         if names.contains("client_id") || names.contains("redirect_uri") {
-            return "That is the address to open. \(whole): it has \"code=\" and \"state=\" in it."
+            return "That is the address to open. \(whole). It has \"code=\" and \"state=\" in it."
         }
-        return "That is not the whole address, or not the right one. \(whole): it has \"code=\" and \"state=\" in it."
+        return "That is not the whole address, or not the right one. \(whole). It has \"code=\" and \"state=\" in it."
     }
 }

@@ -29,13 +29,13 @@ struct QRCode {
 
     /// The lines to print.
     ///
-    /// - Parameter hasColors: whether the terminal may be told black and white. Without it, the code is right on a dark
-    ///   background and inverted on a light one, which most scanners read as well.
+    /// - Parameter hasColors: whether to print colours. Without colours, the code is right on a dark background and
+    ///   inverted on a light one. Most scanners read both.
     func lines(hasColors: Bool) -> [String] {
         stride(from: 0, to: isDark.count, by: 2).map { row in
             let lower = row + 1 < isDark.count ? isDark[row + 1] : nil
             let characters = isDark[row].indices.map { column in
-                // In colour, the character's ink is the dark. Otherwise it is what lights up on a dark screen.
+                // With colours, the ink of a character is dark. Without colours, the ink is light on a dark screen.
                 let top = isDark[row][column] == hasColors
                 let bottom = lower.map { $0[column] == hasColors } ?? false
                 return top ? (bottom ? "█" : "▀") : (bottom ? "▄" : " ")

@@ -1,35 +1,35 @@
 internal import ArgumentParser
 
-/// How the browser gets to the login, and back.
+/// How the browser opens the login, and how the answer comes back.
 struct RedirectOptions: ParsableArguments {
-    @Flag(name: .customLong("no-browser"), help: "Print the address to open instead of opening it.")
+    @Flag(name: .customLong("no-browser"), help: "Print the address, and do not open it.")
     var noBrowser = false
 
     @Flag(
         help: """
-            Print the address, and ask for the one that the browser ends at: for a browser on another machine. Without \
-            a terminal, a line of standard input is it.
+            For a browser on another machine: print the address to open, then ask for the last address of the browser. \
+            Without a terminal, read that from standard input.
             """)
     var paste = false
 
     @Flag(
         name: .customLong("private-browser"),
-        help: "Open a private window of the browser, so that no login stays there for the next person.")
+        help: "Open a private browser window. No login stays there for the next person.")
     var privateBrowser = false
 
     @Option(
         name: .customLong("redirect-uri"),
         help: ArgumentHelp(
             """
-            The exact redirect URI, where the provider demands one: http://127.0.0.1:PORT/PATH, or with a scheme of its \
-            own, myapp://callback, which this program then handles for the time of the sign-in.
+            The exact redirect URI, if the provider demands one. Examples: http://127.0.0.1:8765/callback, \
+            myapp://callback. vault handles the scheme myapp during the sign-in.
             """, valueName: "uri"))
     var redirectURI: String?
 
-    /// Whether a browser is opened, rather than its address printed.
+    /// Whether to open the browser, and not to print the address.
     var opensBrowser: Bool { !noBrowser && !paste && Desktop.hasBrowser }
 
-    /// Whether nothing is said about the browser.
+    /// Whether no option is about the browser.
     var isStandard: Bool { !noBrowser && !paste && !privateBrowser && redirectURI == nil }
 
     func validate() throws {
@@ -42,8 +42,8 @@ struct RedirectOptions: ParsableArguments {
         name: .customLong("status-fd"),
         help: ArgumentHelp(
             """
-            Write what the sign-in waits for to an open file descriptor, a JSON object on a line each. The member event \
-            is authorization (with url), device (with user_code, verification_uri, verification_uri_complete and \
+            Write each step of the sign-in to an open file descriptor, as one line of JSON. The member event is \
+            authorization (with url), device (with user_code, verification_uri, verification_uri_complete and \
             expires_at) or signed_in (with subject and issuer).
             """, valueName: "number"))
     var statusDescriptor: Int32?
@@ -55,23 +55,23 @@ struct SignInOptions: ParsableArguments {
         help: ArgumentHelp("How to sign in. (default: browser)", valueName: "way"))
     var method: SignInWay?
 
-    @Flag(help: "The same as --method device. It is also what happens where there is no browser.")
+    @Flag(help: "The same as --method device. The default if there is no browser.")
     var device = false
 
     @OptionGroup var redirect: RedirectOptions
 
     @Flag(
         name: .customLong("new-client"),
-        help: "Without --client-id: register a new client at the provider, although one was registered before.")
+        help: "Without --client-id: register a new client, even if vault registered one before.")
     var newClient = false
 
-    @Flag(name: .customLong("no-dpop"), help: "Do not bind the tokens to a key where the provider could (RFC 9449).")
+    @Flag(name: .customLong("no-dpop"), help: "Do not bind the tokens to a key (DPoP, RFC 9449).")
     var noDPoP = false
 
     @Option(
         name: .customLong("client-secret-file"),
         help: ArgumentHelp(
-            "A file with the secret of the client, where it has one. Only you may read the file (chmod 600).",
+            "A file with the secret of the client. Only you may read the file (chmod 600).",
             valueName: "path"), completion: .file())
     var clientSecretFile: String?
 
@@ -79,12 +79,12 @@ struct SignInOptions: ParsableArguments {
 
     @OptionGroup var credentials: CredentialOptions
 
-    /// The settings that these options go before.
+    /// The settings that these options override.
     var settings: [Settings.Name: String?] {
         [.clientSecretFile: clientSecretFile].merging(parameters.settings) { $1 }
     }
 
-    /// What the options say; nil when they leave it open.
+    /// The way that the options name; nil if they name none.
     var chosenMethod: SignInWay? { method ?? (device ? .device : nil) }
 
     func validate() throws {
@@ -120,7 +120,7 @@ struct SignInOptions: ParsableArguments {
     }
 }
 
-/// User name and password of a backend or provider, which are not the password of the vault.
+/// The user name and password for a backend or provider. This password is not the vault's.
 struct CredentialOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The user name, or e-mail address, for a sign-in with a password.", valueName: "name"))
     var username: String?
@@ -128,14 +128,14 @@ struct CredentialOptions: ParsableArguments {
     @Option(
         name: .customLong("login-password-file"),
         help: ArgumentHelp(
-            "Read the password to sign in with from a file (- for standard input). It is not the vault's.",
+            "Read the sign-in password from a file (- for standard input). It is not the vault's password.",
             valueName: "path"),
         completion: .file())
     var file: String?
 
     @Option(
         name: .customLong("login-password-fd"),
-        help: ArgumentHelp("Read it from an open file descriptor.", valueName: "number"))
+        help: ArgumentHelp("Read the sign-in password from an open file descriptor.", valueName: "number"))
     var descriptor: Int32?
 
     func validate() throws {

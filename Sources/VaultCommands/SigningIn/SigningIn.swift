@@ -2,12 +2,12 @@ internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
 
-/// The first half of `vault register`: the person signs in, in whatever way.
+/// The first half of `vault register`: the person signs in.
 struct SigningIn {
     let vault: Vault
     let way: SignInWay
     let options: SignInOptions
-    /// What the sign-in goes by: of the options, the environment or the file.
+    /// The configuration from options, environment and file.
     let configuration: VaultConfiguration
     let terminal: any Terminal
     let isQuiet: Bool
@@ -24,12 +24,12 @@ struct SigningIn {
         }
         Spinner.stopAll()
         status.tell(.signedIn(token.account))
-        // Before the password: it may be somebody else who signed in here.
+        // Said before vault asks for a password: another person may have signed in here.
         if !isQuiet { Output.note("Signed in as \(Self.name(of: token)).") }
         return token
     }
 
-    /// Name and e-mail address, or what else there is. A name cannot look like an address.
+    /// The name and the e-mail address, or else the subject. A name cannot look like an address.
     static func name(of token: RefreshToken) -> String {
         let name = (token.identity.name ?? token.identity.preferredUsername).map { name in
             Printable.text(name.filter { !"<>".contains($0) })
@@ -71,7 +71,7 @@ struct SigningIn {
 
     // MARK: - Advice
 
-    /// Nil when it is not about the client's secret.
+    /// Advice on the client's secret; nil for any other error.
     private func adviceOnSecret(_ error: VaultError) -> String? {
         guard error.code == .configurationInvalid, way.isOpenID, configuration.clientID != nil,
             let cause = error.underlying as? OpenIDConnectError, cause.code == .refused,
@@ -82,7 +82,7 @@ struct SigningIn {
             : "Check the client id and the client secret."
     }
 
-    /// Says what to do about the client.
+    /// Adds advice on the client to an error.
     private func advised(_ error: VaultError) -> VaultError {
         if let advice = adviceOnSecret(error) {
             return VaultError(error.code, "\(error.description) \(advice)", underlying: error.underlying)
@@ -90,11 +90,11 @@ struct SigningIn {
         guard error.code == .configurationInvalid, way.isOpenID, configuration.clientID == nil,
             let cause = error.underlying as? OpenIDConnectError, [.unsupported, .refused].contains(cause.code)
         else { return error }
-        // One that was registered before, which the provider does not know any more.
+        // The provider no longer knows the client that vault registered before.
         let isForgotten = ["invalid_client", "unauthorized_client"].contains(cause.providerError)
         return VaultError(
             error.code,
-            "\(error.description) \(isForgotten ? "Another client is registered with --new-client." : "The option is --client-id ID.")",
+            "\(error.description) \(isForgotten ? "To register a new client, add --new-client." : "To name a client, add --client-id ID.")",
             underlying: cause)
     }
 }

@@ -1,23 +1,23 @@
 internal import CredentialVault
 internal import Foundation
 
-/// `--status-fd`: tells a program what a login is waiting for, one JSON object on a line each, as soon as it is known.
-/// Standard output has the result alone, and standard error is for a person.
+/// `--status-fd`: tells a program each step of a sign-in at once, as one line of JSON. Standard output has only the
+/// result, and standard error is for a person.
 struct StatusChannel: Sendable {
     private let descriptor: Int32?
 
-    /// - Throws: `VaultError` with code `configurationInvalid` when the descriptor is not one to write to.
+    /// - Throws: `VaultError` with code `configurationInvalid` if the descriptor is not open for writing.
     init(_ descriptor: Int32?) throws {
         self.descriptor = descriptor
         guard let descriptor else { return }
         let flags = fcntl(descriptor, F_GETFL)
-        // What this program opened itself is always close-on-exec, and nothing that was inherited is.
+        // A descriptor that this program opened is always close-on-exec. An inherited descriptor never is.
         guard flags >= 0, flags & O_ACCMODE != O_RDONLY, fcntl(descriptor, F_GETFD) & FD_CLOEXEC == 0 else {
             throw VaultError(.configurationInvalid, "The descriptor \(descriptor) is not open for writing.")
         }
     }
 
-    /// What can happen, by its name in the member `event`.
+    /// A step of the sign-in. The member `event` has its name.
     enum Event: Encodable {
         /// The person has to open this address, or the browser was told to.
         case authorization(url: String)

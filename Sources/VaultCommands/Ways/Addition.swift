@@ -6,15 +6,15 @@ extension Way {
         /// An option of `vault unlock add` that some ways take.
         enum Option: Sendable { case newPINFile, which, makeKey, label, opensOffline }
 
-        /// The options that it takes.
+        /// The options that the way takes.
         var options: Set<Option> = []
-        /// What can be checked or asked before the account is opened.
+        /// Checks and asks before the account is opened.
         var prepare: @Sendable (AddRequest) async throws -> Void = { _ in }
-        /// Adds it to an account that is open.
+        /// Adds the way to an open account.
         let add: @Sendable (AddRequest, OpenedForAdding) async throws -> Added
     }
 
-    /// What the person asked for.
+    /// The request of the person.
     struct AddRequest: Sendable {
         let way: Way
         let options: UnlockCommand.Add
@@ -36,11 +36,11 @@ extension Way {
         var session: Session?
     }
 
-    /// What came of it.
+    /// The result of an addition.
     struct Added: Sendable {
-        /// For the person.
+        /// A message for the person.
         var text: String?
-        /// A recovery code that counts when the person has seen it.
+        /// A recovery code. It becomes valid when the person has seen it.
         var code: NewRecoveryCode?
         /// A hint for the person, after everything else.
         var hint: String?

@@ -6,7 +6,7 @@ internal import CredentialVault
 
 extension Way {
     static let fido2 = Way(
-        kind: .fido2, option: "fido2", help: "Use a FIDO2 security key.", hardware: fido2Hardware,
+        kind: .fido2, option: "fido2", help: "Open the account with a FIDO2 security key.", hardware: fido2Hardware,
         addition: .hardware())
 
     private static var fido2Hardware: HardwareKind {

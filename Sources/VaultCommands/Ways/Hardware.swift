@@ -2,28 +2,29 @@ internal import CredentialVault
 
 /// A kind of hardware that this program can use.
 struct HardwareKind: Sendable {
-    /// Which piece of it, and what for.
+    /// A request for one piece of hardware.
     struct Request: Sendable {
-        /// How it is reached; nil for the usual way.
+        /// The address; nil for the usual one.
         var address: String?
-        /// Whether a token that has no key to use may be given one.
+        /// Whether to make a key on a token that has no usable key.
         var mayMakeKey = false
-        /// How long it may take for what needs no person; nil for what such hardware may need.
+        /// The longest time for work that needs no person; nil for the usual limit of such hardware.
         var limit: Duration?
     }
 
     /// Nil in a build without it.
     var provider: (@Sendable (Request) -> any BiometricProvider)?
-    /// Keeps its libraries from writing to standard error. To be called before there is a second thread.
+    /// Keeps its libraries from writing to standard error. Call this before a second thread exists.
     var silence: @Sendable () -> Void = {}
 
     static let notInThisBuild = HardwareKind()
 }
 
-/// The hardware that this build can use, at the addresses that are given or, by the settings, usual.
+/// The hardware that this build can use, at a given address or at the address of the settings.
 ///
-/// An address may name a library, which then runs in this process. So it never comes out of the store of accounts, which
-/// somebody else may have written: a keyslot says which token it needs, and not how that is reached.
+/// An address may name a library, which then runs in this process. So an address never comes from the store of
+/// accounts, which another person may have written. A keyslot names the token that it needs, and not the address of the
+/// token.
 struct Hardware {
     private let usual: [String: String]
 
@@ -33,9 +34,9 @@ struct Hardware {
 
     /// - Parameters:
     ///   - address: the token's URI, or how to reach the TPM; nil for the usual one.
-    ///   - mayMakeKey: whether a token that has no key to use may be given one.
-    ///   - limit: how long it may take for what needs no person; nil for what such hardware may need.
-    /// - Throws: `VaultError` with code `configurationInvalid` when this program was built without it.
+    ///   - mayMakeKey: whether to make a key on a token that has no usable key.
+    ///   - limit: the longest time for work that needs no person; nil for the usual limit of such hardware.
+    /// - Throws: `VaultError` with code `configurationInvalid` if this program was built without such hardware.
     func provider(
         _ kind: Keyslot.Kind, at address: String? = nil, mayMakeKey: Bool = false, within limit: Duration? = nil
     ) throws -> any BiometricProvider {
@@ -48,21 +49,21 @@ struct Hardware {
         return provider(.init(address: address ?? usual[kind.rawValue], mayMakeKey: mayMakeKey, limit: limit))
     }
 
-    /// Keeps libraries from writing to standard error. To be called before there is a second thread.
+    /// Keeps libraries from writing to standard error. Call this before a second thread exists.
     static func silenceLibraries() {
         for way in Way.all { way.hardware?.silence() }
     }
 
     // MARK: - What is there
 
-    /// How long it may take to find out what is there, before a person is asked for a PIN: what hangs must not keep
-    /// anybody from the password.
+    /// The longest search for hardware before a person is asked for a PIN. Hardware that hangs must not block the
+    /// password.
     static let glance = Duration.seconds(2)
 
-    /// Finds out how the hardware of these keyslots is, of all at once.
+    /// Returns the state of the hardware of these keyslots. Checks all keyslots at once.
     ///
-    /// - Parameter limit: how long any of them may take.
-    /// - Returns: it by the keyslot's id.
+    /// - Parameter limit: the longest time for each keyslot.
+    /// - Returns: the states, by the keyslot's id.
     func availability(of slots: [Keyslot], within limit: Duration) async -> [String: BiometricAvailability] {
         await withTaskGroup(of: (String, BiometricAvailability).self) { group in
             for slot in slots {
@@ -82,7 +83,7 @@ struct Hardware {
 }
 
 extension BiometricAvailability {
-    /// For a list of the ways in.
+    /// The state in words, for a list of the ways in.
     var inWords: String {
         switch self {
         case .available: "ready"

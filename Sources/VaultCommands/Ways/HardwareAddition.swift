@@ -3,7 +3,7 @@ internal import CredentialVault
 extension Way.Addition {
     /// Adds a hardware key.
     ///
-    /// - Parameter options: what it takes besides what every hardware key takes.
+    /// - Parameter options: further options, besides those of every hardware key.
     static func hardware(_ options: Set<Option> = []) -> Way.Addition {
         Way.Addition(options: options.union([.newPINFile, .label, .opensOffline]), prepare: prepare, add: add)
     }
@@ -29,7 +29,7 @@ extension Way.Addition {
             provider(request), prompt: prompt, to: request.account, vaultKey: opened.vaultKey,
             opensOffline: options.opensOffline, label: options.label)
         return Way.Added(
-            text: "\(Printable.text(slot.label ?? kind.rawValue)) opens \(request.name) from now on.",
+            text: "Added \(Printable.text(slot.label ?? kind.rawValue)). It now opens \(request.name).",
             hint: await usualAddress(of: slot, request))
     }
 
@@ -55,7 +55,7 @@ extension Way.Addition {
                 Output.note(cost)
             } else {
                 try await Consent.ask(
-                    terminal, mayAsk: !options.unlock.password.isGiven, cost: cost, "Add it all the same?")
+                    terminal, mayAsk: !options.unlock.password.isGiven, cost: cost, "Add it anyway?")
             }
         }
     }
@@ -66,6 +66,6 @@ extension Way.Addition {
             await request.hardware.availability(of: [slot], within: Hardware.glance)[slot.id] != .available
         else { return nil }
         let (kind, address) = (request.way.kind.rawValue, ShellQuoting.quoted(which))
-        return "It is found there with --\(kind) \(address), or always after:\nvault config set \(kind) \(address)"
+        return "To log in with it, add --\(kind) \(address), or save the address:\nvault config set \(kind) \(address)"
     }
 }

@@ -1,20 +1,21 @@
 internal import ArgumentParser
 internal import CredentialVault
 
-/// Which hardware is meant, for opening an account, where it has an address.
+/// The options for hardware that has an address.
 struct HardwareOptions: ParsableArguments {
-    /// What stands for the address of the settings, where the option has no value.
+    /// The value of an option without a value. It stands for the address of the settings.
     private static let usual = "the usual one"
 
     @Option(
         defaultAsFlag: usual,
         help: ArgumentHelp(
-            "Use a PKCS#11 token or smart card; the URI (RFC 7512) says which.", valueName: "uri"))
+            "Open the account with a PKCS#11 token or smart card. The URI (RFC 7512) names it.", valueName: "uri"))
     var pkcs11: String?
 
     @Option(
         defaultAsFlag: usual,
-        help: ArgumentHelp("Use this machine's TPM 2.0, or the one that tpm2-tss reaches so.", valueName: "tcti"))
+        help: ArgumentHelp(
+            "Open the account with this machine's TPM 2.0, or the TPM at a tpm2-tss address.", valueName: "tcti"))
     var tpm2: String?
 
     func validate() throws {
@@ -25,6 +26,6 @@ struct HardwareOptions: ParsableArguments {
 
     var kind: Keyslot.Kind? { pkcs11 != nil ? .pkcs11 : tpm2 != nil ? .tpm2 : nil }
 
-    /// Its address; nil for the usual one.
+    /// The address of the hardware; nil for the usual one.
     var address: String? { (pkcs11 ?? tpm2).flatMap { $0 == Self.usual ? nil : $0 } }
 }

@@ -1,6 +1,6 @@
 internal import CredentialVault
 
-/// A recovery code that was made and does not count yet: first it has to be shown.
+/// A new recovery code, which is not valid before it was shown.
 struct NewRecoveryCode {
     let text: String
     private let slot: Keyslot
@@ -19,7 +19,7 @@ struct NewRecoveryCode {
         text = code.bytes.utf8String() ?? ""
     }
 
-    /// Makes one after something that was done already: a failure must not hide that, and is thrown when it was reported.
+    /// Makes a code after another change. A failure is not thrown, so that the command can report the change first.
     static func made(
         for account: Account, vaultKey: VaultKey, in accounts: Accounts, isQuiet: Bool
     ) async -> Result<NewRecoveryCode, VaultError> {
@@ -29,13 +29,13 @@ struct NewRecoveryCode {
             return .failure(
                 Self.explained(
                     error,
-                    "No new recovery code was made; one that there is still works. See: vault unlock add recovery"))
+                    "No new recovery code was made. An old one still works. To try again: vault unlock add recovery"))
         }
     }
 
-    /// Shows it to a person, and then puts it into the old one's place.
+    /// Shows the code to a person, and then replaces the old code.
     func showAndAdd() async throws {
-        Output.note("Recovery code. Write it down now: it is not shown again, and works once.")
+        Output.note("Recovery code. Write it down now. It is not shown again, and works only once.")
         do {
             try Output.importantLine(text)
         } catch {
@@ -45,14 +45,14 @@ struct NewRecoveryCode {
         try await add()
     }
 
-    /// Puts it into the old one's place. It has to be shown by then.
+    /// Replaces the old code. The new code must be shown first.
     func add() async throws {
         do {
             try await accounts.add(slot, to: account, vaultKey: vaultKey)
         } catch {
             await accounts.discard(slot, of: account)
             throw Self.explained(
-                error, "The recovery code that was just shown does not count; one that there was before still works.")
+                error, "The recovery code that was just shown is not valid. An old one still works.")
         }
     }
 

@@ -1,22 +1,22 @@
 internal import CredentialVault
 
-/// What costs safety: a person is told, and asked.
+/// A question before something that costs safety.
 enum Consent {
-    /// - Parameter mayAsk: false where the password was given, so that nothing is asked.
-    /// - Throws: `VaultError` with code `cancelled` when it is not wanted, `configurationInvalid` when nobody can be asked.
+    /// - Parameter mayAsk: false if an option gives the password. Then nothing is asked.
+    /// - Throws: `VaultError` with code `cancelled` after a no, `configurationInvalid` if nobody can be asked.
     static func ask(_ terminal: any Terminal, mayAsk: Bool, cost: String, _ question: String) async throws {
         terminal.tell(cost)
         guard mayAsk && terminal.isInteractive else {
-            throw VaultError(.configurationInvalid, "There is nobody to ask. Use --yes to add it all the same.")
+            throw VaultError(.configurationInvalid, "There is nobody to ask. To add it without asking, use --yes.")
         }
         guard try await terminal.confirm(question) else { throw VaultError(.cancelled, "Nothing was added.") }
     }
 }
 
-/// Opening without the key service costs safety.
+/// A question before an account may open without the key service, which costs safety.
 enum OfflineConsent {
-    /// - Parameter hardware: what is to open the account; nil for the password alone.
-    /// - Throws: `VaultError` with code `cancelled` when it is not wanted.
+    /// - Parameter hardware: the hardware that opens the account; nil for the password.
+    /// - Throws: `VaultError` with code `cancelled` if the person says no.
     static func ask(
         _ terminal: any Terminal, mayAsk: Bool = true, for hardware: Keyslot.Kind? = nil
     ) async throws {
@@ -26,10 +26,10 @@ enum OfflineConsent {
     private static func cost(of hardware: Keyslot.Kind?) -> String {
         guard let hardware else {
             return
-                "Whoever gets this machine's disk can then try passwords for as long as they like. Only a long password stands against that."
+                "A thief who has this machine's disk can then try passwords without limit. Only a long password prevents that."
         }
         let thief = hardware == .tpm2 ? "this machine" : "this machine's disk and the \(hardware.displayName)"
         return
-            "Whoever gets \(thief) can then try PINs for as long as the \(hardware.displayName) lets them, and the key service can neither notice nor end that."
+            "A thief who has \(thief) can then try PINs until the \(hardware.displayName) stops that. The key service cannot notice or end it."
     }
 }

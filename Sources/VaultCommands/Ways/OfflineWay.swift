@@ -3,7 +3,7 @@ internal import CredentialVault
 extension Way {
     static let offline = Way(
         kind: .offline, option: "offline",
-        help: "Open the account without the network, with the password, where that was allowed.",
+        help: "Open the account with the password, without the network, if that was allowed.",
         secret: Secret(name: "Password") { .offline($0) },
         addition: Addition(
             prepare: { request in
@@ -11,7 +11,7 @@ extension Way {
                 try await OfflineConsent.ask(request.terminal, mayAsk: !request.options.unlock.password.isGiven)
             },
             add: { request, opened in
-                // It was typed already when it opened the account.
+                // If the password opened the account, the person has typed it already.
                 let password =
                     if let typed = opened.password { typed } else {
                         SharedSecret(try await request.terminal.askSecret("Password of \(request.name): "))
@@ -22,7 +22,7 @@ extension Way {
                     _ = try await request.accounts.addOffline(
                         password: password, to: request.account, vaultKey: opened.vaultKey)
                 }
-                return Added(text: "The password opens \(request.name) without the network, too: vault login --offline")
+                return Added(text: "The password now opens \(request.name) without the network: vault login --offline")
             }),
         isOnlyOnRequest: true)
 }

@@ -13,11 +13,11 @@ extension Way {
                     _ = try await request.accounts.addPIN(pin.bytes, to: request.account, vaultKey: opened.vaultKey)
                 }
             }
-            let password = request.account.passwordKeyslot == nil ? "" : " The password still does, too."
-            return Added(text: "The PIN opens \(request.name) from now on.\(password)")
+            let password = request.account.passwordKeyslot == nil ? "" : " or the password"
+            return Added(text: "PIN added. Log in to \(request.name) with the PIN\(password).")
         })
 
-    /// Nobody should give a password only to hear that there is no terminal for the new PIN.
+    /// Checks that there is a source for the new PIN, before the person types the password.
     @Sendable private static func requireSource(_ request: AddRequest) async throws {
         guard request.options.newPINFile == nil, !request.terminal.isInteractive else { return }
         throw VaultError(

@@ -3,7 +3,7 @@ internal import CredentialVault
 extension Way {
     static let recovery = Way(
         kind: .recovery, option: "recovery-code",
-        help: "Open the account with the recovery code, which is replaced by a new one.",
+        help: "Open the account with the recovery code. vault prints a new code.",
         secret: Secret(name: "Recovery code") { .recoveryCode($0) },
         addition: Addition { request, opened in
             let code = try await NewRecoveryCode.made(
@@ -11,7 +11,7 @@ extension Way {
                 isQuiet: request.options.global.json
             ).get()
             return Added(
-                code: code, hint: "With it, when the password is forgotten: vault passwd --recovery-code")
+                code: code, hint: "If you forget the password: vault passwd --recovery-code")
         },
         isOnlyOnRequest: true)
 }

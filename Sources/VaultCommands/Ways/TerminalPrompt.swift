@@ -1,13 +1,13 @@
 internal import CredentialVault
 
-/// Asks for the PIN of hardware, at the terminal or out of what was given.
+/// Gets the PIN of hardware, from the terminal or from a file.
 struct TerminalPrompt: BiometricPrompt {
     let terminal: any Terminal
-    /// Where the PIN comes from when nothing may be asked.
+    /// The source of the PIN if nothing may be asked.
     let source: SecretSource?
-    /// Whether the hardware has no PIN for this yet, and gets the one that is chosen.
+    /// Whether the person chooses a new PIN for the hardware.
     var isNew = false
-    /// What such a new PIN has to be.
+    /// The rules for a new PIN.
     var policy = VaultPolicy.standard
     /// Whether another way in is tried when the person types nothing.
     var canBeSkipped = false
@@ -15,7 +15,7 @@ struct TerminalPrompt: BiometricPrompt {
     func pin(_ request: PINRequest) async throws -> SecretBytes {
         let label = Printable.text(request.label)
         if let source {
-            // A wrong one in a file would lock the hardware without anybody there.
+            // A wrong PIN in a file would lock the hardware while nobody is there.
             guard !request.isFinal else {
                 throw VaultError(
                     .wrongSecret, "Another wrong PIN would lock \(label). Enter the right one at a terminal.")
@@ -24,12 +24,12 @@ struct TerminalPrompt: BiometricPrompt {
         }
         Spinner.stopAll()
         if request.isFinal {
-            terminal.tell("This is the last try: another wrong PIN locks \(label).")
+            terminal.tell("This is the last try. Another wrong PIN locks \(label).")
         } else if request.isLow {
-            // A PKCS#11 token tells no number.
+            // A PKCS#11 token does not tell the number.
             terminal.tell(
                 request.triesLeft.map { "\($0) tries are left." }
-                    ?? "A wrong PIN was entered before; few tries are left.")
+                    ?? "A wrong PIN was entered before. Few tries are left.")
         }
         guard isNew else {
             let pin = try await terminal.askSecret("PIN of \(label): ")
@@ -52,7 +52,7 @@ struct TerminalPrompt: BiometricPrompt {
 }
 
 extension Terminal {
-    /// A new PIN that is good enough. A person is asked twice, and again when it is not.
+    /// A new PIN that is good enough. A person types it twice, and again if it is not.
     func newPIN(_ prompt: String, names: [String], policy: VaultPolicy) async throws -> SecretBytes {
         for _ in 1...5 {
             let pin = try await askSecret("\(prompt) (at least \(policy.pinLength) digits): ")

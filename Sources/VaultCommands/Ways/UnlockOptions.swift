@@ -10,7 +10,7 @@ struct UnlockOptions: ParsableArguments {
     @Option(
         name: .customLong("offline-max-age"),
         help: ArgumentHelp(
-            "For how many days after it was online last the account opens without the network. Otherwise that of the settings, or 14.",
+            "How many days after the last online use the account opens without the network. (default: the setting offline-max-age, or 14)",
             valueName: "days"),
         transform: Settings.Name.days)
     var offlineMaximumAge: Duration?
@@ -19,7 +19,7 @@ struct UnlockOptions: ParsableArguments {
 
     @OptionGroup var agent: AgentOption
 
-    /// Whether it is said which way in is to be used.
+    /// Whether an option names the way in.
     var isNamed: Bool { named != nil }
 
     /// Whether the recovery code opens the account, and is used up by that.
@@ -40,12 +40,12 @@ struct UnlockOptions: ParsableArguments {
             $0.issuer = global.issuer
             if let offlineMaximumAge { $0.offlineMaximumAge = offlineMaximumAge }
         }
-        // Nobody should have to type a secret that opens nothing.
+        // Checked before the person types a secret that opens nothing.
         if let named { try vault.accounts.requireAllowed(named) }
         return vault
     }
 
-    /// The way in that is named, or else the password, with its secret read or asked for.
+    /// Returns the named way in, or else the password. Reads its secret, or asks for it.
     ///
     /// - Parameter password: how to ask for the password.
     func method(
@@ -64,14 +64,14 @@ struct UnlockOptions: ParsableArguments {
         return secret.method(SharedSecret(try await password.source.password(question, terminal)))
     }
 
-    /// As ``method(for:_:)``, where a used recovery code could not be replaced.
+    /// Like ``method(for:_:)``, for a command that cannot replace a used recovery code.
     func reusableMethod(
         for account: Account, _ terminal: any Terminal, password prompt: String = "Password"
     ) async throws -> UnlockMethod {
         guard !usesRecoveryCode else {
             throw VaultError(
                 .configurationInvalid,
-                "A recovery code works once, and the new one would not be shown here. Use it with: vault passwd --recovery-code, or vault login --recovery-code"
+                "This command cannot show a new recovery code. Use the recovery code with: vault passwd --recovery-code, or vault login --recovery-code"
             )
         }
         return try await method(for: account, terminal, password: prompt)

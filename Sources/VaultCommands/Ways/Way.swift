@@ -1,33 +1,33 @@
 internal import CredentialVault
 
-/// One kind of way into an account, as the command offers it: the option that names it, what a person types for it, and how
-/// it is added. Each has a file in this folder, and a line in ``all``.
+/// One kind of way into an account: its option, its secret, and how to add it. Each kind has a file in this folder, and
+/// an entry in ``all``.
 struct Way: Sendable {
-    /// In the order in which they are named to a person.
+    /// All ways, in the order that a person sees.
     static let all: [Way] = [.password, .pin, .recovery, .offline, .pkcs11, .tpm2, .fido2]
 
     let kind: Keyslot.Kind
     /// The option that names it, without its dashes.
     let option: String
-    /// What the option does, for `--help`; nil where the option also takes an address (see ``HardwareOptions``).
+    /// The text for `--help`; nil if the option also takes an address (see ``HardwareOptions``).
     var help: String?
-    /// What a person types for it; nil for hardware.
+    /// The secret that a person types; nil for hardware.
     var secret: Secret?
     /// The hardware behind it.
     var hardware: HardwareKind?
-    /// What `vault unlock add` does for it; nil for what is not added so.
+    /// How `vault unlock add` adds it; nil if that cannot add it.
     var addition: Addition?
-    /// Whether an account is opened with it only when its option is given.
+    /// Whether it opens an account only if its option is given.
     var isOnlyOnRequest = false
 
-    /// What a person types.
+    /// A secret that a person types.
     struct Secret: Sendable {
-        /// What it is called where it is asked for: `PIN`.
+        /// Its name in the prompt: `PIN`.
         let name: String
         let method: @Sendable (SharedSecret) -> UnlockMethod
     }
 
-    /// - Returns: nil for hardware that only an app knows.
+    /// - Returns: nil for hardware of an app, which this command does not know.
     static func of(_ kind: Keyslot.Kind) -> Way? { all.first { $0.kind == kind } }
 }
 

@@ -1,16 +1,16 @@
 internal import CredentialVault
 
-/// Opening an account where no way in is named: by the first that is there and works.
+/// Opening an account if no way in is named: with the first way that is there and works.
 extension UnlockOptions {
-    /// Opens the account by the way that is named. Without one, at a terminal: with hardware that is there, else with the
-    /// PIN, else with the password; when one of these turns out to be of no use now, the person is told, and asked for the
-    /// next. A secret that is given is the password, and then nothing else is tried.
+    /// Opens the account with the named way in. If none is named, tries hardware, then the PIN, then the password. If a
+    /// way cannot be used now, tells the person why and tries the next. A given secret is the password: nothing else is
+    /// tried.
     ///
     /// If nothing is named or given and the agent holds the account open, the session is the agent's.
     ///
     /// - Parameters:
-    ///   - isReusable: refuses a recovery code, for what could not show the new one.
-    ///   - mayAttach: whether the agent's session is good enough. It hands out no refresh token.
+    ///   - isReusable: refuses a recovery code, for commands that cannot show the new code.
+    ///   - mayAttach: whether to use the agent's session, which hands out no refresh token.
     ///   - isQuiet: whether to show no spinner.
     func session(
         of account: Account, in vault: Vault, isReusable: Bool = false, mayAttach: Bool = true, isQuiet: Bool
@@ -44,7 +44,7 @@ extension UnlockOptions {
         throw account.withoutPassword
     }
 
-    /// The session that the agent holds; nil when it holds none, or when a way in was named or a secret given.
+    /// The agent's session; nil if there is none, or if an option names a way in or gives a secret.
     func attached(to account: Account, in vault: Vault) async throws -> Session? {
         guard !agent.noAgent, !isNamed, !password.isGiven, try await Settings().usesAgent else { return nil }
         do {
@@ -54,7 +54,7 @@ extension UnlockOptions {
         }
     }
 
-    /// The ways in to be tried, in this order. There is one at least.
+    /// The ways in to try, in this order. There is at least one.
     private func convenientKinds(
         of account: Account, _ accounts: Accounts, _ hardware: Hardware, _ terminal: any Terminal, isQuiet: Bool
     ) async throws -> [Keyslot.Kind] {
@@ -63,7 +63,7 @@ extension UnlockOptions {
         // The password comes last: it takes the longest to type.
         let typedWays = Way.all.filter { $0.secret != nil && !$0.isOnlyOnRequest && $0.kind != .password }
         var typed = (typedWays.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
-        // A key stays locked unless somebody does something about it: nobody should have to type that PIN each time.
+        // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time.
         let locked = await accounts.lockedKeyslots(of: account)
         let useless = typed.filter { kind in
             kind != .password && account.keyslot(kind).map { locked.contains($0.id) } == true
@@ -85,13 +85,13 @@ extension UnlockOptions {
         for slot in slots where found[slot.id] == .available && !present.contains(slot.kind) {
             present.append(slot.kind)
         }
-        // What is wrong with the only way in is told when it is used.
+        // The fault of an only way in is reported when that way is used.
         guard let first = (present + typed).first else { return [slots[0].kind] }
         if isReplaceable && present.isEmpty {
             for kind in useless { Self.tell(terminal, Self.locked(kind), next: first) }
         }
         for slot in slots {
-            // Whoever has one token in its place may well have another one in a drawer.
+            // If one token is there, another token of the same kind need not be.
             guard let state = found[slot.id], state != .available, state != .missing || !present.contains(slot.kind)
             else {
                 continue
@@ -118,10 +118,10 @@ extension UnlockOptions {
 
     private static func tell(_ terminal: any Terminal, _ reason: String, next: Keyslot.Kind) {
         Spinner.stopAll()
-        terminal.tell("vault: \(Printable.text(reason)) Going on with the \(next.displayName).")
+        terminal.tell("vault: \(Printable.text(reason)) Next: the \(next.displayName).")
     }
 
-    /// Why a way in is of no use now, in a sentence; nil when it is not the way in that failed, or its secret was wrong.
+    /// The reason why a way in cannot be used now, in a sentence; nil if the secret was wrong or something else failed.
     private static func uselessness(of kind: Keyslot.Kind, _ error: any Error) -> String? {
         if error is SkippedWay {
             return kind.isHardware ? "No PIN for the \(kind.displayName)." : "No \(kind.displayName)."
@@ -140,28 +140,28 @@ extension UnlockOptions {
 extension UnlockOptions {
     fileprivate static func locked(_ kind: Keyslot.Kind) -> String {
         let isReplaced = Way.of(kind).map { $0.secret != nil && $0.addition != nil } ?? false
-        let advice = isReplaced ? " A new one: vault unlock add \(kind.rawValue)." : ""
+        let advice = isReplaced ? " To make a new one: vault unlock add \(kind.rawValue)." : ""
         return "The \(kind.displayName) is locked at the key service.\(advice)"
     }
 }
 
 extension Account {
-    /// Whether a way in, as it is asked for, opens the account without the key service.
+    /// Whether a way in opens the account without the key service.
     fileprivate func opens(offline kind: Keyslot.Kind) -> Bool {
         let kind = kind == .password ? .offline : kind
         return keyslots.contains { $0.kind == kind && !$0.needsKeyService }
     }
 
-    /// What to say where the password is asked for, and there is none.
+    /// The error if the password is needed and there is none.
     var withoutPassword: VaultError {
         let options = keyslots.compactMap { slot -> String? in
             slot.kind.isOfPassword ? nil : slot.kind.option
         }
         let rest = Set(options).sorted().joined(separator: ", ")
         return VaultError(
-            .notEnrolled, "\(displayName) has no password." + (rest.isEmpty ? "" : " What opens it: \(rest)."))
+            .notEnrolled, "\(displayName) has no password." + (rest.isEmpty ? "" : " Use: \(rest)"))
     }
 }
 
-/// The person typed nothing, and wants the next way in.
+/// Thrown when the person typed nothing and wants the next way in.
 struct SkippedWay: Error {}

@@ -1,45 +1,45 @@
 internal import FoundationEssentials
 
-/// A request as the backend's parts see it.
+/// A request to the backend.
 struct BackendCall: Sendable {
     var method: String
     /// The header `Authorization`.
     var authorization: String?
     /// The headers `DPoP`.
     var proofs: [String]
-    /// Without the query.
+    /// The path without the query.
     var path: String
     var query: FormParameters?
-    /// nil when the body is not a form.
+    /// The form; nil if the body is not a form.
     var form: FormParameters?
-    /// nil when the body does not say that it is JSON.
+    /// The JSON body; nil for another content type.
     var json: Data?
 
-    /// The body's members that `Body` knows.
+    /// Decodes the body.
     func body<Body: Decodable>(_ type: Body.Type) throws(BackendError) -> Body {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         guard let json, let body = try? decoder.decode(type, from: json) else {
-            throw .invalidRequest("The body is not the JSON that is expected here.")
+            throw .invalidRequest("The body is not the expected JSON.")
         }
         return body
     }
 
-    /// What follows `Bearer`; nil when that is not what the header says.
+    /// The token after `Bearer`; nil for another scheme.
     var bearer: String? {
         guard let authorization, authorization.lowercased().hasPrefix("bearer ") else { return nil }
         return String(authorization.dropFirst(7))
     }
 
-    /// What comes before the token.
+    /// The scheme before the token.
     var scheme: String? { authorization.map { String($0.prefix { $0 != " " }) } }
 }
 
-/// What the backend answers, and what its log says about that.
+/// The backend's answer, with its entry for the log.
 struct BackendAnswer: Sendable {
     enum Content: Sendable {
         case json(Data)
-        /// HTML, and where its form may lead.
+        /// An HTML page, and the allowed target of its form.
         case page(String, formTarget: String)
         case redirect(String)
         case none
@@ -59,9 +59,9 @@ struct BackendAnswer: Sendable {
     }
 }
 
-/// Why the backend refuses, as the app is told: `{"error": "…"}`.
+/// The backend's refusal, for the app: `{"error": "…"}`.
 struct BackendError: Error {
-    /// For a person; never holds a secret.
+    /// The text for a person, without secrets.
     var message: String
     var status: Int
     var outcome: BackendRequest.Outcome

@@ -1,56 +1,58 @@
 public import FoundationEssentials
 
 extension DevelopmentBackend {
-    /// How a development backend behaves. Each property's default is what `init()` gives.
+    /// The behaviour of a development backend. `init()` sets the defaults.
     public struct Options: Sendable {
-        /// The loopback address to listen on: `127.0.0.1`, `::1` or `localhost`. Others are refused.
+        /// The loopback address to listen on: `127.0.0.1`, `::1` or `localhost`. Other addresses are refused.
         public var host = "127.0.0.1"
         /// The port to listen on; 0 picks a free one.
         public var port = 0
-        /// Who can log in, by username in the browser and for an API token, by e-mail address at ``Paths/login``.
+        /// The users who can log in: by username in the browser and for an API token, by e-mail address at
+        /// ``Paths/login``.
         public var users: [DevelopmentIdentityProvider.User] = [.alice, .bob]
-        /// What the backend takes for the current time, for tests that let time pass.
+        /// The backend's clock, for tests that let time pass.
         public var now: @Sendable () -> Date = { Date() }
-        /// Where things are.
+        /// The paths of the backend.
         public var paths = Paths()
-        /// Redirect URIs that are allowed, compared exactly, besides `http://127.0.0.1:*/callback`,
+        /// The allowed redirect URIs, compared exactly, besides `http://127.0.0.1:*/callback`,
         /// `http://[::1]:*/callback` and any path of `http://localhost:*/`. OAuth clients register their own.
         public var redirectURIs: [String] = []
 
         // MARK: Tokens
 
-        /// How long an access token is valid, in seconds.
+        /// The lifetime of an access token, in seconds.
         public var accessTokenLifetime = 900
         /// Whether answers with an access token have `expires_in`.
         public var announcesLifetime = true
-        /// How long a refresh token is valid, in seconds.
+        /// The lifetime of a refresh token, in seconds.
         public var refreshTokenLifetime = 7 * 86400
 
         // MARK: User name and password
 
-        /// How many wrong passwords in a row lock an e-mail address.
+        /// The number of wrong passwords in a row that lock an e-mail address.
         public var maximumFailures = 5
-        /// For how long, in seconds.
+        /// The duration of that lock, in seconds.
         public var lockDuration = 30
 
         // MARK: Detection and OAuth
 
-        /// What `GET /api/info` says the server can; nil leaves it out, as older servers do. OAuth is there with `oauth`.
+        /// The features in `GET /api/info`; nil leaves them out, like older servers. The feature `oauth` turns OAuth
+        /// on.
         public var features: [String]? = ["oauth"]
         /// The version in `GET /api/info`, as `canonical`.
         public var version = "1.4.2"
-        /// Whether OAuth gives a refresh token. Without one, the access token lasts until it is made invalid.
+        /// Whether OAuth gives a refresh token. Without one, the access token lasts until a test ends it.
         public var oauthIssuesRefreshToken = true
-        /// The scopes that are granted when asked for; others are left out of the grant silently.
+        /// The scopes that are granted on request. Others are silently left out.
         public var oauthScopes = ["profile:read", "items:read", "items:write"]
 
         // MARK: Resources
 
         /// Whether GraphQL answers a bad token with 200 and `errors`, and not with 401.
         public var graphQLErrorsAreOK = true
-        /// Where ``Paths/elsewhere`` redirects to: an address of another origin.
+        /// The target of ``Paths/elsewhere``: an address of another origin.
         public var elsewhere = "http://elsewhere.invalid/"
-        /// A provider whose access tokens the resources take, too.
+        /// A provider whose access tokens the resources accept, too.
         public var identityProvider: DevelopmentIdentityProvider?
 
         /// Creates the default options.
@@ -68,28 +70,28 @@ extension DevelopmentBackend {
         }
     }
 
-    /// Where things are at a backend.
+    /// The paths of a backend.
     public struct Paths: Sendable, Hashable {
         /// `GET`: the browser's login in front of an identity provider. `POST`: e-mail address and password.
         public var login: String
-        /// What the login page posts to.
+        /// `POST`: the form of the login page.
         public var loginPage: String
-        /// `POST`: the code of ``login`` for an access token.
+        /// `POST`: exchanges the code of ``login`` for an access token.
         public var token: String
-        /// `GET`: whose access token it is.
+        /// `GET`: the person of the access token.
         public var me: String
-        /// `POST`: a refresh token for new tokens.
+        /// `POST`: exchanges a refresh token for new tokens.
         public var refresh: String
-        /// `POST`: ends the session of the tokens that are presented.
+        /// `POST`: ends the session of the presented tokens.
         public var logout: String
-        /// `POST`: ends the access tokens of the session whose access token is presented; its refresh token stays.
+        /// `POST`: ends the access tokens of the presented token's session. Its refresh token stays valid.
         public var localLogout: String
-        /// `POST`: e-mail address, password and perhaps a full name of somebody new.
+        /// `POST`: makes an account from e-mail address, password and an optional full name.
         public var signUp: String
-        /// `POST`: the e-mail address of somebody who has forgotten the password.
+        /// `POST`: the e-mail address of a person with a forgotten password.
         public var forgotPassword: String
-        /// `GET`: the sessions of the person whose access token is presented. `DELETE`, with a slash and an identifier
-        /// behind it: ends one.
+        /// `GET`: the sessions of the access token's person. `DELETE`, with a slash and an identifier behind it: ends a
+        /// session.
         public var sessions: String
         /// `GET`: version and features.
         public var info: String
@@ -99,20 +101,20 @@ extension DevelopmentBackend {
         public var authorize: String
         /// `POST`: OAuth's token endpoint.
         public var oauthToken: String
-        /// `POST`: an API token for user name and password.
+        /// `POST`: exchanges user name and password for an API token.
         public var apiToken: String
-        /// `GET`: whose OAuth access token or API token it is.
+        /// `GET`: the person of the OAuth access token or API token.
         public var profile: String
-        /// `GET` and `POST`: a list that wants a token.
+        /// `GET` and `POST`: a list that needs a token.
         public var items: String
         /// `GET`: redirects to ``items``.
         public var moved: String
         /// `GET`: redirects to another origin (``Options/elsewhere``).
         public var elsewhere: String
-        /// `POST`: GraphQL that wants a token.
+        /// `POST`: GraphQL that needs a token.
         public var graphQL: String
 
-        /// The default paths, all under one prefix such as `/notes`.
+        /// Makes the default paths, all under one prefix such as `/notes`.
         public init(under prefix: String = "") {
             login = "\(prefix)/auth/login"
             loginPage = "\(prefix)/auth/login/page"

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 
-/// The backend's HTTP side: each route reads the request, asks the ``BackendServer`` and writes the answer.
+/// The backend's HTTP routes. Each reads the request, calls the ``BackendServer``, and writes the answer.
 struct BackendRoutes {
     private typealias Handler = @Sendable (BackendCall) async throws -> BackendAnswer
 
@@ -41,7 +41,7 @@ struct BackendRoutes {
         return router
     }
 
-    /// Adds a route that is logged, and misbehaves when a test has asked for it.
+    /// Adds a route with a log entry. It misbehaves if a test has set a fault.
     private func add(
         _ method: HTTPRequest.Method, _ path: String, _ endpoint: BackendRequest.Endpoint,
         to router: Router<LoopbackRequestContext>, handler: @escaping Handler

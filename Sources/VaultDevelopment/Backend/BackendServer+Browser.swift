@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 
-/// Logging in with the browser: for the backend in front of an identity provider, and for OAuth clients.
+/// The login with the browser: for the backend in front of an identity provider, and for OAuth clients.
 extension BackendServer {
-    /// A login page that was shown and not yet answered.
+    /// A login page without an answer yet.
     struct PendingLogin {
         var redirectURI: String
         var state: String?
         var expiresAt: Date
-        /// nil for the backend in front of an identity provider.
+        /// The OAuth request; nil for the backend in front of an identity provider.
         var oauth: OAuthWish?
     }
 
@@ -23,12 +23,12 @@ extension BackendServer {
         var expiresAt: Date
     }
 
-    /// The browser arrives, sent by an app that takes part in no protocol: it says only where to go back to.
+    /// Starts a login for an app without a protocol. The app gives only the address to go back to.
     func beginLogin(_ call: BackendCall) -> BackendAnswer {
         guard let redirectURI = call.query?["redirect_uri"],
             RedirectURI.isAllowed(redirectURI, besides: options.redirectURIs)
         else { return refusal("The redirect URI is missing, or is not allowed.", outcome: "invalid_redirect_uri") }
-        // The state is the backend's own: it also plays the client of the identity provider.
+        // The state is the backend's own, as the backend is also the client of the identity provider.
         return show(
             PendingLogin(
                 redirectURI: redirectURI, state: randomIdentifier(), expiresAt: options.now().addingTimeInterval(600)))
@@ -43,13 +43,13 @@ extension BackendServer {
         return page(identifier, login, username: "", problem: nil)
     }
 
-    /// The login page was answered.
+    /// Handles the answer to the login page.
     func continueLogin(_ call: BackendCall) -> BackendAnswer {
         guard let identifier = call.form?["request"], let login = pendingLogins[identifier],
             login.expiresAt > options.now()
         else {
             return refusal(
-                "This login page was used already, or has expired. Start again from the app.",
+                "This login page is already used or expired. Start again from the app.",
                 outcome: "unknown_request")
         }
         if call.form?["action"] == "deny" {
@@ -76,7 +76,7 @@ extension BackendServer {
         return answer
     }
 
-    /// Takes a code away: it works once, and only for whom it was made.
+    /// Takes a code, which works once, and only for its own client.
     func take(_ code: String?, redirectURI: String?, clientID: String?) -> Code? {
         guard let code, let found = codes.removeValue(forKey: code), found.expiresAt > options.now(),
             found.login.redirectURI == redirectURI, found.login.oauth?.client.identifier == clientID

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// The backend in front of an identity provider: the app knows neither PKCE nor refresh tokens.
+/// The backend in front of an identity provider. The app uses neither PKCE nor refresh tokens.
 extension BackendServer {
     private struct TokenRequest: Decodable {
         var code: String
@@ -16,11 +16,11 @@ extension BackendServer {
         var user: [String: String]
     }
 
-    /// A code becomes an access token.
+    /// Exchanges a code for an access token.
     func redeemCode(_ call: BackendCall) throws -> BackendAnswer {
         let body = try call.body(TokenRequest.self)
         guard body.codeVerifier == nil else {
-            throw BackendError.invalidRequest("There is no PKCE here: code_verifier is not taken.")
+            throw BackendError.invalidRequest("There is no PKCE here: remove code_verifier.")
         }
         guard let code = take(body.code, redirectURI: body.redirectUri, clientID: nil), code.login.state == body.state,
             let user = users.first(where: { $0.username == code.username })
@@ -38,13 +38,13 @@ extension BackendServer {
             username: user.username)
     }
 
-    /// Whose access token it is.
+    /// Returns the person of an access token.
     func me(_ call: BackendCall) throws -> BackendAnswer {
         let user = try user(bearing: call.bearer)
         return try .json(object(for: user), username: user.username)
     }
 
-    /// The user, as the app is told: a dictionary, because its names are not the protocol's.
+    /// Returns the user for the app: a dictionary, as its names are not the protocol's.
     private func object(for user: User) -> [String: String] {
         var object = ["id": user.subject, "username": user.username, "email": user.email]
         if !user.name.isEmpty { object["fullName"] = user.name }

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// The server that says what it can: OAuth with registration, or an API token for user name and password.
+/// The server that announces its abilities: OAuth with registration, or an API token for user name and password.
 extension BackendServer {
     struct OAuthClient {
         var identifier: String
@@ -65,7 +65,7 @@ extension BackendServer {
             status: 201)
     }
 
-    /// The browser arrives (RFC 6749 section 4.1.1, RFC 7636 section 4.3).
+    /// Starts a login in the browser (RFC 6749 section 4.1.1, RFC 7636 section 4.3).
     func authorize(_ call: BackendCall) throws -> BackendAnswer {
         try requireOAuth()
         guard let query = call.query, query.repeated == nil, let client = query["client_id"].flatMap({ clients[$0] })
@@ -88,7 +88,7 @@ extension BackendServer {
         return show(login)
     }
 
-    /// The token endpoint, which takes forms only (RFC 6749 section 4.1.3).
+    /// The token endpoint, which accepts only forms (RFC 6749 section 4.1.3).
     func oauthToken(_ call: BackendCall) throws -> BackendAnswer {
         try requireOAuth()
         guard let form = call.form, form.repeated == nil, let grantType = form["grant_type"] else {
@@ -103,7 +103,7 @@ extension BackendServer {
             guard let code = take(form["code"], redirectURI: form["redirect_uri"], clientID: client.identifier),
                 let wish = code.login.oauth, let verifier = form["code_verifier"],
                 base64URL(digest(verifier)) == wish.challenge
-            else { throw BackendError.oauth("invalid_grant", "The code or what belongs to it is not valid.") }
+            else { throw BackendError.oauth("invalid_grant", "The code, or a parameter of its request, is not valid.") }
             session = newSession(of: code.username, clientID: client.identifier, scope: wish.scope)
         case "refresh_token" where options.oauthIssuesRefreshToken:
             do {
@@ -166,7 +166,7 @@ extension BackendServer {
         var user: User
     }
 
-    /// User name and password become a token that does not expire.
+    /// Exchanges user name and password for a token without expiry.
     func newAPIToken(_ call: BackendCall) throws -> BackendAnswer {
         let body = try call.body(APITokenRequest.self)
         guard !body.application.isEmpty else { throw BackendError.invalidRequest("The application has no name.") }
@@ -181,7 +181,7 @@ extension BackendServer {
         return try .json(token, status: 201, username: user.username)
     }
 
-    /// Whose token it is.
+    /// Returns the person of a token.
     func profile(_ call: BackendCall) throws -> BackendAnswer {
         let user = try user(bearing: call.bearer)
         return try .json(

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// User name and password at the backend itself.
+/// The login with user name and password at the backend itself.
 extension BackendServer {
-    /// Wrong passwords for an e-mail address.
+    /// The wrong passwords for an e-mail address.
     struct Failures {
         var count = 0
         var lockedUntil: Date?
@@ -24,7 +24,7 @@ extension BackendServer {
         var refreshToken: String
     }
 
-    /// E-mail address and password become tokens.
+    /// Exchanges e-mail address and password for tokens.
     func login(_ call: BackendCall) throws -> BackendAnswer {
         let body = try call.body(LoginRequest.self)
         guard !body.email.isEmpty, !body.password.isEmpty else {
@@ -55,7 +55,7 @@ extension BackendServer {
         return try tokens(for: user, session: session)
     }
 
-    /// A refresh token becomes new tokens.
+    /// Exchanges a refresh token for new tokens.
     func refresh(_ call: BackendCall) throws -> BackendAnswer {
         let session = try useRefreshToken(call.body(RefreshRequest.self).refreshToken, clientID: nil)
         guard let known = sessions[session], let user = users.first(where: { $0.username == known.username })
@@ -65,7 +65,7 @@ extension BackendServer {
         return answer
     }
 
-    /// Ends the session of the access token or of the refresh token, whichever is presented.
+    /// Ends the session of the presented access token or refresh token.
     func logout(_ call: BackendCall) throws -> BackendAnswer {
         var found: UUID?
         if let token = call.bearer { found = accessTokens[digest(token)]?.session }

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// People who are new or have forgotten their password, and the sessions of those who are signed in.
+/// Sign-up, forgotten passwords, and the sessions of signed-in people.
 extension BackendServer {
     private struct SignUpRequest: Decodable {
         var email: String
@@ -23,7 +23,7 @@ extension BackendServer {
         var sessions: [Entry]
     }
 
-    /// Somebody new, who can log in at once.
+    /// Makes an account for a person, who can log in at once.
     func signUp(_ call: BackendCall) throws -> BackendAnswer {
         let body = try call.body(SignUpRequest.self)
         guard body.email.contains("@"), body.password.count >= 6 else {
@@ -37,7 +37,7 @@ extension BackendServer {
         return BackendAnswer(status: 201, username: body.email)
     }
 
-    /// Answers the same for addresses that are not known.
+    /// Gives the same answer for unknown addresses.
     func forgotPassword(_ call: BackendCall) throws -> BackendAnswer {
         let body = try call.body(AddressRequest.self)
         return BackendAnswer(status: 202, username: users.first { $0.email == body.email }?.username)
@@ -62,7 +62,7 @@ extension BackendServer {
         return BackendAnswer(status: 204, username: username)
     }
 
-    /// Ends the access tokens of a session, whose refresh token stays.
+    /// Ends the access tokens of a session. Its refresh token stays valid.
     func localLogout(_ call: BackendCall) throws -> BackendAnswer {
         let (id, username) = try session(of: call)
         accessTokens = accessTokens.filter { $0.value.session != id }

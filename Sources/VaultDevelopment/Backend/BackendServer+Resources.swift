@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// What an app wants its tokens for.
+/// The resources that need a token.
 extension BackendServer {
     private struct Items: Encodable {
         var items: [String]
@@ -38,7 +38,7 @@ extension BackendServer {
         return try .json(Items(items: items, username: username), username: username)
     }
 
-    /// Adds to the list, so that a request that was sent twice shows.
+    /// Adds to the list, so a request that is sent twice is visible.
     func addItem(_ call: BackendCall) async throws -> BackendAnswer {
         let username = try await username(for: call)
         items.append(try call.body(NewItem.self).name)
@@ -68,7 +68,7 @@ extension BackendServer {
         }
     }
 
-    /// Whose request it is: by a token of this backend, or of the provider that it trusts.
+    /// Finds the person of a request, by a token of this backend or of its trusted provider.
     private func username(for call: BackendCall) async throws -> String {
         if let user = try? user(bearing: call.bearer) { return user.username }
         guard let provider = options.identityProvider else { throw BackendError.invalidToken }

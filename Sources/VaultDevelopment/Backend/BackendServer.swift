@@ -1,32 +1,32 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// What the backend knows and decides, without HTTP. What changes together changes without an `await` in between.
+/// The state and decisions of the backend, without HTTP. Changes that belong together have no `await` between them.
 actor BackendServer {
     typealias User = DevelopmentIdentityProvider.User
 
     /// An access token or API token, by the digest of its text.
     struct AccessToken {
         var username: String
-        /// nil for an API token, and where it does not expire.
+        /// The expiry time; nil for an API token, or for none.
         var expiresAt: Date?
-        /// nil for an API token.
+        /// The session; nil for an API token.
         var session: UUID?
     }
 
-    /// All tokens that came from one login.
+    /// All tokens of one login.
     struct Session {
         var username: String
-        /// The OAuth client that it belongs to, if it is one's.
+        /// The OAuth client of the session; nil for none.
         var clientID: String?
         var scope: [String] = []
         var generation = 1
         var createdAt: Date
-        /// Sessions are listed in the order in which they began.
+        /// The position in the list. Sessions are listed in the order of their start.
         var order: Int
     }
 
-    /// A refresh token, by the digest of its text. It is kept when it was used: a replay must be noticed.
+    /// A refresh token, by the digest of its text. A used one is kept, to notice a replay.
     struct RefreshToken {
         var session: UUID
         var generation: Int
@@ -38,7 +38,7 @@ actor BackendServer {
     private(set) var origin = ""
     private(set) var requests: [BackendRequest] = []
     private(set) var features: [String]?
-    /// Those of the options, and who signed up since.
+    /// The users of the options and of later sign-ups.
     var users: [User]
     var accessTokens: [Data: AccessToken] = [:]
     var refreshTokens: [Data: RefreshToken] = [:]
@@ -86,8 +86,8 @@ actor BackendServer {
 
     // MARK: Tokens
 
-    /// An access token, with what it takes to be recognised again.
-    /// - Parameter lifetime: In seconds; nil for one that does not expire.
+    /// Stores an access token, to recognise it later.
+    /// - Parameter lifetime: The lifetime in seconds; nil for no expiry.
     func newAccessToken(_ text: String, session: UUID, lifetime: Int?) {
         guard let username = sessions[session]?.username else { return }
         accessTokens[digest(text)] = AccessToken(
@@ -102,7 +102,7 @@ actor BackendServer {
             expiresAt: options.now().addingTimeInterval(Double(options.refreshTokenLifetime)))
     }
 
-    /// Uses a refresh token up. One that was used before ends its session (RFC 9700 section 4.14.2).
+    /// Uses up a refresh token. A second use ends its session (RFC 9700 section 4.14.2).
     func useRefreshToken(_ text: String, clientID: String?) throws(BackendError) -> UUID {
         var refusal = BackendError("The refresh token is not valid.", status: 401, outcome: "invalid_grant")
         guard let token = refreshTokens[digest(text)], let session = sessions[token.session],
@@ -125,7 +125,7 @@ actor BackendServer {
         accessTokens = accessTokens.filter { $0.value.session != session }
     }
 
-    /// Whose valid token it is.
+    /// Returns the person of a valid token.
     func user(bearing token: String?) throws(BackendError) -> User {
         guard let token, let access = accessTokens[digest(token)],
             access.expiresAt.map({ $0 > options.now() }) ?? true,
@@ -134,7 +134,7 @@ actor BackendServer {
         return user
     }
 
-    /// A JSON Web Token about a user (RFC 7519), signed with HS256. Only this backend can check it.
+    /// Makes a JSON Web Token about a user (RFC 7519), signed with HS256. Only this backend can check it.
     func jsonWebToken(for user: User) throws -> String {
         struct Claims: Encodable {
             var sub: String

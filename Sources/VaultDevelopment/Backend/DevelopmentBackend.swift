@@ -1,17 +1,18 @@
 internal import FoundationEssentials
 
-/// An app's own backend on loopback, for an app's tests and for trying things out.
+/// An app's own backend on loopback, for tests and experiments.
 ///
 /// One server plays three kinds of backend, each on its own paths (``Paths``):
-/// - one in front of an identity provider, which keeps PKCE to itself: the browser logs in at `GET /auth/login`, the app
-///   redeems the code at `POST /auth/token`;
-/// - one with user name and password of its own: `POST /auth/login`, and `POST /auth/refresh`, which rotates; people sign
-///   up at `POST /auth/sign-up`, and see their sessions at `GET /auth/sessions`;
-/// - one that says what it can at `GET /api/info`: OAuth with registration, or an API token for user name and password.
+/// - one in front of an identity provider, with its own PKCE: the browser logs in at `GET /auth/login`, the app redeems
+///   the code at `POST /auth/token`;
+/// - one with its own user names and passwords: `POST /auth/login`, and `POST /auth/refresh`, which rotates. People
+///   sign up at `POST /auth/sign-up`, and see their sessions at `GET /auth/sessions`;
+/// - one that announces its abilities at `GET /api/info`: OAuth with registration, or an API token for user name and
+///   password.
 ///
-/// It also has resources that want a token of any of these: `GET` and `POST /api/items`, and `POST /graphql`. Tests can
-/// see what it was asked (``requests``) and make it misbehave (``setFault(_:times:at:)``). What it knows lives in memory
-/// only. It must never be reachable from another machine: its passwords are public.
+/// It also has resources that need a token of any of these: `GET` and `POST /api/items`, and `POST /graphql`. Tests can
+/// see its requests (``requests``) and make it misbehave (``setFault(_:times:at:)``). Its state is in memory only. It
+/// must never be reachable from another machine, as its passwords are public.
 ///
 /// ```swift
 /// try await withDevelopmentBackend { backend in
@@ -21,13 +22,13 @@ internal import FoundationEssentials
 /// }
 /// ```
 public final class DevelopmentBackend: Sendable {
-    /// Where it is, as an app is configured with it: `http://127.0.0.1:PORT`.
+    /// Its address, for the app's settings: `http://127.0.0.1:PORT`.
     public var url: String { http.origin }
     /// The port it listens on.
     public var port: Int { http.port }
-    /// Who can log in.
+    /// The users who can log in.
     public var users: [DevelopmentIdentityProvider.User] { server.options.users }
-    /// Where things are.
+    /// The paths of the backend.
     public var paths: Paths { server.options.paths }
 
     private let server: BackendServer
@@ -38,9 +39,9 @@ public final class DevelopmentBackend: Sendable {
         self.http = http
     }
 
-    /// Starts a backend; it answers when this returns. Stop it with ``stop()``.
+    /// Starts a backend, which answers when this returns. Stop it with ``stop()``.
     ///
-    /// - Throws: ``VaultDevelopmentError`` with `addressInUse` or `invalidOption`; nothing is left running then.
+    /// - Throws: ``VaultDevelopmentError`` with `addressInUse` or `invalidOption`. Then nothing is left running.
     public static func start(_ options: Options = Options()) async throws -> DevelopmentBackend {
         try options.validate()
         let server = BackendServer(options: options)
@@ -50,7 +51,7 @@ public final class DevelopmentBackend: Sendable {
         return DevelopmentBackend(server: server, http: http)
     }
 
-    /// Stops it: open connections are closed, and the port is free when this returns. Stopping twice is fine.
+    /// Stops it, and closes open connections. The port is free when this returns. Another call does no harm.
     public func stop() async {
         await server.faults.close()
         await http.stop()
@@ -58,7 +59,7 @@ public final class DevelopmentBackend: Sendable {
 
     // MARK: What it was asked
 
-    /// All requests it has answered, oldest first.
+    /// All answered requests, oldest first.
     public var requests: [BackendRequest] {
         get async { await server.requests }
     }
@@ -68,39 +69,39 @@ public final class DevelopmentBackend: Sendable {
 
     // MARK: What a test can make it do
 
-    /// Makes an endpoint misbehave. Each endpoint has a fault of its own; those that change tokens do nothing here.
+    /// Makes an endpoint misbehave. Each endpoint has its own fault. Faults that change tokens do nothing here.
     ///
     /// - Parameters:
     ///   - fault: The misbehaviour; nil ends it.
-    ///   - times: How many requests get it; nil for all until it is set again.
+    ///   - times: The number of requests that get it; nil for all until the next call.
     ///   - endpoint: The endpoint that misbehaves.
     public func setFault(_ fault: ProviderFault?, times: Int? = nil, at endpoint: BackendRequest.Endpoint) async {
         await server.faults.set(fault, count: times, at: endpoint.description)
     }
 
-    /// Returns when `count` requests are held back by ``ProviderFault/delay`` or ``ProviderFault/delayAnswer``, or
-    /// when the backend is stopped.
+    /// Returns when ``ProviderFault/delay`` or ``ProviderFault/delayAnswer`` holds back `count` requests, or when the
+    /// backend is stopped.
     public func waitUntilDelayed(_ count: Int = 1) async { await server.faults.waitUntilHeld(count) }
 
-    /// Lets the requests go on that are held back now.
+    /// Lets the held-back requests continue.
     public func releaseDelayed() async { await server.faults.release() }
 
-    /// Makes all access tokens invalid now; refresh tokens and API tokens stay.
+    /// Makes all access tokens invalid. Refresh tokens and API tokens stay valid.
     public func invalidateAccessTokens() async { await server.invalidateAccessTokens() }
 
-    /// Makes all tokens invalid, as when an administrator ends all sessions.
+    /// Makes all tokens invalid, like an administrator who ends all sessions.
     public func endAllSessions() async { await server.endAllSessions() }
 
-    /// Forgets the OAuth clients that have registered.
+    /// Forgets the registered OAuth clients.
     public func forgetClients() async { await server.forgetClients() }
 
-    /// Changes what `GET /api/info` says, as an upgrade of the server does. Without `oauth` in it there is none.
-    /// - Parameter features: nil leaves the member out, as older servers do.
+    /// Changes the features in `GET /api/info`, like an upgrade of the server. Without `oauth`, OAuth is off.
+    /// - Parameter features: The features; nil leaves the member out, like older servers.
     public func setFeatures(_ features: [String]?) async { await server.setFeatures(features) }
 }
 
-/// Runs `body` with a backend that is stopped afterwards, whatever happens.
-/// - Throws: What ``DevelopmentBackend/start(_:)`` or `body` throws.
+/// Runs `body` with a backend that is always stopped afterwards.
+/// - Throws: The error of ``DevelopmentBackend/start(_:)`` or `body`.
 public func withDevelopmentBackend<Result>(
     _ options: DevelopmentBackend.Options = .init(),
     isolation: isolated (any Actor)? = #isolation,

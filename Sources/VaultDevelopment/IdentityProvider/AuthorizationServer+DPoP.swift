@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// Tokens that are worth something only with a key (RFC 9449).
+/// Tokens that work only with a key (RFC 9449).
 extension AuthorizationServer {
     /// A request with an access token, here or at a resource server that trusts this provider.
     struct ResourceRequest: Sendable {
@@ -9,21 +9,21 @@ extension AuthorizationServer {
         /// The headers `DPoP`.
         var proofs: [String]
         var method: String
-        /// Without the query.
+        /// The URL without the query.
         var url: String
     }
 
-    /// How far a proof's time may be off, in seconds.
+    /// The allowed error of a proof's time, in seconds.
     private static let tolerance = 60.0
 
-    /// Checks the proof of a request to an endpoint of the provider's.
-    /// - Returns: The thumbprint of its key; nil when there is no proof and need not be one.
+    /// Checks the proof of a request to one of the provider's endpoints.
+    /// - Returns: The thumbprint of its key; nil if there is no proof and none is needed.
     func checkProof(
         of request: ClientRequest, at path: String, isRequired: Bool, entry: inout ProviderRequest
     ) throws(OAuthError) -> String? {
         guard options.dpop != .off else { return nil }
         guard !request.proofs.isEmpty else {
-            if isRequired { throw .invalidProof("There is none.") }
+            if isRequired { throw .invalidProof("It is missing.") }
             return nil
         }
         let thumbprint = try checkProof(request.proofs, method: "POST", url: issuer + path, accessToken: nil)
@@ -31,11 +31,11 @@ extension AuthorizationServer {
         return thumbprint
     }
 
-    /// Checks a proof in every respect (section 4.3).
+    /// Checks all parts of a proof (section 4.3).
     private func checkProof(
         _ proofs: [String], method: String, url: String, accessToken: String?
     ) throws(OAuthError) -> String {
-        guard proofs.count == 1, let text = proofs.first else { throw .invalidProof("There has to be exactly one.") }
+        guard proofs.count == 1, let text = proofs.first else { throw .invalidProof("Send exactly one.") }
         let proof = try DPoPProof(text)
         let claims = proof.claims
         guard claims.htm == method else { throw .invalidProof("htm is another method.") }
@@ -60,12 +60,12 @@ extension AuthorizationServer {
         return proof.thumbprint
     }
 
-    /// The nonce that clients are told; nil when none is demanded (section 8).
+    /// The nonce for clients; nil if none is needed (section 8).
     var announcedNonce: String? { options.demandsDPoPNonces ? dpopNonces.first : nil }
 
     func renewNonce(keepingOld: Bool) { dpopNonces = [randomIdentifier()] + (keepingOld ? dpopNonces.prefix(1) : []) }
 
-    /// Whose access token a request has, and what it may see (section 7; RFC 6750 section 2.1).
+    /// Finds the person and scopes of a request's access token (section 7; RFC 6750 section 2.1).
     func access(
         _ request: ResourceRequest
     ) throws(OAuthError) -> (user: DevelopmentIdentityProvider.User, scope: [String], thumbprint: String?) {

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// Signing in a device that has no browser, with a browser elsewhere (RFC 8628).
+/// The sign-in of a device without a browser, with a browser elsewhere (RFC 8628).
 extension AuthorizationServer {
     static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
@@ -13,16 +13,16 @@ extension AuthorizationServer {
 
         var client: Client
         var scope: [String]
-        /// As it is shown.
+        /// The code as it is shown.
         var userCode: String
         var expiresAt: Date
-        /// In seconds.
+        /// The polling interval in seconds.
         var interval: Int
         var lastPoll: Date?
         var decision = Decision.none
     }
 
-    /// A person on the way from the code to the confirmation.
+    /// A person's way from the code to the confirmation.
     struct DeviceVisit {
         var deviceCode: String
         var username: String?
@@ -40,7 +40,7 @@ extension AuthorizationServer {
 
     // MARK: The device's side
 
-    /// A device asks for its codes (sections 3.1 and 3.2).
+    /// Gives a device its codes (sections 3.1 and 3.2).
     /// - Returns: The JSON of the answer.
     func authorizeDevice(_ request: ClientRequest) throws -> Data {
         var entry = ProviderRequest(.deviceAuthorization, .ok)
@@ -71,8 +71,8 @@ extension AuthorizationServer {
         }
     }
 
-    /// A device asks whether somebody has decided (section 3.5).
-    /// - Returns: Who approved it and when, once.
+    /// Answers a device's poll for the person's decision (section 3.5).
+    /// - Returns: The person who approved it and the time, once.
     func pollDevice(
         _ form: FormParameters, client: Client
     ) throws(OAuthError) -> (username: String, at: Date, scope: [String]) {
@@ -91,7 +91,7 @@ extension AuthorizationServer {
         case .used: throw .invalidGrant("The device code was used before.", outcome: .replayedCode)
         case .none: break
         }
-        // A tenth of a second for a client whose clock runs a little faster.
+        // The tenth of a second is for a client with a slightly faster clock.
         let isEarly = device.lastPoll.map { now.timeIntervalSince($0) < Double(device.interval) - 0.1 } ?? false
         device.lastPoll = now
         guard isEarly, options.enforcesPollingInterval else {
@@ -101,7 +101,7 @@ extension AuthorizationServer {
         throw OAuthError("slow_down", "Wait \(device.interval) seconds between polls.")
     }
 
-    /// Eight consonants, so that they make no words (section 6.1), in two groups.
+    /// Makes a code of eight consonants, which form no words (section 6.1), in two groups.
     private func newUserCode() -> String {
         let letters = Array("BCDFGHJKLMNPQRSTVWXZ")
         while true {

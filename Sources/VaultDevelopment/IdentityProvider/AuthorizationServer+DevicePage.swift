@@ -10,13 +10,13 @@ extension AuthorizationServer {
         case refuse(String)
     }
 
-    /// The page is opened.
+    /// Shows the page.
     func showDevicePage(_ query: FormParameters?) -> DeviceStep {
         log(.init(.devicePage, .ok))
         return .code(query?["user_code"] ?? "", problem: nil)
     }
 
-    /// One of the page's forms arrives.
+    /// Handles one of the page's forms.
     func continueDevice(_ form: FormParameters?) -> DeviceStep {
         forgetExpired()
         if let userCode = form?["user_code"] { return enter(userCode) }
@@ -24,7 +24,7 @@ extension AuthorizationServer {
             let device = devices[visit.deviceCode], case .none = device.decision
         else {
             log(.init(.devicePage, .init(rawValue: "unknown_request")))
-            return .refuse("This page was used already, or has expired. Start again on the device.")
+            return .refuse("This page is already used or expired. Start again on the device.")
         }
         if form?["action"] == "deny" {
             deviceVisits[identifier] = nil
@@ -42,7 +42,7 @@ extension AuthorizationServer {
         return .done("The device is connected. You can close this page.")
     }
 
-    /// Any case, and with or without the dash: a person types it in (section 6.1).
+    /// Handles a typed code, in upper or lower case, with or without the dash (section 6.1).
     private func enter(_ userCode: String) -> DeviceStep {
         let letters = userCode.uppercased().filter(\.isLetter)
         let now = options.now()

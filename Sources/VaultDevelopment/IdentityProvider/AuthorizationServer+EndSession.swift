@@ -1,7 +1,7 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// Logging out in the browser (OpenID Connect RP-Initiated Logout 1.0).
+/// The logout in the browser (OpenID Connect RP-Initiated Logout 1.0).
 extension AuthorizationServer {
     enum LogoutStep {
         case redirect(String)
@@ -15,8 +15,8 @@ extension AuthorizationServer {
         var aud: String
     }
 
-    /// The browser arrives to log out. Nobody stays logged in here, so there is nothing to ask the person, and tokens
-    /// stay as they are. It is sent back only for the client that an ID token names (section 3).
+    /// Handles a logout. Nobody stays logged in here, so there is no question to the person, and tokens do not change.
+    /// The browser is sent back only to the client of an ID token (section 3).
     func endSession(_ parameters: FormParameters?) -> LogoutStep {
         guard let parameters, parameters.repeated == nil else {
             log(.init(.endSession, .init(rawValue: "invalid_request")))
@@ -28,7 +28,7 @@ extension AuthorizationServer {
         if let text = parameters["id_token_hint"] {
             guard let hint = hint(text), entry.clientID ?? hint.aud == hint.aud else {
                 entry.outcome = .init(rawValue: "invalid_id_token_hint")
-                return .refuse("The ID token is not one of this provider's, or is another client's.")
+                return .refuse("The ID token belongs to another provider or client.")
             }
             client = self.client(hint.aud)
             entry.clientID = hint.aud
@@ -45,7 +45,7 @@ extension AuthorizationServer {
         return .redirect(target + (target.contains("?") ? "&" : "?") + query)
     }
 
-    /// The claims of an ID token that was signed here. It may have expired.
+    /// Returns the claims of an ID token with a signature from here. It may have expired.
     private func hint(_ text: String) -> Hint? {
         guard let token = CompactJWT(text), token.header.alg == "ES256",
             let key = state.signingKeys.first(where: { $0.keyID == token.header.kid }),

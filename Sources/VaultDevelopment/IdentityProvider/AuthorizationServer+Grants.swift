@@ -1,9 +1,9 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// What a client may present at the token endpoint, and what it is worth.
+/// The grants at the token endpoint.
 extension AuthorizationServer {
-    /// An authorization code (RFC 6749 section 4.1.3, RFC 7636 section 4.6).
+    /// Redeems an authorization code (RFC 6749 section 4.1.3, RFC 7636 section 4.6).
     func redeemCode(
         _ form: FormParameters, client: Client, key: String?, entry: inout ProviderRequest
     ) async throws -> Grant {
@@ -20,7 +20,7 @@ extension AuthorizationServer {
         codes[text]?.used = true
         guard code.expiresAt > options.now() else { throw OAuthError.invalidGrant("The code has expired.") }
         guard form["redirect_uri"] == code.authorization.redirectURI else {
-            throw OAuthError.invalidGrant("redirect_uri is not the one of the authorization request.")
+            throw OAuthError.invalidGrant("redirect_uri differs from the authorization request.")
         }
         guard base64URL(Array(SHA256.hash(data: Data(verifier.utf8)))) == code.authorization.challenge else {
             throw OAuthError.invalidGrant("code_verifier does not match.")
@@ -34,7 +34,7 @@ extension AuthorizationServer {
         return grant
     }
 
-    /// A device code (RFC 8628 section 3.4).
+    /// Redeems a device code (RFC 8628 section 3.4).
     func redeemDeviceCode(
         _ form: FormParameters, client: Client, key: String?, entry: inout ProviderRequest
     ) async throws -> Grant {
@@ -45,7 +45,7 @@ extension AuthorizationServer {
         return grant
     }
 
-    /// Username and password (RFC 6749 section 4.3).
+    /// Redeems username and password (RFC 6749 section 4.3).
     func redeemPassword(
         _ form: FormParameters, client: Client, key: String?, entry: inout ProviderRequest
     ) async throws -> Grant {
@@ -64,7 +64,7 @@ extension AuthorizationServer {
         return grant
     }
 
-    /// A refresh token (RFC 6749 section 6).
+    /// Redeems a refresh token (RFC 6749 section 6).
     func redeemRefreshToken(
         _ form: FormParameters, client: Client, key: String?, fault: ProviderFault?,
         entry: inout ProviderRequest
@@ -92,8 +92,8 @@ extension AuthorizationServer {
         }
         let rotates = options.rotatesRefreshTokens && fault?.kind != .omitRefreshToken
         if rotates { login.generation += 1 }
-        // A login without a key gets one with the first proof. RFC 9449 section 5 leaves refresh tokens of clients with
-        // a secret unbound; here they are bound like all others.
+        // A login without a key gets a key with its first proof. RFC 9449 section 5 does not bind refresh tokens of
+        // clients with a secret. Here they are bound like all others.
         let isNewlyBound = login.keyThumbprint != key
         login.keyThumbprint = key
         if rotates || isNewlyBound {
@@ -104,7 +104,7 @@ extension AuthorizationServer {
             client: client, family: token.family, login: login, scope: scope, nonce: nil, issuesRefreshToken: rotates)
     }
 
-    /// Begins a family of tokens; it still has to be saved.
+    /// Begins a family of tokens. The caller must save it.
     private func newLogin(of username: String, at date: Date, client: Client, scope: [String], key: String?) -> Grant {
         let login = ProviderState.Family(
             username: username, clientID: client.identifier == options.clientID ? nil : client.identifier,

@@ -1,18 +1,18 @@
 internal import FoundationEssentials
 
-/// From the authorization request to the code (RFC 6749 section 4.1, OpenID Connect Core section 3.1.2).
+/// The way from the authorization request to the code (RFC 6749 section 4.1, OpenID Connect Core section 3.1.2).
 extension AuthorizationServer {
-    /// What the browser is shown, or where it is sent.
+    /// The next step of the browser.
     enum LoginStep {
-        /// The login form, with what was wrong the last time.
+        /// The login form, with the problem of the last try.
         case form(request: String, PendingAuthorization, problem: String?)
-        /// Back to the client.
+        /// A redirect to the client.
         case redirect(String)
-        /// A page that ends here: whoever sent the browser cannot be trusted with an answer.
+        /// A page without a redirect, as the sender of the browser cannot be trusted.
         case refuse(String)
     }
 
-    /// A request arrives at the authorization endpoint.
+    /// Handles a request at the authorization endpoint.
     func authorize(_ parameters: FormParameters?) -> LoginStep {
         guard let parameters else {
             log(.init(.authorization, .init(rawValue: "invalid_request")))
@@ -33,7 +33,7 @@ extension AuthorizationServer {
         }
         do throws(OAuthError) {
             if options.pushedAuthorization == .required {
-                throw .invalidRequest("Authorization requests have to be pushed here.")
+                throw .invalidRequest("Authorization requests must be pushed here.")
             }
             let authorization = try pendingAuthorization(parameters, client: client, redirectURI: redirectURI)
             return show(authorization, askedFor: parameters.askedFor)
@@ -46,18 +46,18 @@ extension AuthorizationServer {
         }
     }
 
-    /// The browser brings the name of a request that was pushed.
+    /// Continues a pushed request by its name.
     private func resume(_ uri: String, client: Client) -> LoginStep {
         guard let authorization = takePushed(uri, client: client) else {
             var entry = ProviderRequest(.authorization, .init(rawValue: "invalid_request_uri"))
             entry.clientID = client.identifier
             log(entry)
-            return .refuse("This request was used already, or has expired. Start again from the app.")
+            return .refuse("This request is already used or expired. Start again from the app.")
         }
         return show(authorization)
     }
 
-    /// - Parameter askedFor: What the address asks for; nil for a request that had been pushed.
+    /// - Parameter askedFor: The parameters in the address; nil for a pushed request.
     private func show(_ authorization: PendingAuthorization, askedFor: [String: String]? = nil) -> LoginStep {
         forgetExpired()
         let identifier = randomIdentifier()
@@ -102,12 +102,12 @@ extension AuthorizationServer {
             expiresAt: options.now().addingTimeInterval(600))
     }
 
-    /// The login page was answered.
+    /// Handles the answer to the login page.
     func login(_ form: FormParameters?) -> LoginStep {
         forgetExpired()
         guard let identifier = form?["request"], var authorization = pending[identifier] else {
             log(.init(.login, .init(rawValue: "unknown_request")))
-            return .refuse("This login page was used already, or has expired. Start again from the app.")
+            return .refuse("This login page is already used or expired. Start again from the app.")
         }
         if form?["action"] == "deny" {
             pending[identifier] = nil
@@ -131,13 +131,13 @@ extension AuthorizationServer {
         return .redirect(callback(authorization.redirectURI, state: authorization.state, [("code", code)]))
     }
 
-    /// The redirect back to the client, with `state` and with `iss` (RFC 9207).
+    /// Returns the redirect to the client, with `state` and `iss` (RFC 9207).
     private func callback(_ redirectURI: String, state: String?, _ answer: [(String, String)]) -> String {
         let parameters = answer + (state.map { [("state", $0)] } ?? []) + [("iss", issuer)]
         return redirectURI + (redirectURI.contains("?") ? "&" : "?") + FormParameters.encoded(parameters)
     }
 
-    /// Error descriptions are plain ASCII (RFC 6749 section 4.1.2.1).
+    /// Makes plain ASCII, as error descriptions must be (RFC 6749 section 4.1.2.1).
     private func printable(_ text: String) -> String {
         String(
             text.unicodeScalars.prefix(40).filter { $0.isASCII && $0.properties.isAlphabetic || $0 == "_" }.map(

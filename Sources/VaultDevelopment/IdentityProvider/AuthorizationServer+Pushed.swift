@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// Authorization requests that the client pushes ahead of the browser (RFC 9126).
+/// The authorization requests that clients push before the browser opens (RFC 9126).
 extension AuthorizationServer {
     /// A pushed request that no browser has used yet.
     struct PushedRequest {
@@ -16,7 +16,7 @@ extension AuthorizationServer {
     private static let prefix = "urn:ietf:params:oauth:request_uri:"
     private static let lifetime = 60
 
-    /// Takes an authorization request from the client itself (section 2).
+    /// Accepts a pushed authorization request from the client (section 2).
     /// - Returns: The JSON of the answer.
     func push(_ request: ClientRequest) throws -> Data {
         var entry = ProviderRequest(.pushedAuthorization, .ok)
@@ -27,7 +27,7 @@ extension AuthorizationServer {
                 throw OAuthError("unauthorized_client", "Pushed authorization requests are refused here.")
             }
             guard let form = request.form, form["request_uri"] == nil else {
-                throw OAuthError.invalidRequest("A pushed request has no request_uri.")
+                throw OAuthError.invalidRequest("A pushed request must not have a request_uri.")
             }
             guard let redirectURI = form["redirect_uri"], client.allows(redirectURI: redirectURI) else {
                 throw OAuthError.invalidRequest("The redirect URI is missing, or is not allowed for this client.")
@@ -50,7 +50,7 @@ extension AuthorizationServer {
         }
     }
 
-    /// The pushed request that a browser brings, once (section 4). What else the URL has does not count.
+    /// Returns the pushed request of a browser, once (section 4). Other parameters of the URL are ignored.
     func takePushed(_ uri: String, client: Client) -> PendingAuthorization? {
         guard let request = pushed[uri], request.expiresAt > options.now(),
             request.authorization.client.identifier == client.identifier

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// Clients that register themselves (RFC 7591), see their registration and remove it (RFC 7592).
+/// The registration of clients (RFC 7591), and reading and removing it (RFC 7592).
 extension AuthorizationServer {
-    /// What a client says of itself (RFC 7591 section 2). Members that are not here are ignored, as the RFC wants it.
+    /// The metadata from a client (RFC 7591 section 2). Other members are ignored, as the RFC demands.
     private struct Metadata: Codable {
         var clientName: String?
         var redirectUris: [String]?
@@ -12,7 +12,7 @@ extension AuthorizationServer {
         var tokenEndpointAuthMethod: String?
     }
 
-    /// What it is told (section 3.2.1).
+    /// The answer to the client (section 3.2.1).
     private struct Registration: Encodable {
         var clientId: String
         var clientIdIssuedAt: Int
@@ -39,7 +39,7 @@ extension AuthorizationServer {
         let grants = (wish.grantTypes ?? ["authorization_code"]).filter(grantTypes.contains)
         guard !grants.isEmpty, wish.responseTypes ?? ["code"] == ["code"] || !grants.contains("authorization_code")
         else {
-            throw OAuthError("invalid_client_metadata", "No grant type and response type of those is offered.")
+            throw OAuthError("invalid_client_metadata", "None of these grant types and response types is offered.")
         }
         let redirectURIs = wish.redirectUris ?? []
         guard redirectURIs.allSatisfy(RedirectURI.isRegistrable),
@@ -47,7 +47,7 @@ extension AuthorizationServer {
         else {
             throw OAuthError("invalid_redirect_uri", "A redirect URI is missing, or is not one of a native app.")
         }
-        // RFC 7591 section 2 has client_secret_basic for a client that names no method.
+        // The default method is client_secret_basic (RFC 7591 section 2).
         let asked = wish.tokenEndpointAuthMethod ?? "client_secret_basic"
         guard asked == "none" || secretMethods.contains(asked) else {
             throw OAuthError("invalid_client_metadata", "This token_endpoint_auth_method is not offered.")
@@ -68,7 +68,7 @@ extension AuthorizationServer {
         return try protocolJSON(registration(of: client, secret: secret, token: token))
     }
 
-    /// What a client is registered with, without its secrets.
+    /// Returns a client's registration without its secrets.
     func registration(_ identifier: String, token: String?) throws -> Data {
         let client = try registered(identifier, token: token)
         log(.init(.registration, .ok, clientID: client.identifier))

@@ -1,18 +1,18 @@
 internal import FoundationEssentials
 
-/// The token endpoint (RFC 6749 section 5): which grant it is, and the answer.
+/// The token endpoint (RFC 6749 section 5): the choice of the grant, and the answer.
 extension AuthorizationServer {
     /// The token endpoint's answer.
     struct TokenAnswer {
         var status = 200
         var type = "application/json"
-        /// Mostly JSON; empty for some faults.
+        /// The body: mostly JSON, empty for some faults.
         var body = Data()
         /// The header `WWW-Authenticate`.
         var challenge: String?
         /// The header `Retry-After`.
         var retryAfter: Int?
-        /// The connection is closed instead of answering.
+        /// Whether the connection is closed without an answer.
         var isSwallowed = false
     }
 
@@ -25,7 +25,7 @@ extension AuthorizationServer {
         var idToken: String?
     }
 
-    /// What a request has a right to.
+    /// The rights of a request.
     struct Grant {
         var client: Client
         var family: UUID
@@ -35,7 +35,7 @@ extension AuthorizationServer {
         var issuesRefreshToken: Bool
     }
 
-    /// Answers a request, or misbehaves as a test has asked for.
+    /// Answers a request, or misbehaves if a test has set a fault.
     func token(_ request: ClientRequest) async -> TokenAnswer {
         let fault = await faults.begin(at: ProviderRequest.Endpoint.token.description)
         var entry = ProviderRequest(.token, .ok)

@@ -2,9 +2,9 @@ internal import Crypto
 internal import FoundationEssentials
 internal import JWTKit
 
-/// What the provider knows and decides, without HTTP. What changes together changes without an `await` in between.
+/// The state and decisions of the provider, without HTTP. Changes that belong together have no `await` between them.
 actor AuthorizationServer {
-    /// A login page that was shown and not yet answered.
+    /// A login page without an answer yet.
     struct PendingAuthorization {
         var client: Client
         var redirectURI: String
@@ -13,7 +13,7 @@ actor AuthorizationServer {
         var challenge: String
         var scope: [String]
         var loginHint: String?
-        /// The key that the tokens will need, if the client has named one (RFC 9449 section 10).
+        /// The key for the tokens, if the client has named one (RFC 9449 section 10).
         var keyThumbprint: String?
         var expiresAt: Date
     }
@@ -24,13 +24,13 @@ actor AuthorizationServer {
         var username: String
         var authenticatedAt: Date
         var expiresAt: Date
-        /// The code was used; if it gave tokens, this is their family.
+        /// Whether the code was used. If it gave tokens, the next member is their family.
         var used = false
         var family: UUID?
     }
 
     let options: DevelopmentIdentityProvider.Options
-    /// `http://HOST:PORT`; known once the port is.
+    /// The issuer, `http://HOST:PORT`. It is known after the port.
     private(set) var issuer = ""
     private(set) var requests: [ProviderRequest] = []
     var pending: [String: PendingAuthorization] = [:]
@@ -39,13 +39,13 @@ actor AuthorizationServer {
     var devices: [String: Device] = [:]
     var deviceVisits: [String: DeviceVisit] = [:]
     var state: ProviderState
-    /// Hashes of the access tokens that were revoked one by one.
+    /// The hashes of the access tokens that were revoked one by one.
     var revokedAccessTokens: Set<SHA256.Digest> = []
-    /// The `jti` of proofs, and how long they must be remembered.
+    /// The `jti` of proofs, and the times until which they must be remembered.
     var seenProofs: [String: Date] = [:]
-    /// When ``seenProofs`` is looked through again: not at each of a thousand requests.
+    /// The time of the next search through ``seenProofs``, as a search at each request would be slow.
     var nextForgetting = Date.distantPast
-    /// Newest first; all are accepted.
+    /// The accepted nonces, newest first.
     var dpopNonces = [randomIdentifier()]
     let faults = FaultInjector()
 
@@ -70,14 +70,14 @@ actor AuthorizationServer {
 
     var tokenKey: SymmetricKey { SymmetricKey(data: state.tokenKey) }
 
-    /// Stores the state as it is now, before anybody learns of it.
+    /// Stores the present state, before any answer depends on it.
     func save() async throws {
         guard let file else { return }
         revision += 1
         try await file.store(JSONEncoder().encode(state), revision: revision)
     }
 
-    /// Forgets what has had its time. Codes are kept longer than they are valid: a replay must be noticed.
+    /// Forgets expired things. Codes are kept longer than they are valid, to notice a replay.
     func forgetExpired() {
         let now = options.now()
         pending = pending.filter { $0.value.expiresAt > now }
@@ -89,7 +89,7 @@ actor AuthorizationServer {
 
     // MARK: Keys
 
-    /// The public keys (RFC 7517).
+    /// Returns the public keys (RFC 7517).
     func keySet() throws -> KeySet { try KeySet(state.signingKeys) }
 
     func sign(_ claims: IDTokenClaims) async throws -> String { try await signer.sign(claims) }
@@ -114,7 +114,8 @@ actor AuthorizationServer {
         try await save()
     }
 
-    /// Revokes a token (RFC 7009): a refresh token with all that came from the same login. Unknown ones are no error.
+    /// Revokes a token (RFC 7009). A refresh token takes all tokens of its login with it. An unknown token is not an
+    /// error.
     func revoke(_ request: ClientRequest) async throws {
         var entry = ProviderRequest(.revocation, .ok)
         do {
@@ -145,7 +146,7 @@ actor AuthorizationServer {
 
     // MARK: UserInfo
 
-    /// Whose access token this is; nil when it is not valid (any more).
+    /// Returns the person of an access token; nil if it is not valid.
     func access(
         _ token: ProviderToken, _ text: String
     ) -> (user: DevelopmentIdentityProvider.User, login: ProviderState.Family)? {

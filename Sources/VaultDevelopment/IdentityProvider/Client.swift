@@ -3,21 +3,21 @@ internal import FoundationEssentials
 /// An app that the provider knows: the configured one, or one that registered itself.
 struct Client: Codable {
     var identifier: String
-    /// What a person calls it.
+    /// The name for people.
     var name: String?
     var redirectURIs: [String] = []
-    /// Any loopback redirect URI with a common path, besides ``redirectURIs``.
+    /// Whether any loopback redirect URI with a common path is allowed, besides ``redirectURIs``.
     var allowsAnyLoopbackRedirect = false
     var postLogoutRedirectURIs: [String] = []
     var grantTypes: [String]
-    /// The names of RFC 7591 section 2; `none` alone for a public client.
+    /// The allowed methods, by the names of RFC 7591 section 2; `none` alone for a public client.
     var authenticationMethods = ["none"]
     var secretDigest: Data?
-    /// In seconds since 1970; nil for never.
+    /// The expiry of the secret, in seconds since 1970; nil for never.
     var secretExpiresAt: Int?
-    /// In seconds since 1970.
+    /// The time of the registration, in seconds since 1970.
     var issuedAt = 0
-    /// Of the token that lets the client see and remove itself (RFC 7592).
+    /// The digest of the token for reading and removing the registration (RFC 7592).
     var registrationTokenDigest: Data?
 
     var displayName: String { name ?? identifier }
@@ -32,9 +32,9 @@ struct Client: Codable {
     }
 }
 
-/// What a client sent to an endpoint of its own, as opposed to the browser's.
+/// A request from the client itself, not from the browser.
 struct ClientRequest: Sendable {
-    /// nil when the body is not a form.
+    /// The form; nil if the body is not a form.
     var form: FormParameters?
     /// The header `Authorization`.
     var authorization: String?
@@ -43,7 +43,7 @@ struct ClientRequest: Sendable {
 }
 
 extension AuthorizationServer {
-    /// The grant types that are offered, by the names of RFC 7591 section 2.
+    /// The offered grant types, by the names of RFC 7591 section 2.
     var grantTypes: [String] {
         ["authorization_code", "refresh_token"] + (options.offersDeviceAuthorization ? [Self.deviceGrant] : [])
             + (options.allowsPasswordGrant ? ["password"] : [])
@@ -58,9 +58,9 @@ extension AuthorizationServer {
             secretDigest: options.clientSecret.map(digest))
     }
 
-    /// The client that a request is from, its secret checked (RFC 6749 section 2.3).
+    /// Returns the client of a request, after a check of its secret (RFC 6749 section 2.3).
     ///
-    /// - Parameter entry: Learns what the request claims, so that a test sees it even if it is refused.
+    /// - Parameter entry: Gets the claims of the request, so that a test sees them even after a refusal.
     func authenticate(_ request: ClientRequest, entry: inout ProviderRequest) throws(OAuthError) -> Client {
         guard let form = request.form else { throw .invalidRequest("The body is not a form.") }
         if form.repeated != nil { throw .invalidRequest("A parameter is given more than once.") }
@@ -82,12 +82,12 @@ extension AuthorizationServer {
         return client
     }
 
-    /// What clients with a secret may use; what RFC 8414 section 2 says where nothing is announced.
+    /// The methods for clients with a secret. If none are announced, the default of RFC 8414 section 2.
     var secretMethods: [String] {
         options.clientSecretMethods.isEmpty ? ["client_secret_basic"] : options.clientSecretMethods.map(\.name)
     }
 
-    /// Reads HTTP Basic authentication, in which both parts are form-encoded first.
+    /// Reads HTTP Basic authentication with form-encoded parts.
     private static func basicCredentials(_ header: String) -> (id: String, secret: String)? {
         guard header.lowercased().hasPrefix("basic "), let bytes = Data(base64Encoded: String(header.dropFirst(6))),
             let text = String(validating: bytes, as: UTF8.self)

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// A JSON Web Token in its compact form (RFC 7515 section 7.1), taken apart and not yet believed.
+/// A JSON Web Token in compact form (RFC 7515 section 7.1), taken apart but not verified.
 struct CompactJWT {
     struct Header: Decodable {
         var alg: String
@@ -15,7 +15,7 @@ struct CompactJWT {
     private let signed: Data
     private let signature: Data
 
-    /// Takes `text` apart; nil when it is no such token.
+    /// Takes `text` apart. Nil if it is not such a token.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let headerJSON = base64URLDecoded(parts[0]), let payload = base64URLDecoded(parts[1]),

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// A proof that a client holds a key (RFC 9449 section 4.2), its signature checked and nothing else.
+/// A proof that a client holds a key (RFC 9449 section 4.2). Only its signature is checked.
 struct DPoPProof {
     struct Claims: Decodable {
         var jti: String
@@ -18,7 +18,7 @@ struct DPoPProof {
             var crv: String
             var x: String
             var y: String
-            /// Never sent by a client that keeps its key.
+            /// The private part, which a good client never sends.
             var d: String?
         }
 
@@ -26,7 +26,7 @@ struct DPoPProof {
     }
 
     let claims: Claims
-    /// Of the key that signed it (RFC 7638).
+    /// The thumbprint of the signing key (RFC 7638).
     let thumbprint: String
 
     init(_ text: String) throws(OAuthError) {

@@ -1,9 +1,10 @@
-/// An OpenID Connect provider on loopback, for an app's own tests and for trying things out.
+/// An OpenID Connect provider on loopback, for tests and experiments.
 ///
-/// It speaks what real providers do: discovery, authorization code with PKCE through an HTML login page, device
-/// authorization, ID tokens signed with ES256, refresh tokens that rotate with reuse detection, registration of clients,
-/// pushed authorization requests, DPoP, revocation, UserInfo and logout. Tests can see what it was asked (``requests``) and make it misbehave
-/// (``setFault(_:times:at:)``). It must never be reachable from another machine: its passwords are public.
+/// It has the functions of real providers: discovery, authorization code with PKCE through an HTML login page, device
+/// authorization, ID tokens signed with ES256, rotating refresh tokens with reuse detection, registration of clients,
+/// pushed authorization requests, DPoP, revocation, UserInfo and logout. Tests can see its requests (``requests``) and
+/// make it misbehave (``setFault(_:times:at:)``). It must never be reachable from another machine, as its passwords are
+/// public.
 ///
 /// ```swift
 /// try await withDevelopmentIdentityProvider { provider in
@@ -12,14 +13,14 @@
 /// }
 /// ```
 public final class DevelopmentIdentityProvider: Sendable {
-    /// The issuer, as an app is configured with it: `http://127.0.0.1:PORT`, or ``Options/issuer``.
+    /// The issuer, for the app's settings: `http://127.0.0.1:PORT`, or ``Options/issuer``.
     public var issuer: String { server.options.issuer ?? http.origin }
     /// The port it listens on.
     public var port: Int { http.port }
-    /// The client ID, as an app is configured with it.
+    /// The client ID, for the app's settings.
     public var clientID: String { server.options.clientID }
 
-    /// Who can log in.
+    /// The users who can log in.
     public var users: [User] { server.options.users }
 
     private let server: AuthorizationServer
@@ -30,10 +31,10 @@ public final class DevelopmentIdentityProvider: Sendable {
         self.http = http
     }
 
-    /// Starts a provider; it answers when this returns. Stop it with ``stop()``.
+    /// Starts a provider, which answers when this returns. Stop it with ``stop()``.
     ///
-    /// - Throws: ``VaultDevelopmentError`` with `addressInUse`, `invalidOption` or `stateFileUnusable`; nothing is left
-    ///   running then.
+    /// - Throws: ``VaultDevelopmentError`` with `addressInUse`, `invalidOption` or `stateFileUnusable`. Then nothing is
+    ///   left running.
     public static func start(_ options: Options = Options()) async throws -> DevelopmentIdentityProvider {
         try options.validate()
         let server = try await AuthorizationServer(options: options)
@@ -44,25 +45,25 @@ public final class DevelopmentIdentityProvider: Sendable {
         return DevelopmentIdentityProvider(server: server, http: http)
     }
 
-    /// Stops it: open connections are closed, and the port is free when this returns. Stopping twice is fine.
+    /// Stops it, and closes open connections. The port is free when this returns. Another call does no harm.
     public func stop() async {
         await server.faults.close()
         await http.stop()
     }
 
-    /// Whose access token a request to a resource server has.
+    /// Finds the person of the access token in a request to a resource server.
     func username(for request: AuthorizationServer.ResourceRequest) async throws -> String {
         try await server.access(request).user.username
     }
 
-    /// The nonce that a resource server tells its clients, too; nil when none is demanded.
+    /// The nonce that resource servers also give to clients; nil if none is needed.
     var announcedNonce: String? {
         get async { await server.announcedNonce }
     }
 
     // MARK: What it was asked
 
-    /// All requests it has answered, oldest first.
+    /// All answered requests, oldest first.
     public var requests: [ProviderRequest] {
         get async { await server.requests }
     }
@@ -72,11 +73,11 @@ public final class DevelopmentIdentityProvider: Sendable {
 
     // MARK: What a test can make it do
 
-    /// Makes an endpoint misbehave. Each endpoint has a fault of its own.
+    /// Makes an endpoint misbehave. Each endpoint has its own fault.
     ///
     /// - Parameters:
     ///   - fault: The misbehaviour; nil ends it.
-    ///   - times: How many requests get it; nil for all until it is set again.
+    ///   - times: The number of requests that get it; nil for all until the next call.
     ///   - endpoint: The endpoint that misbehaves.
     public func setFault(
         _ fault: ProviderFault?, times: Int? = nil, at endpoint: ProviderRequest.Endpoint = .token
@@ -84,19 +85,19 @@ public final class DevelopmentIdentityProvider: Sendable {
         await server.faults.set(fault, count: times, at: endpoint.description)
     }
 
-    /// Returns when `count` requests are held back by ``ProviderFault/delay`` or ``ProviderFault/delayAnswer``, or
-    /// when the provider is stopped.
+    /// Returns when ``ProviderFault/delay`` or ``ProviderFault/delayAnswer`` holds back `count` requests, or when the
+    /// provider is stopped.
     public func waitUntilDelayed(_ count: Int = 1) async { await server.faults.waitUntilHeld(count) }
 
-    /// Lets the requests go on that are held back now.
+    /// Lets the held-back requests continue.
     public func releaseDelayed() async { await server.faults.release() }
 
-    /// Makes all refresh tokens invalid, as when an administrator ends all sessions, and the access tokens too.
-    /// - Throws: ``VaultDevelopmentError`` with `stateFileUnusable` if that cannot be stored.
+    /// Makes all refresh and access tokens invalid, like an administrator who ends all sessions.
+    /// - Throws: ``VaultDevelopmentError`` with `stateFileUnusable` if the state cannot be stored.
     public func revokeAllRefreshTokens() async throws { try await server.revokeAllRefreshTokens() }
 
-    /// Makes all access tokens invalid now; refresh tokens stay.
-    /// - Throws: ``VaultDevelopmentError`` with `stateFileUnusable` if that cannot be stored.
+    /// Makes all access tokens invalid. Refresh tokens stay valid.
+    /// - Throws: ``VaultDevelopmentError`` with `stateFileUnusable` if the state cannot be stored.
     public func invalidateAccessTokens() async throws { try await server.invalidateAccessTokens() }
 
     /// Demands a new nonce in DPoP proofs from now on. Every answer names it.
@@ -111,8 +112,8 @@ public final class DevelopmentIdentityProvider: Sendable {
     }
 }
 
-/// Runs `body` with a provider that is stopped afterwards, whatever happens.
-/// - Throws: What ``DevelopmentIdentityProvider/start(_:)`` or `body` throws.
+/// Runs `body` with a provider that is always stopped afterwards.
+/// - Throws: The error of ``DevelopmentIdentityProvider/start(_:)`` or `body`.
 public func withDevelopmentIdentityProvider<Result>(
     _ options: DevelopmentIdentityProvider.Options = .init(),
     isolation: isolated (any Actor)? = #isolation,

@@ -1,6 +1,6 @@
 /// The pages on which a person connects a device (RFC 8628 section 3.3).
 enum DevicePage {
-    /// Where the code is typed in. A code that came with the address is shown, and still has to be confirmed.
+    /// Makes the page for typing the code. A code from the address is shown, and must be confirmed.
     static func code(_ userCode: String, problem: String?) -> String {
         Page.html(
             title: "Connect a device",
@@ -19,7 +19,7 @@ enum DevicePage {
             """)
     }
 
-    /// What is asked after the login: is this the device in the person's hands (section 5.4)?
+    /// Makes the question after the login: is this the person's device (section 5.4)?
     static func confirmation(
         request: String, userCode: String, client: String, scope: [String], username: String
     ) -> String {

@@ -2,7 +2,7 @@ internal import Crypto
 internal import FoundationEssentials
 internal import JWTKit
 
-/// The claims of an ID token (OpenID Connect Core 1.0 section 2), and of the UserInfo answer, which has fewer of them.
+/// The claims of an ID token (OpenID Connect Core 1.0 section 2), and of the UserInfo answer with fewer claims.
 struct IDTokenClaims: JWTPayload {
     var iss: String?
     var sub: String
@@ -25,7 +25,7 @@ struct IDTokenClaims: JWTPayload {
         case preferredUsername = "preferred_username"
     }
 
-    /// What the granted scopes let a client know (section 5.4).
+    /// Makes the claims that the granted scopes allow (section 5.4).
     init(user: DevelopmentIdentityProvider.User, scope: [String]) {
         sub = user.subject
         if scope.contains("email") {
@@ -38,16 +38,16 @@ struct IDTokenClaims: JWTPayload {
         }
     }
 
-    /// The left half of the access token's hash (section 3.1.3.6).
+    /// Returns the left half of the access token's hash (section 3.1.3.6).
     static func accessTokenHash(_ accessToken: String) -> String {
         base64URL(Array(SHA256.hash(data: Data(accessToken.utf8)).prefix(16)))
     }
 
-    /// The provider only signs.
+    /// Does nothing, as the provider only signs.
     func verify(using algorithm: some JWTAlgorithm) async throws {}
 }
 
-/// Signs ID tokens with ES256.
+/// The signer of ID tokens, with ES256.
 struct IDTokenSigner {
     private let keys = JWTKeyCollection()
     private let keyID: JWKIdentifier

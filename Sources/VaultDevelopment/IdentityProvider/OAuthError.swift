@@ -1,10 +1,10 @@
 /// An error answer of the protocol (RFC 6749 sections 4.1.2.1 and 5.2).
 struct OAuthError: Error {
     var code: String
-    /// For the developer who reads the answer; never holds a secret.
+    /// The text for the developer, without secrets.
     var detail: String
     var status = 400
-    /// What the request log says, where it knows more than the client is told.
+    /// The outcome for the request log, which may tell more than the answer.
     var outcome: ProviderRequest.Outcome
     /// The header `WWW-Authenticate`.
     var challenge: String?
@@ -22,7 +22,7 @@ struct OAuthError: Error {
         .init("invalid_grant", detail, outcome: outcome)
     }
 
-    /// - Parameter asked: Whether the client used HTTP authentication, which then is what it is told to use.
+    /// - Parameter asked: Whether the client used HTTP authentication. Then the answer demands it.
     static func invalidClient(asked: Bool = false) -> OAuthError {
         var error = OAuthError("invalid_client", "This client is not known here, or its secret is wrong.", status: 401)
         if asked { error.challenge = #"Basic realm="clients""# }
@@ -30,7 +30,7 @@ struct OAuthError: Error {
     }
 
     static let wrongKey = invalidGrant(
-        "It is bound to another key than that of the DPoP proof.", outcome: .wrongDPoPKey)
+        "It is bound to another key than the key of the DPoP proof.", outcome: .wrongDPoPKey)
 
     static let unauthorizedClient = OAuthError(
         "unauthorized_client", "The client is not registered for this grant type.")

@@ -1,4 +1,4 @@
-/// What the provider says about itself (OpenID Connect Discovery 1.0 section 3, RFC 8414, RFC 9207 section 3).
+/// The metadata document of the provider (OpenID Connect Discovery 1.0 section 3, RFC 8414, RFC 9207 section 3).
 struct ProviderMetadataDocument: Encodable {
     /// A member's value.
     enum Value: Encodable {
@@ -66,7 +66,7 @@ struct ProviderMetadataDocument: Encodable {
 
     mutating func remove(_ names: Set<String>) { members = members.filter { !names.contains($0.key) } }
 
-    /// How clients may authenticate; empty for "not announced".
+    /// The methods of client authentication; empty for "not announced".
     private static func authenticationMethods(_ options: DevelopmentIdentityProvider.Options) -> [String] {
         guard !options.clientSecretMethods.isEmpty else { return [] }
         let isPublic = options.clientSecret == nil || (options.offersRegistration && !options.insistsOnClientSecret)

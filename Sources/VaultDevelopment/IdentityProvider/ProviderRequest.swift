@@ -1,6 +1,6 @@
-/// One request that the provider answered, as a test sees it: what was asked and how it ended, and no secret.
+/// An answered request to the provider, for tests: the request and its outcome, without secrets.
 public struct ProviderRequest: Sendable, Hashable {
-    /// Which part of the provider was asked.
+    /// The part of the provider that answered.
     public struct Endpoint: Sendable, Hashable, CustomStringConvertible {
         public let description: String
         /// The discovery document of OpenID Connect.
@@ -11,7 +11,7 @@ public struct ProviderRequest: Sendable, Hashable {
         public static let keys = Endpoint(description: "keys")
         /// The authorization endpoint, which shows the login page.
         public static let authorization = Endpoint(description: "authorization")
-        /// What the login page posts to.
+        /// The form of the login page.
         public static let login = Endpoint(description: "login")
         /// The token endpoint.
         public static let token = Endpoint(description: "token")
@@ -19,19 +19,19 @@ public struct ProviderRequest: Sendable, Hashable {
         public static let revocation = Endpoint(description: "revocation")
         /// The UserInfo endpoint.
         public static let userInfo = Endpoint(description: "userInfo")
-        /// Where the client itself sends an authorization request (RFC 9126).
+        /// The endpoint for pushed authorization requests (RFC 9126).
         public static let pushedAuthorization = Endpoint(description: "pushedAuthorization")
-        /// Where a device gets its codes (RFC 8628 section 3.1).
+        /// The endpoint that gives codes to devices (RFC 8628 section 3.1).
         public static let deviceAuthorization = Endpoint(description: "deviceAuthorization")
-        /// The page on which a person connects a device: the code, the login and the confirmation are posted to it.
+        /// The page for connecting a device, with the forms for code, login and confirmation.
         public static let devicePage = Endpoint(description: "devicePage")
-        /// Where clients register, and see or remove their registration (RFC 7591, RFC 7592).
+        /// The endpoint for registering clients, and for reading or removing a registration (RFC 7591, RFC 7592).
         public static let registration = Endpoint(description: "registration")
-        /// Where the browser logs out (OpenID Connect RP-Initiated Logout 1.0).
+        /// The logout endpoint for the browser (OpenID Connect RP-Initiated Logout 1.0).
         public static let endSession = Endpoint(description: "endSession")
     }
 
-    /// How it ended: ``ok``, or an error code of the protocol (`invalid_grant`), or one of the values here.
+    /// The outcome: ``ok``, an error code of the protocol (`invalid_grant`), or one of the values here.
     public struct Outcome: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The outcome as a word, stable across versions.
         public let rawValue: String
@@ -40,50 +40,50 @@ public struct ProviderRequest: Sendable, Hashable {
         /// Makes an outcome from its word: an error code of the protocol, for example.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Done as asked.
+        /// The request succeeded.
         public static let ok = Outcome(rawValue: "ok")
         /// The code or refresh token is unknown, expired or revoked (RFC 6749 section 5.2).
         public static let invalidGrant = Outcome(rawValue: "invalid_grant")
-        /// A refresh token was used that had been rotated away. The client was told `invalid_grant`.
+        /// A rotated refresh token was used again. The client got `invalid_grant`.
         public static let reusedRefreshToken = Outcome(rawValue: "reused_refresh_token")
-        /// An authorization code was used again. The client was told `invalid_grant`.
+        /// An authorization code was used again. The client got `invalid_grant`.
         public static let replayedCode = Outcome(rawValue: "replayed_code")
-        /// The code or refresh token is bound to a key, and there was no proof of it. The client was told `invalid_grant`.
+        /// There was no proof of the key that the code or refresh token is bound to. The client got `invalid_grant`.
         public static let wrongDPoPKey = Outcome(rawValue: "wrong_dpop_key")
         /// The login page was filled in with a wrong username or password.
         public static let wrongPassword = Outcome(rawValue: "wrong_password")
-        /// A code was typed in on the device page that no device has.
+        /// A person typed a code on the device page that belongs to no device.
         public static let unknownUserCode = Outcome(rawValue: "unknown_user_code")
         /// The person pressed "Deny" on the login page or the device page.
         public static let denied = Outcome(rawValue: "denied")
-        /// A fault set by the test answered instead; nothing was processed.
+        /// A fault of the test answered, and nothing was processed.
         public static let fault = Outcome(rawValue: "fault")
-        /// It was processed, but a fault set by the test kept the answer back.
+        /// The request was processed, but a fault of the test kept the answer back.
         public static let answerSwallowed = Outcome(rawValue: "answer_swallowed")
     }
 
-    /// Which part of the provider was asked.
+    /// The part of the provider that answered.
     public var endpoint: Endpoint
-    /// At the token endpoint: `authorization_code`, `refresh_token`, or what else was asked for.
+    /// At the token endpoint: `authorization_code`, `refresh_token`, or another requested type.
     public var grantType: String?
-    /// The client that it says it is from.
+    /// The client ID in the request.
     public var clientID: String?
-    /// How the client authenticated at an endpoint of its own: `none`, `client_secret_basic` or `client_secret_post`.
+    /// The method of client authentication: `none`, `client_secret_basic` or `client_secret_post`.
     public var clientAuthentication: String?
-    /// The thumbprint of the key of a valid DPoP proof (RFC 9449 section 6); nil when there was none.
+    /// The thumbprint of the key of a valid DPoP proof (RFC 9449 section 6); nil if there was none.
     public var dpopThumbprint: String?
-    /// What an authorization request, a pushed one, or a device asked for besides the protocol's own: `prompt`,
-    /// `login_hint`, `audience`… Of a request that had been pushed, see the pushed one.
+    /// The additional parameters of an authorization, pushed or device request: `prompt`, `login_hint`, `audience`…
+    /// After a push, only the pushed request has them.
     public var parameters: [String: String] = [:]
-    /// Whether the browser came with a request that had been pushed (RFC 9126).
+    /// Whether the browser came with a pushed request (RFC 9126).
     public var isPushed = false
-    /// Whom it was about, where that is known.
+    /// The username; nil if unknown.
     public var username: String?
-    /// The generation of the refresh token that was presented: 1 for a login's first one, 2 after one refresh…
+    /// The generation of the presented refresh token: 1 for a login's first one, 2 after one refresh……
     public var presentedGeneration: Int?
-    /// The generation of the refresh token that was issued.
+    /// The generation of the issued refresh token.
     public var issuedGeneration: Int?
-    /// How it ended.
+    /// The outcome.
     public var outcome: Outcome
 }
 

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// What a browser is shown.
+/// The pages for the browser.
 extension ProviderRoutes {
     func page(for step: AuthorizationServer.LoginStep) -> Response {
         switch step {

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 
-/// The provider's HTTP side: each route reads the request, asks the ``AuthorizationServer`` and writes the answer.
+/// The provider's HTTP routes. Each reads the request, calls the ``AuthorizationServer``, and writes the answer.
 struct ProviderRoutes {
     let server: AuthorizationServer
     private var options: DevelopmentIdentityProvider.Options { server.options }
@@ -25,7 +25,7 @@ struct ProviderRoutes {
             await page(for: server.authorize(try request.form()))
         }
         add(.post, "/login", .login, to: router) { request, _ in await page(for: server.login(try request.form())) }
-        // The token endpoint has faults of its own.
+        // The token endpoint handles its faults itself.
         router.post("/token") { request, context in
             let answer = await server.token(try await clientRequest(request))
             if answer.isSwallowed { try? await context.channel.close() }
@@ -136,7 +136,7 @@ struct ProviderRoutes {
 
     // MARK: Reading and writing
 
-    /// Adds a route that answers errors of the protocol as such, and misbehaves when a test has asked for it.
+    /// Adds a route that turns protocol errors into answers. It misbehaves if a test has set a fault.
     private func add(
         _ method: HTTPRequest.Method, _ path: String, _ endpoint: ProviderRequest.Endpoint,
         to router: Router<LoopbackRequestContext>,

@@ -1,18 +1,18 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// What a provider must remember to recognise its own tokens after a restart.
+/// The state of a provider, which recognises its tokens after a restart.
 struct ProviderState: Codable {
-    /// All refresh tokens that came from one login. Only the newest generation is valid.
+    /// All refresh tokens of one login. Only the newest generation is valid.
     struct Family: Codable {
         var username: String
-        /// nil for the configured client.
+        /// The client ID; nil for the configured client.
         var clientID: String?
         var scope: [String]
-        /// When the person logged in, in seconds since 1970.
+        /// The time of the login, in seconds since 1970.
         var authenticatedAt: Int
         var generation: UInt64
-        /// The key that its tokens need (RFC 9449); nil when they need none.
+        /// The key that its tokens need (RFC 9449); nil for none.
         var keyThumbprint: String?
     }
 
@@ -22,15 +22,15 @@ struct ProviderState: Codable {
     }
 
     var version = 1
-    /// What tokens are authenticated with.
+    /// The key that authenticates tokens.
     var tokenKey: Data
-    /// Newest first; the first one signs, the others still verify.
+    /// The signing keys, newest first. The first key signs, the others still verify.
     var signingKeys: [SigningKey]
-    /// Those that are not revoked.
+    /// The families that are not revoked.
     var families: [UUID: Family] = [:]
-    /// How often all access tokens were made invalid.
+    /// The number of times that all access tokens were made invalid.
     var accessEpoch: UInt64 = 0
-    /// Those that registered themselves.
+    /// The clients that registered themselves.
     var clients: [String: Client] = [:]
 
     init() {
@@ -38,7 +38,7 @@ struct ProviderState: Codable {
         signingKeys = [SigningKey()]
     }
 
-    /// Reads a stored state; one of an earlier version may lack the last members.
+    /// Reads a stored state. A state from an earlier version may lack the last members.
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         version = try container.decode(Int.self, forKey: .version)

@@ -2,14 +2,14 @@ internal import FoundationEssentials
 internal import NIOPosix
 internal import VaultLocks
 
-/// The file that keeps a ``ProviderState``. It is replaced as a whole, so a killed provider leaves the old or the new one.
+/// The file of a ``ProviderState``. It is replaced as a whole, so a killed provider leaves the old or the new state.
 final class ProviderStateFile: Sendable {
     private let path: String
     private let written = Lock(0)
 
     init(path: String) { self.path = path }
 
-    /// The stored state; nil when there is no file yet.
+    /// Reads the stored state; nil if there is no file yet.
     func load() async throws -> ProviderState? {
         let path = path
         return try await NIOThreadPool.singleton.runIfActive {
@@ -23,12 +23,12 @@ final class ProviderStateFile: Sendable {
                 return state
             } catch {
                 throw VaultDevelopmentError(
-                    .stateFileUnusable, "The state file \(path) cannot be read, or is not one.", underlying: error)
+                    .stateFileUnusable, "The state file \(path) is not readable or not valid.", underlying: error)
             }
         }
     }
 
-    /// Stores `contents`, unless a later `revision` is stored already.
+    /// Stores `contents`, unless a later `revision` is already stored.
     func store(_ contents: Data, revision: Int) async throws {
         try await NIOThreadPool.singleton.runIfActive { [self] in
             try written.withLock { written in

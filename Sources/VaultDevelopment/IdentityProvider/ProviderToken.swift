@@ -1,10 +1,10 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// What a token says to the provider, and to nobody else: clients see 88 random-looking characters.
+/// The content of a token, which only the provider can read. Clients see 88 random-looking characters.
 ///
-/// The provider keeps no list of tokens. A token names its family (all tokens that came from one login) and carries a
-/// code (HMAC-SHA256) under the provider's own key, so old generations stay recognisable, however many there were.
+/// The provider keeps no list of tokens. A token names its family (all tokens of one login) and carries an HMAC-SHA256
+/// under the provider's own key. So the provider recognises any number of old generations.
 struct ProviderToken {
     enum Kind: UInt8 {
         case access = 1
@@ -21,7 +21,7 @@ struct ProviderToken {
     private static let salt = 9
     private static let payload = 1 + 16 + 8 + salt
 
-    /// The token as text. Two calls give two different texts.
+    /// Returns the token as text. Each call gives a different text.
     func encoded(under key: SymmetricKey) -> String {
         var bytes = Data([kind.rawValue])
         withUnsafeBytes(of: family.uuid) { bytes.append(contentsOf: $0) }
@@ -42,19 +42,19 @@ struct ProviderToken {
     }
 
     /// - Parameters:
-    ///   - expiry: In seconds since 1970.
-    ///   - epoch: How often all access tokens had been made invalid before this one.
+    ///   - expiry: The expiry time in seconds since 1970.
+    ///   - epoch: The number of times that all access tokens were made invalid before.
     ///   - isBound: Whether it needs a proof of the login's key.
     static func access(_ family: UUID, expiry: Int, epoch: UInt64, isBound: Bool) -> ProviderToken {
         ProviderToken(
             kind: isBound ? .boundAccess : .access, family: family, number: epoch << 40 | UInt64(max(0, expiry)))
     }
 
-    /// When an access token expires, in seconds since 1970.
+    /// The expiry time of an access token, in seconds since 1970.
     var expiry: Int { Int(number & 0xff_ffff_ffff) }
     var epoch: UInt64 { number >> 40 }
 
-    /// Reads a token that this provider made; nil for anything else.
+    /// Reads a token of this provider. Nil for anything else.
     init?(_ text: String, under key: SymmetricKey) {
         guard let bytes = base64URLDecoded(text), bytes.count == Self.payload + SHA256.byteCount,
             HMAC<SHA256>.isValidAuthenticationCode(
@@ -67,7 +67,7 @@ struct ProviderToken {
     }
 }
 
-/// The claim `sub` of a user: a UUID made from a hash of the username (RFC 9562 section 5.8).
+/// Returns the claim `sub` of a user: a UUID from a hash of the username (RFC 9562 section 5.8).
 func subjectIdentifier(username: String) -> String {
     var bytes = Array(SHA256.hash(data: Data("credential-vault/development-subject/\(username)".utf8)).prefix(16))
     bytes[6] = bytes[6] & 0x0f | 0x80

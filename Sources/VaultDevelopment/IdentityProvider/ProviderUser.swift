@@ -1,9 +1,9 @@
 extension DevelopmentIdentityProvider {
-    /// Somebody who can log in.
+    /// A user who can log in.
     public struct User: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-        /// What is typed on the login page, and the claim `preferred_username`.
+        /// The username on the login page, and the claim `preferred_username`.
         public var username: String
-        /// What is typed on the login page.
+        /// The password on the login page.
         public var password: String
         /// The claim `name`.
         public var name: String

@@ -1,15 +1,15 @@
-/// Just enough of an HTML reader to find a form, a title and an alert on a simple, well-formed page.
+/// A small HTML reader that finds a form, a title and an alert on a simple, well-formed page.
 struct HTMLPage {
     struct Form {
         var action: String
         var hiddenInputs: [(String, String)] = []
-        /// What a person sees, with what is filled in already.
+        /// The visible inputs, with their values.
         var inputs: [String: String] = [:]
-        /// Names and values of the buttons.
+        /// The names and values of the buttons.
         var buttons: [(name: String, value: String)] = []
     }
 
-    /// A start tag, and where the text after it begins.
+    /// A start tag, and the start of the text after it.
     private struct Tag {
         var name: String
         var attributes: [String: String]
@@ -24,10 +24,10 @@ struct HTMLPage {
         tags = Self.startTags(text)
     }
 
-    /// The text of the `title` element; empty when there is none.
+    /// The text of the `title` element; empty if there is none.
     var title: String { tags.first { $0.name == "title" }.map(content) ?? "" }
 
-    /// The text of the first element with the role `alert`; empty when there is none.
+    /// The text of the first element with the role `alert`; empty if there is none.
     var alert: String { tags.first { $0.attributes["role"] == "alert" }.map(content) ?? "" }
 
     /// The first form.

@@ -3,28 +3,28 @@ internal import FoundationEssentials
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Plays the person in front of a browser: opens an authorization URL, fills in the login page, and follows the redirect
-/// to the app's loopback callback. It can connect a device, too, on the page where that is done.
+/// A person with a browser, simulated: it opens an authorization URL, fills in the login page, and follows the redirect
+/// to the app's loopback callback. It can also connect a device on the device page.
 ///
-/// It knows no scripts, cookies or TLS exceptions, and finds its way on pages as simple as those of
+/// It has no scripts, cookies or TLS exceptions. It understands only simple pages, like those of
 /// ``DevelopmentIdentityProvider`` and ``DevelopmentBackend``.
 public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// What the person does on the pages.
+    /// The person's choice on the pages.
     public struct Choice: Hashable, Sendable {
         let button: String
         /// Fills in username and password, logs in, and connects the device.
         public static let logIn = Choice(button: "login")
-        /// Presses "Deny" as soon as there is such a button.
+        /// Presses the first "Deny" button.
         public static let deny = Choice(button: "deny")
     }
 
-    /// The page that was shown in the end.
+    /// The last page.
     public struct Page: Sendable {
         /// The HTTP status.
         public var status: Int
         /// The HTML text.
         public var body: String
-        /// The text of the `title` element; empty when there is none.
+        /// The text of the `title` element; empty if there is none.
         public var title: String { HTMLPage(body).title }
     }
 
@@ -43,9 +43,9 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["username": username, "choice": choice.button]) }
 
-    /// Does as ``visit(_:userCode:)``, and returns when the last page was read.
-    /// - Throws: As ``visit(_:userCode:)``, and ``VaultDevelopmentError`` with `unexpectedPage` if the callback's status is
-    ///   400 or more.
+    /// Logs in or denies like ``visit(_:userCode:)``, and returns after the last page.
+    /// - Throws: The errors of ``visit(_:userCode:)``, and ``VaultDevelopmentError`` with `unexpectedPage` if the
+    ///   callback's status is 400 or more.
     public func open(_ url: String) async throws {
         let page = try await visit(url)
         guard page.status < 400 else {
@@ -53,12 +53,12 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
         }
     }
 
-    /// Logs in, or denies, and returns the page at the end of that: the one that the app's callback shows, or the
-    /// provider's own when a device was connected.
+    /// Logs in or denies, and returns the last page: from the app's callback, or from the provider after connecting a
+    /// device.
     ///
     /// - Parameters:
     ///   - url: The authorization URL, or the URL that a device shows (`verification_uri`, with or without the code).
-    ///   - userCode: What the device shows, to be typed in; nil when the URL has it, or there is no device.
+    ///   - userCode: The code on the device; nil if the URL has it, or if there is no device.
     /// - Throws: ``VaultDevelopmentError``: `unexpectedPage` if the provider refuses (a wrong password, an unknown client),
     ///   `notReachable` if the provider or the callback does not answer.
     public func visit(_ url: String, userCode: String? = nil) async throws -> Page {
@@ -70,7 +70,7 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
                     ["127.0.0.1", "localhost", "[::1]", "::1"].contains(callback.host())
                 else {
                     throw VaultDevelopmentError(
-                        .unexpectedPage, "The login ends at an address that is not on loopback.")
+                        .unexpectedPage, "The login ends at an address outside loopback.")
                 }
                 let (status, _, body) = try await fetch(HTTPClientRequest(url: callback.absoluteString), client)
                 return Page(status: status, body: body)
@@ -78,9 +78,9 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
         }
     }
 
-    /// Logs in, or denies, at the authorization URL `url`, and returns the redirect URI with its parameters, uncalled:
-    /// for an app that is handed it in another way than by HTTP.
-    /// - Throws: As ``visit(_:userCode:)``.
+    /// Logs in or denies at the authorization URL `url`, and returns the redirect URI with its parameters without
+    /// calling it. It is for an app that gets the redirect in another way than by HTTP.
+    /// - Throws: The errors of ``visit(_:userCode:)``.
     public func redirect(from url: String) async throws -> String {
         try await withClient { client in
             switch try await walk(from: url, userCode: nil, client) {
@@ -93,7 +93,7 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
 
     // MARK: Steps
 
-    /// Fills in one form after the other, until there is none or the way leads elsewhere.
+    /// Fills in all forms, until there is none or the way leads to another origin.
     private func walk(from text: String, userCode: String?, _ client: HTTPClient) async throws -> Arrival {
         guard let start = URL(string: text) else {
             throw VaultDevelopmentError(.unexpectedPage, "The authorization URL is not a URL.")
@@ -114,10 +114,10 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
             request.body = .bytes(ByteBuffer(string: FormParameters.encoded(fields)))
             arrival = try await follow(request, at: target, client)
         }
-        throw VaultDevelopmentError(.unexpectedPage, "The provider asks too often.")
+        throw VaultDevelopmentError(.unexpectedPage, "The provider shows too many forms.")
     }
 
-    /// What the person fills in, and the button that is pressed.
+    /// Returns the person's input, and the pressed button.
     private func fields(for form: HTMLPage.Form, on page: HTMLPage, userCode: String?) throws -> [(String, String)] {
         let denies = choice == .deny && form.buttons.contains { $0.name == "action" && $0.value == "deny" }
         if denies { return form.hiddenInputs + [("action", "deny")] }
@@ -135,7 +135,7 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
 
     private enum Arrival {
         case page(status: Int, url: URL, body: String)
-        /// A redirect to another origin: not followed.
+        /// A redirect to another origin, which is not followed.
         case left(URL)
     }
 
@@ -153,7 +153,7 @@ public struct ScriptedBrowser: Sendable, CustomStringConvertible, CustomDebugStr
             url = next.absoluteURL
             request = HTTPClientRequest(url: url.absoluteString)
         }
-        throw VaultDevelopmentError(.unexpectedPage, "The provider redirects too often.")
+        throw VaultDevelopmentError(.unexpectedPage, "The provider sends too many redirects.")
     }
 
     private func fetch(

@@ -1,4 +1,4 @@
-/// Decides which fault the next request at an endpoint gets, and holds requests back until they are released.
+/// The faults for the next requests at the endpoints. It also holds requests back until their release.
 actor FaultInjector {
     private var faults: [String: (fault: ProviderFault, remaining: Int?)] = [:]
     private var held: [CheckedContinuation<Void, Never>] = []
@@ -9,7 +9,7 @@ actor FaultInjector {
         faults[endpoint] = fault.map { ($0, count) }
     }
 
-    /// The fault for a request that has just arrived. It returns late when that fault is a delay.
+    /// Returns the fault for a new request. If the fault is a delay, it returns late.
     func begin(at endpoint: String) async -> ProviderFault? {
         guard let (fault, remaining) = faults[endpoint] else { return nil }
         if let remaining { faults[endpoint] = remaining <= 1 ? nil : (fault, remaining - 1) }
@@ -17,7 +17,7 @@ actor FaultInjector {
         return fault
     }
 
-    /// Returns when the requests that are held back are released.
+    /// Returns when the held-back requests are released.
     func hold() async {
         guard !isClosed else { return }
         await withCheckedContinuation { continuation in
@@ -33,13 +33,13 @@ actor FaultInjector {
         held = []
     }
 
-    /// Returns when `count` requests are held back, or the provider is stopped.
+    /// Returns when `count` requests are held back, or when the provider is stopped.
     func waitUntilHeld(_ count: Int) async {
         guard !isClosed, held.count < count else { return }
         await withCheckedContinuation { waiting.append((count, $0)) }
     }
 
-    /// Lets everybody go on, now and from now on.
+    /// Lets all requests continue, now and later.
     func close() {
         isClosed = true
         release()

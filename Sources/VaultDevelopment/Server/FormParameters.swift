@@ -3,10 +3,10 @@ internal import FoundationEssentials
 /// The parameters of a query or of a posted form (`application/x-www-form-urlencoded`).
 struct FormParameters {
     private var values: [String: String] = [:]
-    /// A parameter that was given more than once, which RFC 6749 section 3.1 forbids.
+    /// A parameter that came more than once, which RFC 6749 section 3.1 forbids.
     private(set) var repeated: String?
 
-    /// Reads `text`; nil when an escape in it is malformed or is not UTF-8.
+    /// Reads `text`. Nil if an escape in it is malformed or not UTF-8.
     init?(_ text: some StringProtocol) {
         for pair in text.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -17,12 +17,12 @@ struct FormParameters {
         }
     }
 
-    /// The value; nil when it is missing or empty, which is the same (RFC 6749 section 3.1).
+    /// The value; nil if it is missing or empty, which means the same (RFC 6749 section 3.1).
     subscript(name: String) -> String? {
         values[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What an authorization request asks for besides the protocol's own: nothing in it is a secret.
+    /// The additional parameters of an authorization request. None of them is a secret.
     var askedFor: [String: String] {
         let own: Set = [
             "response_type", "client_id", "redirect_uri", "scope", "state", "nonce", "code_challenge",
@@ -31,7 +31,7 @@ struct FormParameters {
         return values.filter { !own.contains($0.key) && !$0.value.isEmpty }
     }
 
-    /// One name or value without its escapes; nil when one is malformed or is not UTF-8.
+    /// Decodes a name or value. Returns nil if an escape is malformed or not UTF-8.
     static func decoded(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8.makeIterator()
@@ -56,7 +56,7 @@ struct FormParameters {
         return UInt8(high << 4 | low)
     }
 
-    /// `parameters` as a query or form body. All but the unreserved characters of RFC 3986 are escaped.
+    /// Encodes `parameters` as a query or form body. All but the unreserved characters of RFC 3986 are escaped.
     static func encoded(_ parameters: [(String, String)]) -> String {
         parameters.map { "\(escaped($0.0))=\(escaped($0.1))" }.joined(separator: "&")
     }

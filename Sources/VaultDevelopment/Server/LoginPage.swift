@@ -1,11 +1,11 @@
-/// The pages a person sees on the way to a login. Every value in them is escaped.
+/// The pages of a login. Every value in them is escaped.
 enum LoginPage {
-    /// The login form.
+    /// Makes the login form.
     /// - Parameters:
-    ///   - action: The path that it posts to.
-    ///   - request: The opaque name of the login that is under way.
-    ///   - client: Whom the login is for, as a person calls it.
-    ///   - problem: What was wrong with the last answer.
+    ///   - action: The path for its `POST`.
+    ///   - request: The opaque name of the running login.
+    ///   - client: The client's name for people.
+    ///   - problem: The problem with the last answer.
     static func form(
         action: String = "/login", request: String, client: String, scope: [String], username: String, problem: String?
     ) -> String {
@@ -32,10 +32,10 @@ enum LoginPage {
             """)
     }
 
-    /// A page for requests that cannot be answered by a redirect.
+    /// Makes a page for requests that cannot get a redirect.
     static func refusal(_ problem: String) -> String { notice(title: "Cannot sign in", alert: problem) }
 
-    /// A page that ends the person's way here.
+    /// Makes a page that ends the login here.
     static func notice(title: String, _ text: String = "", alert problem: String? = nil) -> String {
         Page.html(
             title: title,
@@ -46,12 +46,12 @@ enum LoginPage {
             """)
     }
 
-    /// What was wrong, as a paragraph; empty for nil.
+    /// Makes a paragraph with the problem; empty for nil.
     static func alert(_ problem: String?) -> String {
         problem.map { #"<p class="alert" role="alert">\#(Page.escaped($0))</p>"# } ?? ""
     }
 
-    /// What the scopes let an app do, as a list.
+    /// Makes a list of the things that the scopes allow.
     static func wishes(_ scope: [String]) -> String {
         guard !scope.isEmpty else { return "" }
         let items = scope.map { "<li>\(Page.escaped(wish($0)))</li>" }.joined()

@@ -14,9 +14,9 @@ struct LoopbackRequestContext: RequestContext {
     }
 }
 
-/// An HTTP server for this machine alone, which can be stopped at once.
+/// An HTTP server for this machine alone. It can stop at once.
 final class LoopbackServer: Sendable {
-    /// `http://HOST:PORT`.
+    /// The origin, `http://HOST:PORT`.
     let origin: String
     let port: Int
 
@@ -40,12 +40,12 @@ final class LoopbackServer: Sendable {
         running.cancel()
     }
 
-    /// Starts it; it answers when this returns.
+    /// Starts a server, which answers when this returns.
     /// - Parameters:
-    ///   - host: One that ``checkAddress(host:port:)`` allows.
+    ///   - host: A host that ``checkAddress(host:port:)`` allows.
     ///   - port: 0 picks a free one.
-    ///   - willAnswer: Learns the origin first.
-    /// - Throws: ``VaultDevelopmentError`` with `addressInUse`; nothing is left running then.
+    ///   - willAnswer: Gets the origin before the first answer.
+    /// - Throws: ``VaultDevelopmentError`` with `addressInUse`. Then nothing is left running.
     static func start(
         host: String, port: Int, label: String, router: Router<LoopbackRequestContext>,
         willAnswer: @escaping @Sendable (_ origin: String) async -> Void
@@ -87,19 +87,19 @@ final class LoopbackServer: Sendable {
             _ = await running.result
             if error is CancellationError { throw error }
             throw VaultDevelopmentError(
-                .addressInUse, "Cannot listen on \(authority):\(port): something else does, or it is not allowed.",
+                .addressInUse, "Cannot listen on \(authority):\(port). Choose another port, or port 0.",
                 underlying: error)
         }
     }
 
-    /// Stops it: open connections are closed, and the port is free when this returns. Stopping twice is fine.
+    /// Stops it, and closes open connections. The port is free when this returns. Another call does no harm.
     func stop() async {
         await services.triggerGracefulShutdown()
         connections.closeAll()
         _ = await running.result
     }
 
-    /// - Throws: ``VaultDevelopmentError`` with `invalidOption` for what other machines could reach.
+    /// - Throws: ``VaultDevelopmentError`` with `invalidOption` for an address that other machines could reach.
     static func checkAddress(host: String, port: Int) throws {
         guard ["127.0.0.1", "::1", "localhost"].contains(host) else {
             throw VaultDevelopmentError(

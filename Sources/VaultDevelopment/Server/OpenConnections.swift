@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import VaultLocks
 
-/// The connections that clients have open, so that stopping need not wait for those that send or read nothing.
+/// The open connections of clients, so that a stop need not wait for idle ones.
 final class OpenConnections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
@@ -10,10 +10,10 @@ final class OpenConnections: Sendable {
 
     private let state = Lock(State())
 
-    /// A handler that is added to each connection.
+    /// Returns a handler for each connection.
     func tracker() -> any RemovableChannelHandler & Sendable { Tracker(connections: self) }
 
-    /// Closes all connections, and each that comes later.
+    /// Closes all connections, also later ones.
     func closeAll() {
         let channels = state.withLock { state in
             state.isClosed = true

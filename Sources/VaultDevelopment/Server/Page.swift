@@ -1,9 +1,9 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// What all pages of development servers have in common. They need no script.
+/// The frame of all pages of development servers. They need no script.
 enum Page {
-    /// A page around `body`, which must be HTML already.
+    /// Makes a page around `body`, which must be HTML.
     static func html(title: String, _ body: String) -> String {
         """
         <!DOCTYPE html>
@@ -26,7 +26,7 @@ enum Page {
         """
     }
 
-    /// `text` as HTML text or as a quoted attribute.
+    /// Escapes `text` for HTML text or a quoted attribute.
     static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {
@@ -40,7 +40,7 @@ enum Page {
         }
     }
 
-    /// Names ``style`` in the content security policy.
+    /// The hash of ``style`` for the content security policy.
     static let styleHash = "sha256-" + Data(SHA256.hash(data: Data(style.utf8))).base64EncodedString()
 
     private static let style = """

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// `value` as JSON, with the names that the protocol uses: `refreshToken` becomes `refresh_token`.
+/// Encodes `value` as JSON with the protocol's names: `refreshToken` becomes `refresh_token`.
 func protocolJSON(_ value: some Encodable) throws -> Data {
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -8,7 +8,7 @@ func protocolJSON(_ value: some Encodable) throws -> Data {
     return try encoder.encode(value)
 }
 
-/// The JSON body of an error answer (RFC 6749 section 5.2).
+/// Makes the JSON body of an error answer (RFC 6749 section 5.2).
 func errorBody(_ error: OAuthError) -> Data {
     let fields = ["error": error.code, "error_description": error.detail]
     return (try? JSONEncoder().encode(fields)) ?? Data()

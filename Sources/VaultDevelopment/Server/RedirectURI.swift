@@ -1,4 +1,4 @@
-/// Which redirect URIs a native app may use (RFC 8252 section 7.3: any port on loopback).
+/// The rules for redirect URIs of native apps (RFC 8252 section 7.3: any port on loopback).
 enum RedirectURI {
     static func isAllowed(_ uri: String, besides exact: [String]) -> Bool {
         if exact.contains(uri) { return true }
@@ -7,7 +7,7 @@ enum RedirectURI {
             || path(of: uri, host: "http://localhost").map(isPlainPath) ?? false
     }
 
-    /// Whether a client may register it: loopback, `https:`, or a scheme of its own (RFC 8252 section 7).
+    /// Whether a client may register the URI: loopback, `https:`, or a private scheme (RFC 8252 section 7).
     static func isRegistrable(_ uri: String) -> Bool {
         guard uri.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), !uri.contains("#"),
             let scheme = uri.split(separator: ":", omittingEmptySubsequences: false).first?.lowercased(),
@@ -25,7 +25,7 @@ enum RedirectURI {
         return plain == withoutLoopbackPort(registered)
     }
 
-    /// A loopback URI without its port; nil for others.
+    /// Returns a loopback URI without its port; nil for others.
     private static func withoutLoopbackPort(_ uri: String) -> String? {
         for host in ["http://127.0.0.1", "http://[::1]", "http://localhost"] {
             if let path = path(of: uri, host: host), isPlainPath(path) { return host + path }
@@ -33,7 +33,7 @@ enum RedirectURI {
         return nil
     }
 
-    /// The scheme and authority, as a content security policy names them. A private scheme stands alone.
+    /// Returns scheme and authority for a content security policy. A private scheme stands alone.
     static func origin(of uri: String) -> String {
         guard let schemeEnd = uri.firstIndex(of: ":") else { return "" }
         let afterScheme = uri[schemeEnd...].dropFirst()
@@ -42,7 +42,7 @@ enum RedirectURI {
         return "\(uri[..<schemeEnd])://\(authority)"
     }
 
-    /// What follows `host` and a port; nil when the URI is of another host.
+    /// Returns the part after `host` and port; nil for another host.
     private static func path(of uri: String, host: String) -> Substring? {
         guard uri.hasPrefix(host) else { return nil }
         var rest = uri.dropFirst(host.count)

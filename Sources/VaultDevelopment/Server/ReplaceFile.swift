@@ -6,8 +6,8 @@ package import FoundationEssentials
     internal import Musl
 #endif
 
-/// Replaces the file at `path`, or creates it, with mode 0600: whoever reads it sees the old contents or the new ones,
-/// never a part. It blocks, so it belongs on a thread of its own.
+/// Replaces or creates the file at `path`, with mode 0600. A reader sees the old or the new contents, never a part. It
+/// blocks, so call it on its own thread.
 package func replaceFile(_ path: String, with contents: Data) throws {
     let temporary = "\(path).\(UUID().uuidString).tmp"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -28,9 +28,9 @@ package func replaceFile(_ path: String, with contents: Data) throws {
     }
 }
 
-/// The error number of the system call that failed.
+/// The error of a failed system call.
 package struct FileReplacementError: Error, CustomStringConvertible {
-    /// As in `errno`.
+    /// The error number, as in `errno`.
     package let number: Int32
 
     package var description: String {

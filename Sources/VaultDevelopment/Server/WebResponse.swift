@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The answers of development servers: never cached, unless they say so.
+/// The answers of development servers, not cached by default.
 extension Response {
     static func plain(
         _ status: HTTPResponse.Status, _ type: String? = nil, _ body: Data = Data()
@@ -17,14 +17,15 @@ extension Response {
         plain(status, "application/json", body)
     }
 
-    /// Sends the browser on with a GET.
+    /// Redirects the browser with a GET.
     static func seeOther(_ location: String) -> Response {
         var answer = plain(.seeOther)
         answer.headers[.location] = location
         return answer
     }
 
-    /// - Parameter formTarget: Where a form on the page may lead. Browsers apply it to the redirect after the post, too.
+    /// - Parameter formTarget: The allowed target of a form on the page. Browsers apply it to the redirect after the
+    ///   post, too.
     static func page(_ status: HTTPResponse.Status, _ body: String, formTarget: String) -> Response {
         var answer = plain(status, "text/html; charset=utf-8", Data(body.utf8))
         answer.headers[.contentSecurityPolicy] =
@@ -39,29 +40,29 @@ extension Response {
 extension Request {
     private static let bodyLimit = 64 * 1024
 
-    /// Whether the body says that it is of this type.
+    /// Whether the content type of the body is this type.
     func hasBody(_ type: String) -> Bool { headers[.contentType]?.lowercased().hasPrefix(type) == true }
 
-    /// - Throws: `HTTPError` with 413 when it is too long.
+    /// - Throws: `HTTPError` with 413 if the body is too long.
     func bodyData() async throws -> Data {
         var request = self
         return Data(try await request.collectBody(upTo: Self.bodyLimit).readableBytesView)
     }
 
-    /// The form in the body; nil when there is none, or it is malformed.
+    /// Reads the form in the body; nil if it is missing or malformed.
     func form() async throws -> FormParameters? {
         guard hasBody("application/x-www-form-urlencoded") else { return nil }
         return String(validating: try await bodyData(), as: UTF8.self).flatMap { FormParameters($0) }
     }
 
-    /// The parameters of the query; nil when they are malformed.
+    /// The parameters of the query; nil if they are malformed.
     var query: FormParameters? { FormParameters(uri.query ?? "") }
 }
 
 extension HTTPField.Name {
-    /// RFC 9449 section 4.
+    /// The header field for proofs (RFC 9449 section 4).
     static let dpop = optional("DPoP")
-    /// RFC 9449 section 8.1.
+    /// The header field for nonces (RFC 9449 section 8.1).
     static let dpopNonce = optional("DPoP-Nonce")
     fileprivate static let xFrameOptions = optional("X-Frame-Options")
     fileprivate static let referrerPolicy = optional("Referrer-Policy")

@@ -1,7 +1,7 @@
 public import Foundation
 internal import VaultCrypto
 
-/// Who an account belongs to, as OpenID Connect names it: a subject is unique only within its issuer.
+/// The owner of an account, as OpenID Connect names it. A subject is unique only within its issuer.
 public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The issuer (`iss`): the provider's URL, exactly as the provider writes it.
     public let issuer: String
@@ -20,14 +20,14 @@ public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
 
     public var description: String { "\(subject) at \(issuer)" }
 
-    /// What the names of an account's records begin with: they go when the account goes.
+    /// The beginning of the names of an account's records. They are deleted with the account.
     public var recordPrefix: String {
         let digest = Checksum.of([Array(issuer.utf8), Array(subject.utf8)])
         return "account/" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "/"
     }
 }
 
-/// What is stored of one account in the clear: what is needed to find it and to ask for its key.
+/// The data of one account that is stored in the clear. It is needed to find the account and to ask for its key.
 public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The id of the account: issuer and subject.
     public let id: AccountID
@@ -39,32 +39,32 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var preferredUsername: String?
     /// How the account signs in.
     public var method: SignInMethod
-    /// The client that registered the account; refreshing needs the same one. Empty where the method has none.
+    /// The client that registered the account. A refresh needs the same client. Empty if the method has no client.
     public var clientID: String
-    /// What the paths and fields of its backend are called. Nil for a method without a layout, and for an account that
-    /// was registered before layouts were stored: that one goes by the program's settings.
+    /// The names of the paths and fields of its backend. Nil if the method has no layout, or if the account is older
+    /// than stored layouts: then the program's settings apply.
     public var layout: StoredLayout?
     /// The base URL of the key service that holds the account's keys.
     public var keyServiceURL: String
-    /// 32 random bytes that go into every Argon2id of this account and are never at the key service: whoever has only
-    /// the service's database cannot test a password.
+    /// 32 random bytes that go into every Argon2id of this account. The key service never gets them, so its database
+    /// alone is not enough to test a password.
     public let deviceSecret: [UInt8]
-    /// When the account was registered first.
+    /// The time when the account was first registered.
     public let createdAt: Date
-    /// When the provider last confirmed the account: how long it may be opened without the network counts from here.
+    /// The time when the provider last confirmed the account. The time without the network is counted from here.
     public var lastOnlineAt: Date?
-    /// What the provider granted (RFC 6749 section 3.3), separated by spaces; nil when it did not say.
+    /// The granted scopes (RFC 6749 section 3.3), separated by spaces; nil if the provider did not say.
     public var grantedScope: String?
-    /// When the stored access token ends; nil when none is stored, or the provider did not say.
+    /// The end of the stored access token; nil if none is stored, or if the provider did not say.
     public var accessTokenExpiresAt: Date?
-    /// Claims of the ID token that a list of accounts shows without opening them, as text: see
-    /// `VaultConfiguration.displayClaims`. They lie unsealed on the disk. Empty unless an app chose some.
+    /// Claims of the ID token, as text, for a list of accounts that are not open: see
+    /// `VaultConfiguration.displayClaims`. They are on the disk unsealed. Empty unless an app chose some.
     public var displayClaims: [String: String] = [:]
-    /// Set while a refresh is under way. Found set later, it tells an interrupted refresh from an expired token.
+    /// The start of a refresh that is under way. If it is still set later, the refresh was interrupted.
     public var refreshStartedAt: Date?
-    /// The ways to the vault key. Staged ones are not among them.
+    /// The ways to the vault key, without staged ones.
     public var keyslots: [Keyslot]
-    /// What is stored as a way to the vault key and was damaged: it opens nothing, and keeps the others from nothing.
+    /// The damaged ways to the vault key. They open nothing, and the other ways still work.
     public var damagedKeyslots: [DamagedKeyslot] = []
 
     /// Makes an account, for a store to fill in.
@@ -104,13 +104,13 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
         self.keyslots = keyslots
     }
 
-    /// What to call the account in front of a person.
+    /// The name of the account for people.
     public var displayName: String { alias ?? preferredUsername ?? email ?? id.subject }
 
     /// The keyslot that a password opens.
     public var passwordKeyslot: Keyslot? { keyslot(.password) }
 
-    /// The keyslot of a kind of which there is one at most, or the first of several.
+    /// The keyslot of a kind. If there are several, the first one.
     public func keyslot(_ kind: Keyslot.Kind) -> Keyslot? { keyslots.first { $0.kind == kind } }
 
     public var description: String { "Account(\(id))" }

@@ -2,13 +2,14 @@ package import VaultCrypto
 internal import VaultLocks
 
 extension Accounts {
-    /// Gives an account a new password. The new keyslot is staged, opened once to prove that it works, and only then
-    /// takes the old one's place, in one transaction: after a crash at any point exactly one of the two passwords works.
+    /// Gives an account a new password. The new keyslot is staged and opened once as a test. Then it replaces the old
+    /// one in one transaction. So exactly one of the two passwords works after a crash at any point.
     ///
-    /// - Throws: ``VaultError`` with code `busy` when another program changed the password meanwhile;
-    ///   `forbiddenByPolicy` and `passwordUnusable`; `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`,
-    ///   `configurationInvalid` of the key service; `storeUnreadable`, `storeCorrupt`. Then the old password is still
-    ///   the one.
+    /// - Throws: ``VaultError`` with code `busy` if another program changed the password meanwhile: try again.
+    ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `wrongSecret`: ask for the old one again.
+    ///   `keyLocked`, `keyMissing`: use another way in. `keyServiceUnavailable`: try again later.
+    ///   `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`: restore a
+    ///   backup. After an error the old password still works.
     package func changePassword(
         of account: Account, from old: borrowing SecretBytes, to new: borrowing SecretBytes
     ) async throws {
@@ -16,12 +17,12 @@ extension Accounts {
         try await setPassword(new, of: account, vaultKey: open(account, with: .password(old)))
     }
 
-    /// As ``changePassword(of:from:to:)``, for an account that was opened in whatever way.
+    /// As ``changePassword(of:from:to:)``, for an account that is already open.
     ///
-    /// An offline keyslot opens with the password, so it gets the new one, too. The other ways in stay, unless they are to
-    /// go: then whoever knows, or has, one of them does not get in any more.
+    /// An offline keyslot opens with the password, so it also gets the new one. The other ways in stay, unless
+    /// `dropsOtherWays` is true. A thief who knows or has one of these then no longer gets in.
     ///
-    /// - Returns: the ways in that were dropped.
+    /// - Returns: the ways in that were removed.
     @discardableResult
     package func setPassword(
         _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false
@@ -30,7 +31,8 @@ extension Accounts {
         return try await putPassword(new, of: account, vaultKey: vaultKey, dropsOtherWays: dropsOtherWays)
     }
 
-    /// As ``setPassword(_:of:vaultKey:dropsOtherWays:)``, for a password that need not be new: its length is not judged.
+    /// As ``setPassword(_:of:vaultKey:dropsOtherWays:)``, for a password that need not be new. Its length is not
+    /// checked.
     @discardableResult
     package func putPassword(
         _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false
@@ -46,7 +48,7 @@ extension Accounts {
             await discard(slot, of: account)
             throw error
         }
-        // Others may be added or used meanwhile; the password and what opens with it have to be what was looked at.
+        // Other ways in may change meanwhile. The password and the offline keyslot must not.
         let ofPassword = currentIDs(of: account, where: \.isOfPassword)
         let dropped = Lock<[Keyslot]>([])
         let swap = KeyslotSwap(
@@ -54,7 +56,10 @@ extension Accounts {
             faults: (.passwordStaged, .passwordVerified, .passwordSwapped))
         try await self.swap(swap, into: account) { current in
             guard Set(current.keyslotIDs(where: \.isOfPassword)) == ofPassword else {
-                throw VaultError(.busy, "Another program changed the password meanwhile. Nothing was changed here.")
+                throw VaultError(
+                    .busy,
+                    "Another program changed the password meanwhile. Nothing was changed here. Log in with the new password, then try again."
+                )
             }
             try await requireCurrent(vaultKey, of: current, as: account)
             if dropsOtherWays { dropped.withLock { $0 = current.keyslots.filter { $0.kind != .password } } }

@@ -4,38 +4,38 @@ package import Logging
 package import VaultCrypto
 package import VaultHTTP
 
-/// What is done with stored accounts: finding, registering, opening and deleting them, and changing their password.
+/// The work on stored accounts: finding, registering, opening and deleting them, and changing their password.
 package struct Accounts: Sendable {
-    /// Where they are stored.
+    /// The store of the accounts.
     package let store: any SecureStore
-    /// Tells the time.
+    /// The wall clock.
     package let clock: any WallClock
-    /// Gets what happens. Nothing secret is logged.
+    /// The log. It gets nothing secret.
     package let logger: Logger
-    /// The claims of the ID token that a list of accounts shows without opening them. See
+    /// The claims of the ID token that a list of accounts shows without opening an account. See
     /// `VaultConfiguration.displayClaims`.
     package var displayClaims: [String]?
     /// The cost of a new password's Argon2id.
     let argon2: Argon2Parameters
     /// The cost of a guess at a keyslot that needs no key service.
     let offlineCost: Argon2Parameters
-    /// For how long after it was online last an account opens without the network, in seconds, at most.
+    /// The longest time without the network in which an account opens, in seconds.
     let offlineMaximumAge: Double
-    /// What is allowed: of the app and the machine, the stricter one in each point.
+    /// The policies of the app and the machine, combined: the stricter rule of each kind.
     package let policy: VaultPolicy
     /// The key service of new accounts.
     let keyServiceURL: String
-    /// Gives the key service at a URL: an account keeps to the one that it was registered with.
+    /// Returns the key service at a URL. An account keeps the key service that it was registered with.
     let keyService: @Sendable (_ url: String) throws -> any KeyService
-    /// Counts how long old keys are waited for.
+    /// The clock that limits the wait for old keys to be ended.
     let timer: any Clock<Duration>
-    /// Who is told of what a person should know.
+    /// The handlers of notices for the person.
     let notices = AccountNotices()
-    /// What became of keyslots that an app may still hold.
+    /// The history of keyslots that an app may still hold.
     let history = KeyslotHistory()
-    /// Tells when the program may stop without losing a token that a provider has just renewed.
+    /// Tells when the program may stop without losing a renewed token.
     package var stopGuard: StopGuard { unstored.stopGuard }
-    /// What all sessions on this store could not store yet.
+    /// The renewed tokens that no session on this store could store yet.
     package let unstored: UnstoredTokens
 
     package init(
@@ -60,28 +60,29 @@ package struct Accounts: Sendable {
         self.keyService = keyService
     }
 
-    /// Runs `body` with the account's lock. A renewed token that could not be stored is stored first if it can be.
+    /// Runs `body` with the account's lock. Stores a held renewed token first, if possible.
     ///
-    /// - Parameter storesFirst: whether `body` needs that token to be stored: see ``UnstoredTokens``.
+    /// - Parameter storesFirst: whether `body` must not run if that token cannot be stored: see ``UnstoredTokens``.
     package func withLock<R: Sendable>(
         on id: AccountID, storesFirst: Bool = false, _ body: @Sendable (AccountLock) async throws -> R
     ) async throws -> R {
         try await unstored.withLock(on: id, in: store, storesFirst: storesFirst, body)
     }
 
-    /// Finds out whether the key service of new accounts answers.
+    /// Checks whether the key service of new accounts answers.
     package func checkKeyService() async throws {
         try requireAllowed(keyService: keyServiceURL)
         try await keyService(keyServiceURL).checkReachable()
     }
 
-    /// Stores a refresh token under a new password. An account that exists already gets a new vault key, so that what
-    /// was sealed under the old one is lost.
+    /// Stores a refresh token under a new password. An existing account gets a new vault key, so its old items are
+    /// lost.
     ///
-    /// - Parameter replacingItems: whether an app's own items of an existing account may be lost.
-    /// - Throws: ``VaultError`` with code `accountExists` when they may not; `forbiddenByPolicy` and `passwordUnusable`;
-    ///   `keyServiceUnavailable`, `configurationInvalid` of the key service; `storeUnreadable`, `storeCorrupt`, `busy`.
-    ///   Then nothing was changed.
+    /// - Parameter replacingItems: whether an app's own items and the other ways in may be lost.
+    /// - Throws: ``VaultError`` with code `accountExists` if they may not: ask the person to confirm.
+    ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `keyServiceUnavailable`, `busy`: try again
+    ///   later. `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`:
+    ///   restore a backup. Then nothing was changed.
     package func register(
         _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool
     ) async throws -> VaultKey {
@@ -94,7 +95,7 @@ package struct Accounts: Sendable {
         guard losses.isEmpty || replacingItems else {
             throw VaultError(
                 .accountExists,
-                "The account is registered here already. With a new password these of it are lost: \(losses.joined(separator: ", ")). Use what opens it now, or confirm the loss."
+                "The account is registered here already. A new password would delete: \(losses.joined(separator: ", ")). Log in to the account, or confirm the loss."
             )
         }
         let kept = try await keptAlias(of: existing)
@@ -111,7 +112,7 @@ package struct Accounts: Sendable {
         do {
             let tokens = try await sealed(token, vaultKey)
             let retired = try await withLock(on: account.id) { _ in
-                // The password took its time: what is replaced has to be what was looked at.
+                // Making the keyslot took time. The account must still be as it was checked above.
                 let current = try await store.account(account.id)
                 guard current?.deviceSecret == existing?.deviceSecret,
                     try await self.losses(with: current) == losses
@@ -133,16 +134,17 @@ package struct Accounts: Sendable {
         return vaultKey
     }
 
-    /// Stores a refresh token in an account that exists. Its ways in, vault key and items stay as they are.
+    /// Stores a refresh token in an existing account. Its ways in, vault key and items stay as they are.
     ///
-    /// - Parameter method: what opens the account. A recovery code is to be replaced afterwards.
-    /// - Throws: ``VaultError`` with code `accountNotFound`; what ``open(_:with:)`` throws; ``StoreError``:
-    ///   `busy`, `unreadable`, `corrupt`.
+    /// - Parameter method: the way in. After a recovery code, make a new code.
+    /// - Throws: ``VaultError`` with code `accountNotFound` (register) and the errors of ``open(_:with:)``.
+    ///   ``StoreError`` with code `busy` or `unreadable` (try again) or `corrupt` (restore a backup).
     package func replaceRefreshToken(
         _ token: RefreshToken, with method: UnlockMethod, alias: String?
     ) async throws -> VaultKey {
         guard let account = try await store.account(token.account) else {
-            throw VaultError(.accountNotFound, "The account \(token.account) is not registered here.")
+            throw VaultError(
+                .accountNotFound, "The account \(token.account) is not registered here. Register it first.")
         }
         let vaultKey = try await open(account, with: method)
         try await replaceRefreshToken(token, in: account, vaultKey: vaultKey, alias: alias)
@@ -151,7 +153,7 @@ package struct Accounts: Sendable {
 
     /// As ``replaceRefreshToken(_:with:alias:)``, for an account that was opened with `vaultKey`.
     ///
-    /// - Returns: the refresh token that was stored until then, if there was one that could be read.
+    /// - Returns: the old refresh token, if there was one and it could be read.
     @discardableResult
     package func replaceRefreshToken(
         _ token: RefreshToken, in account: Account, vaultKey: VaultKey, alias: String?
@@ -160,12 +162,12 @@ package struct Accounts: Sendable {
         let alias = try await freeAlias(alias, for: id)
         let tokens = try await sealed(token, vaultKey)
         return try await withLock(on: id, storesFirst: true) { _ in
-            // That took its time: the account may be another one by now, with another vault key.
+            // Another program may have registered the account again meanwhile, with another vault key.
             guard var current = try await store.account(id), current.deviceSecret == account.deviceSecret else {
-                throw VaultError(.busy, "Another program registered the account anew meanwhile. Try again.")
+                throw VaultError(.busy, "Another program registered the account again meanwhile. Try again.")
             }
             _ = try await freeAlias(alias, for: id)
-            // Whoever was logged out everywhere has none.
+            // After a logout everywhere there is no old token.
             let old = try? await refreshToken(of: id, vaultKey: vaultKey)
             current.alias = alias ?? current.alias
             current.email = token.identity.email
@@ -178,26 +180,26 @@ package struct Accounts: Sendable {
         }
     }
 
-    /// Deletes an account with all that is stored of it, and ends its keys at the key service. What could not be ended is
-    /// told (see ``onNotice(_:)``) and tried again later: see ``endRetiredKeys(at:within:)``.
+    /// Deletes an account with all its data, and ends its keys at the key service. If a key cannot be ended, a notice
+    /// tells the person (see ``onNotice(_:)``). Another try follows later: see ``endRetiredKeys(at:within:)``.
     package func delete(_ id: AccountID) async throws {
         await AttemptRecords.forget(in: store, at: clock.now, usersAt: id.issuer)
         let retired = try await withLock(on: id) { _ in try await remove(id) }
         await end(retired, of: id)
     }
 
-    /// Removes an account from the store. To be called under its lock.
+    /// Removes an account from the store. Must be called under the account's lock.
     package func remove(_ id: AccountID) async throws -> JustRetired {
         let current: Account?
         do {
             current = try await store.account(id)
         } catch let error as StoreError where error.code == .corrupt {
-            current = nil  // A damaged account can be deleted all the same.
+            current = nil  // A damaged account can still be deleted.
         }
         return try await apply([.removeAccount], to: id, retiringKeysOf: current)
     }
 
-    /// The refresh token as it is stored, with what is known of the person.
+    /// Returns the stored refresh token with the person's identity.
     package func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
         let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
         let stored = try await store.account(id)
@@ -214,7 +216,7 @@ package struct Accounts: Sendable {
         return token
     }
 
-    /// What is known of the person.
+    /// Returns the person's identity.
     package func identity(of account: Account, vaultKey: VaultKey) async throws -> RefreshToken.Identity {
         let items = TokenItems(store: store, id: account.id, vaultKey: vaultKey)
         let claims = try await items.claims() ?? Array("{}".utf8)
@@ -224,12 +226,12 @@ package struct Accounts: Sendable {
             claimsJSON: claims)
     }
 
-    /// The names of the items that an app stored itself.
+    /// Returns the names of the items that apps stored.
     package func itemsOfApps(of id: AccountID) async throws -> [ItemName] {
         try await store.itemNames(of: id).filter { !$0.isReserved }
     }
 
-    /// What is lost when an account is registered anew under a new password: an app's own items, and the other ways in.
+    /// Returns what a new registration under a new password deletes: an app's own items, and the other ways in.
     package func losses(with account: Account?) async throws -> [String] {
         guard let account else { return [] }
         let ways = account.keyslots.filter { !$0.kind.isOfPassword }
@@ -247,7 +249,7 @@ package struct Accounts: Sendable {
         if let accessToken = token.accessToken {
             changes.append(try await items.put(accessToken))
         } else {
-            // Removing it also removes the date when it ends: that comes before the new date.
+            // This also removes the date of the end, so it must come before the new date.
             changes.insert(.removeItem(.accessToken), at: 0)
         }
         if let idToken = token.idToken {

@@ -1,36 +1,36 @@
 internal import Foundation
 internal import VaultHTTP
 
-/// The base URL of a backend or server in the one form in which it is stored and called, however a person typed it.
+/// The base URL of a backend or server, in the one form that is stored and called.
 ///
-/// Without a scheme it is `https`; plain `http` only works on this machine. Scheme and host become lower case, the default
-/// port and needless slashes go, IP addresses are written in their usual form, and the path is kept.
+/// A text without a scheme gets `https`. Plain `http` works only on this machine. The scheme and host become lower
+/// case. The default port and extra slashes are removed. IP addresses get their usual form. The path is kept.
 public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
     /// The URL, without a slash at its end.
     public let url: String
 
     public var description: String { url }
 
-    /// - Parameter text: what was typed: `example.com`, `HTTPS://Example.com:443/notes/`, `127.0.0.1:8080`, `[::1]`, …
-    /// - Throws: ``VaultError`` with code `configurationInvalid`, which says what is wrong with it.
+    /// - Parameter text: the typed text: `example.com`, `HTTPS://Example.com:443/notes/`, `127.0.0.1:8080`, `[::1]`, …
+    /// - Throws: ``VaultError`` with code `configurationInvalid`. The text says what is wrong with the address.
     public init(_ text: String) throws {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else { throw Self.invalid("it is empty.") }
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }) else {
-            throw Self.invalid("it has characters that do not belong there. Write a name outside of ASCII as xn--….")
+            throw Self.invalid("it has characters that a URL cannot have. Write a name outside of ASCII as xn--….")
         }
         guard !text.contains(where: { "?#".contains($0) }) else { throw Self.invalid("it has a query or a fragment.") }
         let (scheme, rest) = try Self.scheme(of: text)
         let authority = rest.prefix { $0 != "/" }
-        // It could be a password, and would be stored in the clear.
-        guard !authority.contains("@") else { throw Self.invalid("it has a user name in it.") }
+        // The part before the @ could hold a password, which would be stored in the clear.
+        guard !authority.contains("@") else { throw Self.invalid("it has a user name. Remove everything up to the @.") }
         let (host, port) = try Self.hostAndPort(authority)
         guard scheme == "https" || LoopbackAddress.isLoopback(host: host) else {
-            throw Self.invalid("it needs https (plain http only works on this machine).")
+            throw Self.invalid("it needs https. Plain http works only on this machine.")
         }
         let segments = rest[authority.endIndex...].split(separator: "/")
         guard !segments.contains(where: { [".", ".."].contains($0.lowercased().replacing("%2e", with: ".")) }) else {
-            throw Self.invalid("its path goes up.")
+            throw Self.invalid("its path has a . or .. segment.")
         }
         let isDefault = port == (scheme == "https" ? 443 : 80)
         let portText = port.flatMap { isDefault ? nil : ":\($0)" } ?? ""
@@ -41,7 +41,7 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
         self.url = url
     }
 
-    /// The URL of a path below it. Whatever the path is, it leads to the same scheme, host and port.
+    /// Returns the URL of a path below it. No path leads to another scheme, host or port.
     package func url(_ path: String) -> String { path.hasPrefix("/") ? url + path : "\(url)/\(path)" }
 
     private static func invalid(_ reason: String) -> VaultError {
@@ -59,10 +59,10 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
     private static func hostAndPort(_ authority: Substring) throws -> (String, Int?) {
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
             let inside = authority[..<end].dropFirst()
-            guard let host = ipv6(inside) else { throw invalid("its IPv6 address is none.") }
+            guard let host = ipv6(inside) else { throw invalid("its IPv6 address is not valid.") }
             return ("[\(host)]", try port(authority[end...].dropFirst()))
         }
-        // Nobody types the brackets where there is no port.
+        // People type an IPv6 address without brackets if there is no port.
         if let host = ipv6(authority) { return ("[\(host)]", nil) }
         let name = authority.prefix { $0 != ":" }
         return (try host(name), try port(authority[name.endIndex...]))
@@ -72,7 +72,7 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
         if text.isEmpty || text == ":" { return nil }
         guard text.first == ":", text.dropFirst().allSatisfy(\.isNumber), let port = Int(text.dropFirst()),
             (1...65535).contains(port)
-        else { throw invalid("its port is none.") }
+        else { throw invalid("its port is not a number from 1 to 65535.") }
         return port
     }
 
@@ -83,8 +83,10 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
         let isName = labels.allSatisfy { label in
             (1...63).contains(label.count) && label.allSatisfy { $0.isLetter || $0.isNumber || "-_".contains($0) }
         }
-        guard isName, host.utf8.count <= 253, let last = labels.last else { throw invalid("its host is none.") }
-        // Resolvers read other spellings of numbers (127.1, 0x7f.0.0.1, 017700000001) each in their own way.
+        guard isName, host.utf8.count <= 253, let last = labels.last else {
+            throw invalid("its host name is not valid.")
+        }
+        // Resolvers read other spellings of numbers (127.1, 0x7f.0.0.1, 017700000001) differently.
         if last.allSatisfy(\.isNumber) || last.hasPrefix("0x") {
             let isAddress =
                 labels.count == 4 && labels.allSatisfy { UInt8($0) != nil && ($0 == "0" || !$0.hasPrefix("0")) }
@@ -93,7 +95,7 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
         return host
     }
 
-    /// The usual form of an IPv6 address (RFC 5952); nil if it is none.
+    /// Returns the usual form of an IPv6 address (RFC 5952), or nil if the text is not one.
     private static func ipv6(_ text: Substring) -> String? {
         var address = in6_addr()
         guard inet_pton(AF_INET6, String(text), &address) == 1 else { return nil }

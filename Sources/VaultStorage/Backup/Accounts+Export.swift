@@ -7,13 +7,13 @@ extension Accounts {
     ///
     /// - Parameters:
     ///   - opened: the accounts with their vault keys.
-    ///   - names: the items; nil for all.
-    ///   - path: nothing may be there yet.
+    ///   - names: the names of the items; nil for all.
+    ///   - path: the new file. Nothing may be there yet.
     ///   - passphrase: UTF-8.
-    /// - Returns: what is in the backup.
-    /// - Throws: ``VaultError``: `forbiddenByPolicy`, `passwordUnusable`, `itemNotFound` when no account has one of the
-    ///   items, `configurationInvalid` for a path that cannot be used, `storeUnreadable`, `storeCorrupt`, `busy`. Then
-    ///   there is no backup.
+    /// - Returns: the contents of the backup.
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy` or `passwordUnusable` (choose another passphrase),
+    ///   `itemNotFound` if no account has one of the items, `configurationInvalid` (choose another path),
+    ///   `storeUnreadable` (free disk space), `storeCorrupt`, or `busy` (try again). Then there is no backup.
     package func exportBackup(
         of opened: [(account: Account, vaultKey: VaultKey)], items names: Set<ItemName>?, to path: String,
         passphrase: SharedSecret
@@ -24,7 +24,7 @@ extension Accounts {
         var found: Set<ItemName> = []
         for (account, _) in opened { found.formUnion(try await itemsOfApps(of: account.id)) }
         if let missing = names?.subtracting(found).map(\.rawValue).min() {
-            throw VaultError(.itemNotFound, "No account has an item \(missing). See: vault item list")
+            throw VaultError(.itemNotFound, "No account has an item \(missing). To list the items: vault item list")
         }
         let header = try BackupHeader(cost: offlineCost)
         let writer = try await BackupWriter(
@@ -39,19 +39,19 @@ extension Accounts {
         return BackupContents(createdAt: start.createdAt, accounts: accounts)
     }
 
-    /// Refuses where the policy forbids what opens without the key service: a backup does.
+    /// Refuses if the policy forbids the way in `offline`: a backup opens without the key service.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     package func requireBackupsAllowed() throws {
         guard policy.allows(.offline) else {
             throw VaultError(
                 .forbiddenByPolicy,
-                "The policy forbids backups: a backup opens without the key service, and the policy does not allow the way in offline. To see the policy: vault doctor"
+                "The policy forbids backups: a backup needs the way in offline, which the policy does not allow. To see the policy: vault doctor"
             )
         }
     }
 
-    /// The account's lock is held meanwhile, so that its items are of one moment.
+    /// Holds the account's lock meanwhile, so that no item changes between two others.
     private func add(
         _ account: Account, _ vaultKey: VaultKey, items names: Set<ItemName>?, to writer: BackupWriter
     ) async throws -> BackupContents.Account {

@@ -3,30 +3,32 @@ package import VaultCrypto
 internal import VaultHTTP
 
 extension Accounts {
-    /// Looks at the beginning of a backup, before a person has to type its passphrase.
+    /// Checks the beginning of a backup, before a person has to type its passphrase.
     ///
-    /// - Throws: ``VaultError``: `backupInvalid` for another kind of file, `configurationInvalid` when the file cannot be
-    ///   read.
+    /// - Throws: ``VaultError`` with code `backupInvalid` for another kind of file, or `configurationInvalid` if the
+    ///   file cannot be read.
     package func checkBackup(at path: String) throws {
         _ = try BackupFile(path: path)
     }
 
-    /// Opens a backup and reads it to its end. Nothing is changed.
+    /// Opens a backup and reads it to its end. Changes nothing.
     ///
-    /// - Throws: ``VaultError``: `wrongSecret`, `backupInvalid`, `configurationInvalid` when the file cannot be read,
-    ///   `passwordUnusable`, `outOfMemory`.
+    /// - Throws: ``VaultError`` with code `wrongSecret` (ask for the passphrase again), `backupInvalid` (use another
+    ///   copy), `configurationInvalid` if the file cannot be read, `passwordUnusable`, or `outOfMemory` (close other
+    ///   programs).
     package func openBackup(at path: String, passphrase: SharedSecret) async throws -> Backup {
         try await Backup(path: path, passphrase: passphrase.bytes)
     }
 
-    /// Makes an account of a backup, with all its items, under a new password. There is no refresh token yet: registering
-    /// the same person brings one, and keeps the items.
+    /// Makes an account from a backup, with all its items, under a new password. The account has no refresh token yet.
+    /// When the same person registers, the account gets one and keeps the items.
     ///
     /// - Parameters:
-    ///   - id: an account of the backup that is not here.
+    ///   - id: an account of the backup that is not registered here.
     ///   - newPassword: UTF-8.
-    /// - Throws: ``VaultError``: `accountExists`, `accountNotFound` when the backup does not have it, `forbiddenByPolicy`,
-    ///   `passwordUnusable`, `keyServiceUnavailable`, `storeUnreadable`. Nothing was changed then.
+    /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `accountNotFound` if the backup does
+    ///   not have it, `forbiddenByPolicy` or `passwordUnusable` (choose another password), `keyServiceUnavailable` (try
+    ///   again later), or `storeUnreadable` (free disk space). Then nothing was changed.
     package func importAccount(
         _ id: AccountID, from backup: Backup, newPassword: SharedSecret
     ) async throws -> BackupImport {
@@ -42,7 +44,7 @@ extension Accounts {
             .password, for: account, vaultKey: vaultKey, secret: newPassword.bytes,
             keyService: keyService(account.keyServiceURL), parameters: argon2, now: clock.now)
         do {
-            // Every account has claims from the start. Registering replaces them.
+            // Every account has claims from the start. Registration replaces these.
             let claims = try await TokenItems(store: store, id: id, vaultKey: vaultKey).put(
                 claimsJSON: Array("{}".utf8))
             try await withLock(on: id) { _ in
@@ -59,14 +61,14 @@ extension Accounts {
             items: items.map(\.name), keptItems: [], aliasWasTaken: alias == nil && stored.alias != nil)
     }
 
-    /// Adds the items of a backup to an account that is here. All of them are stored, or none.
+    /// Adds the items of a backup to an account that is registered here. Stores all of them, or none.
     ///
     /// - Parameters:
     ///   - account: an account of the backup.
-    ///   - vaultKey: what it was opened with.
-    ///   - isReplacing: whether items that the account has already are replaced. Otherwise they stay.
-    /// - Throws: ``VaultError``: `accountNotFound` when the backup does not have it, `busy`, `storeUnreadable`. Nothing was
-    ///   changed then.
+    ///   - vaultKey: the account's vault key.
+    ///   - isReplacing: whether to replace items that the account already has. Otherwise these stay.
+    /// - Throws: ``VaultError`` with code `accountNotFound` if the backup does not have it, `busy` (try again), or
+    ///   `storeUnreadable` (free disk space). Then nothing was changed.
     package func importItems(
         of account: Account, from backup: Backup, vaultKey: VaultKey, isReplacing: Bool
     ) async throws -> BackupImport {
@@ -88,12 +90,13 @@ extension Accounts {
     private func requireMissing(_ id: AccountID) async throws {
         guard try await store.account(id) == nil else {
             throw VaultError(
-                .accountExists, "The account \(id) is registered here already. Only its items can be imported.",
+                .accountExists,
+                "The account \(id) is already registered here. Log in to it, then import only its items.",
                 accounts: [id])
         }
     }
 
-    /// The alias of the backup, unless another account here has that name.
+    /// Returns the alias of the backup, unless another account here has that name.
     private func importedAlias(_ stored: BackupAccount) async throws -> String? {
         do {
             return try await freeAlias(stored.alias, for: stored.id)
@@ -102,7 +105,7 @@ extension Accounts {
         }
     }
 
-    /// Seals the items of one account again, under the key that the account has here. Nothing is stored yet.
+    /// Seals the items of one account again, under the vault key that the account has here. Stores nothing yet.
     private func changes(
         of id: AccountID, from backup: Backup, into contents: ItemContents
     ) async throws -> (account: BackupAccount, items: [(name: ItemName, change: StoreChange)]) {

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import VaultCrypto
 
-/// A backup that was opened with its passphrase and read to its end: it is whole, and nobody changed it.
+/// A backup that was opened with its passphrase and read to its end. It is whole and unchanged.
 public final class Backup: Sendable {
-    /// What is in it.
+    /// The contents of the backup.
     public let contents: BackupContents
     private let file: BackupFile
     private let key: SecretBytes
@@ -14,7 +14,7 @@ public final class Backup: Sendable {
         contents = try await Self.contents(of: BackupReader(file, key: key))
     }
 
-    /// Reads it again.
+    /// Makes a reader that starts at the beginning.
     func reader() throws -> BackupReader { try BackupReader(file, key: key) }
 
     private static func contents(of reader: BackupReader) async throws -> BackupContents {
@@ -31,7 +31,7 @@ public final class Backup: Sendable {
             case .piece, .endOfItem, .end: break
             }
         }
-        // What is there twice would be imported in an order that nobody chose.
+        // If an account or item were there twice, the order of the import would decide which one stays.
         guard let start, Set(accounts.map(\.id)).count == accounts.count,
             accounts.allSatisfy({ Set($0.items).count == $0.items.count })
         else { throw VaultError.damagedBackup }

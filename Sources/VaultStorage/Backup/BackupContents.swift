@@ -1,13 +1,13 @@
 public import Foundation
 
-/// What a backup holds, without the content of the items.
+/// The contents of a backup, without the content of the items.
 public struct BackupContents: Sendable, Hashable {
-    /// When it was made.
+    /// The time when the backup was made.
     public let createdAt: Date
     /// The accounts in it.
     public let accounts: [Account]
 
-    /// An account in a backup. Its tokens, keys and ways in are not there.
+    /// An account in a backup, without tokens, keys and ways in.
     public struct Account: Sendable, Hashable {
         /// The id of the account: issuer and subject.
         public let id: AccountID
@@ -23,26 +23,27 @@ public struct BackupContents: Sendable, Hashable {
         public let clientID: String
         /// The base URL of the key service that held the account's keys.
         public let keyServiceURL: String
-        /// The ways into the account where the backup was made. They stay there: each is bound to that machine.
+        /// The kinds of ways into the account on the old machine. They are bound to that machine, so the backup cannot
+        /// open with them.
         public let waysIn: [Keyslot.Kind]
         /// The names of the items.
         public var items: [ItemName]
 
-        /// What to call the account in front of a person.
+        /// The name of the account for people.
         public var displayName: String { alias ?? preferredUsername ?? email ?? id.subject }
     }
 }
 
-/// What came of importing one account.
+/// The result of the import of one account.
 public struct BackupImport: Sendable, Hashable {
     /// The items that were stored.
     public let items: [ItemName]
-    /// The items that stayed as they were, because the account had items of these names.
+    /// The items that were not replaced, because the account already had items with these names.
     public let keptItems: [ItemName]
-    /// Whether the account came without its alias, because another account here has that name.
+    /// Whether the account lost its alias, because another account here has that name.
     public let aliasWasTaken: Bool
 
-    /// For an app's own tests.
+    /// Makes a result for an app's own tests.
     public init(items: [ItemName], keptItems: [ItemName], aliasWasTaken: Bool) {
         (self.items, self.keptItems, self.aliasWasTaken) = (items, keptItems, aliasWasTaken)
     }
@@ -53,7 +54,7 @@ struct BackupStart: Codable {
     let createdAt: Date
 }
 
-/// What a backup holds of an account in the clear text of its stream.
+/// The data of one account in a backup, before it is sealed.
 struct BackupAccount: Codable {
     let issuer: String
     let subject: String
@@ -64,7 +65,7 @@ struct BackupAccount: Codable {
     let clientID: String
     let layout: Data?
     let keyServiceURL: String
-    /// Of which kinds they are. The rest of a way in is bound to its machine.
+    /// The kinds of the ways in. The rest of a way in is bound to its machine.
     let waysIn: [String]
 
     /// - Throws: ``StoreError`` with code `corrupt` when the layout is damaged.
@@ -90,7 +91,7 @@ struct BackupAccount: Codable {
 
     var id: AccountID { AccountID(issuer: issuer, subject: subject) }
 
-    /// For a person to look at.
+    /// The same data for people.
     var summary: BackupContents.Account {
         BackupContents.Account(
             id: id, alias: alias, email: email, preferredUsername: preferredUsername,
@@ -98,7 +99,7 @@ struct BackupAccount: Codable {
             waysIn: waysIn.map(Keyslot.Kind.init(rawValue:)), items: [])
     }
 
-    /// A new account like it, with a device secret of its own.
+    /// Makes a new account from the data, with another device secret.
     func account(alias: String?, deviceSecret: [UInt8], now: Date) -> Account {
         Account(
             id: id, alias: alias, email: email, preferredUsername: preferredUsername,

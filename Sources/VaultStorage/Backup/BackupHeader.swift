@@ -1,7 +1,7 @@
 internal import VaultCrypto
 
-/// What a backup begins with, in the clear: `"CVBK" ‖ format ‖ passes ‖ memory in KiB ‖ lanes ‖ salt ‖ head of the stream`.
-/// All but the head is bound to the stream, too.
+/// The beginning of a backup, in the clear: `"CVBK" ‖ format ‖ passes ‖ memory in KiB ‖ lanes ‖ salt ‖ head of the
+/// stream`. The stream is bound to all of it but the head.
 package struct BackupHeader: Sendable {
     package static let size = 60
     private static let magic = Array("CVBK".utf8)
@@ -11,13 +11,13 @@ package struct BackupHeader: Sendable {
     let cost: Argon2Parameters
     let salt: [UInt8]
 
-    /// For a new backup.
+    /// Makes the header of a new backup.
     init(cost: Argon2Parameters) throws {
         self.cost = cost
         salt = try SecretBytes.random(count: Self.saltSize).withUnsafeBytes { Array($0) }
     }
 
-    /// What comes before the head of the stream.
+    /// The bytes before the head of the stream.
     var bytes: [UInt8] {
         Self.magic + [Self.format] + [cost.passes, cost.memoryKiB, cost.lanes].flatMap(Self.bigEndian) + salt
     }
@@ -58,7 +58,7 @@ package struct BackupHeader: Sendable {
         }
     }
 
-    /// What the stream is bound to.
+    /// The context that the stream is bound to.
     var context: SealingContext {
         SealingContext(
             purpose: "credential-vault/v1/backup", issuer: "", subject: "",
@@ -71,6 +71,6 @@ package struct BackupHeader: Sendable {
 extension VaultError {
     static var damagedBackup: VaultError {
         VaultError(
-            .backupInvalid, "The backup is damaged or cut off. Nothing was changed. Use another copy of the file.")
+            .backupInvalid, "The backup is damaged or incomplete. Nothing was changed. Use another copy of the file.")
     }
 }

@@ -19,8 +19,9 @@ actor BackupReader {
         }
     }
 
-    /// - Returns: nil after the last record, when the stream was whole to its end.
-    /// - Throws: ``VaultError``: `wrongSecret` when not even the beginning opens, else `backupInvalid`.
+    /// - Returns: nil after the last record of a complete stream.
+    /// - Throws: ``VaultError`` with code `wrongSecret` if not even the first chunk opens: ask for the passphrase
+    ///   again. Otherwise `backupInvalid`: use another copy.
     func next() throws -> BackupRecord? {
         while true {
             if let record = try parser.next() { return record }
@@ -43,18 +44,18 @@ actor BackupReader {
                 .wrongSecret, "The passphrase is wrong, or the backup is damaged. Nothing was changed. Try again.")
         }
         offset += sealed.count
-        // Nothing may come after the last chunk.
+        // Bytes after the last chunk are an error.
         if opener.isComplete, try !file.read(1, at: offset).isEmpty { throw VaultError.damagedBackup }
     }
 }
 
-/// The file of a backup, and what it begins with.
+/// The file of a backup, and its header.
 final class BackupFile: Sendable {
     let header: BackupHeader
     let head: [UInt8]
     private let descriptor: CInt
 
-    /// - Throws: ``VaultError`` with code `configurationInvalid` when it cannot be read, or `backupInvalid`.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if the file cannot be read, or `backupInvalid`.
     init(path: String) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -66,7 +67,8 @@ final class BackupFile: Sendable {
         do {
             var info = stat()
             guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
-                throw VaultError(.configurationInvalid, "The backup \(path) is not a regular file.")
+                throw VaultError(
+                    .configurationInvalid, "The backup \(path) is not a regular file. Choose another file.")
             }
             (header, head) = try BackupHeader.read(Self.read(descriptor, BackupHeader.size, at: 0))
         } catch {

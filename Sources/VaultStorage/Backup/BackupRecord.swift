@@ -1,5 +1,5 @@
-/// One step of what is in a backup. They come in this order: `start`; of each account `account`, of each of its items
-/// `item`, its pieces and `endOfItem`; then `end`.
+/// One record of a backup. The order is: `start`; for each account `account`; for each of its items `item`, its pieces
+/// and `endOfItem`; then `end`.
 package enum BackupRecord: Sendable, Equatable {
     /// JSON of a ``BackupStart``.
     case start([UInt8])
@@ -29,7 +29,7 @@ package enum BackupRecord: Sendable, Equatable {
         return [kind] + BackupHeader.bigEndian(UInt32(content.count)) + content
     }
 
-    /// The size of the largest content of a kind; nil for a kind that is not known.
+    /// The largest size of the content of a kind, in bytes; nil for an unknown kind.
     fileprivate static func limit(_ kind: UInt8) -> Int? {
         switch kind {
         case 1: 4_096
@@ -58,19 +58,19 @@ package enum BackupRecord: Sendable, Equatable {
     }
 }
 
-/// Reads records from bytes that come in pieces. They come from outside: each length is checked before it is believed.
+/// Reads records from pieces of bytes. The bytes come from outside, so each length is checked before it is used.
 package struct BackupParser: Sendable {
     private var buffer: [UInt8] = []
     private var used = 0
     private var state = State.start
-    /// The size of the item so far.
+    /// The size of the item so far, in bytes.
     private var itemSize = 0
 
     private enum State { case start, accounts, account, item, over }
 
     package init() {}
 
-    /// Whether the end was read, and nothing comes after it.
+    /// Whether the `end` record was read and nothing follows it.
     package var isComplete: Bool { state == .over && used == buffer.count }
 
     package mutating func append(_ bytes: [UInt8]) {
@@ -79,7 +79,7 @@ package struct BackupParser: Sendable {
         buffer += bytes
     }
 
-    /// - Returns: nil when there is no whole record yet.
+    /// - Returns: nil if there is no complete record yet.
     /// - Throws: ``VaultError`` with code `backupInvalid`.
     package mutating func next() throws -> BackupRecord? {
         let left = buffer[used...]

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import VaultCrypto
 
-/// Writes a backup into a file without a name, and gives it its name when it is complete and durable. Where the file
-/// system has no such files, it has another name until then.
+/// Writes a backup into a file without a name. The file gets its name when it is complete and durable. If the file
+/// system has no files without names, the file has a draft name until then.
 package actor BackupWriter {
     private let path: String
-    /// The other name; nil for none.
+    /// The draft name; nil for none.
     private let draft: String?
     private let descriptor: CInt
     private let sealer: StreamSealer
@@ -13,9 +13,10 @@ package actor BackupWriter {
     private var isOver = false
 
     /// - Parameters:
-    ///   - path: where the backup is to be; nothing may be there.
+    ///   - path: the path of the backup. Nothing may be there.
     ///   - key: the key of the stream.
-    /// - Throws: ``VaultError`` with code `configurationInvalid` when something is there, or the folder cannot be written.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if something is there, or if the folder cannot be
+    ///   written: choose another path.
     init(path: String, header: BackupHeader, key: borrowing SecretBytes) throws {
         self.path = path
         try Self.requireFree(path)
@@ -44,7 +45,7 @@ package actor BackupWriter {
 
     package func add(_ record: BackupRecord) throws {
         buffer += record.bytes
-        // Only when more is there: the last chunk is sealed in another way.
+        // Only if more bytes follow: the last chunk is sealed differently.
         while buffer.count > SealedStream.chunkSize {
             let chunk = Array(buffer.prefix(SealedStream.chunkSize))
             buffer.removeFirst(chunk.count)
@@ -52,7 +53,7 @@ package actor BackupWriter {
         }
     }
 
-    /// Ends the backup and puts it in its place.
+    /// Ends the backup and gives it its name.
     package func finish() async throws {
         try add(.end)
         try Self.write(sealer.seal(buffer, isLast: true), to: descriptor)
@@ -66,7 +67,7 @@ package actor BackupWriter {
                 ?? linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, path, AT_SYMLINK_FOLLOW)
             guard status == 0 else { throw Self.failure(errno) }
             let folder = open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            // A file system that cannot do it is not worth failing for.
+            // Some file systems cannot sync a folder. The backup is good without it.
             if folder >= 0 {
                 fsync(folder)
                 close(folder)
@@ -75,7 +76,7 @@ package actor BackupWriter {
         isOver = true
     }
 
-    /// `O_TMPFILE`: a macro that Swift does not see.
+    /// The value of `O_TMPFILE`, a macro that Swift does not see.
     private static let withoutName = 0o20_000_000 | O_DIRECTORY
 
     private static func folder(of path: String) -> String {
@@ -83,14 +84,14 @@ package actor BackupWriter {
         return folder.isEmpty ? "." : folder
     }
 
-    /// Refuses a path at which something is: an older backup may be the only good one.
+    /// Refuses a path that exists: an older backup may be the only good one.
     ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid`.
+    /// - Throws: ``VaultError`` with code `configurationInvalid`: choose another path.
     package static func requireFree(_ path: String) throws {
         var info = stat()
         guard lstat(path, &info) != 0 else {
             throw VaultError(
-                .configurationInvalid, "There is a file \(path) already. Nothing was written. Choose another name.")
+                .configurationInvalid, "The file \(path) already exists. Nothing was written. Choose another name.")
         }
     }
 
@@ -106,7 +107,7 @@ package actor BackupWriter {
         }
     }
 
-    /// Runs what waits for the disk where it keeps nobody waiting.
+    /// Runs blocking disk work outside of Swift's thread pool.
     private static func offPool(_ body: @escaping @Sendable () throws -> Void) async throws {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { @Sendable in continuation.resume(with: Result(catching: body)) }
@@ -114,13 +115,15 @@ package actor BackupWriter {
     }
 
     private static func failure(_ code: CInt) -> VaultError {
-        VaultError(.storeUnreadable, "The backup cannot be written: \(message(code)). No backup was made.")
+        VaultError(
+            .storeUnreadable,
+            "The backup cannot be written: \(message(code)). No backup was made. Correct this, then try again.")
     }
 
     private static func message(_ code: CInt) -> String {
         switch code {
         case ENOSPC, EDQUOT: "the disk is full"
-        case ENOENT: "its folder is not there"
+        case ENOENT: "its folder does not exist"
         case EACCES, EPERM: "permission denied"
         case EROFS: "the disk is read-only"
         default: "error \(code)"

@@ -1,31 +1,32 @@
 public import Foundation
 
-/// Why the store could not do something. Nothing was deleted.
+/// The reason why the store could not do something. Nothing was deleted.
 public struct StoreError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         let name: String
-        /// The store cannot be read or written right now: a full or read-only disk, an I/O error.
+        /// The store cannot be read or written now: the disk is full or read-only, or has an I/O error. Free disk space
+        /// or mount the disk, then try again.
         public static let unreadable = Code(name: "unreadable")
-        /// What is stored is damaged.
+        /// The stored data is damaged. Restore a backup, or register the account again.
         public static let corrupt = Code(name: "corrupt")
-        /// Somebody else has been holding the store or the account's lock for too long: try again.
+        /// Another task or program has held the store or the account's lock for too long. Try again.
         public static let busy = Code(name: "busy")
-        /// The task asked for an account's lock while it had that lock: a mistake in the program.
+        /// The task already had the account's lock and asked for it again. Correct the program: call `withLock` once.
         public static let alreadyLocked = Code(name: "alreadyLocked")
-        /// Folder or file belong to another user, or others may read them. The message says how to mend it.
+        /// A folder or file belongs to another user, or others may read it. Type the command in the message.
         public static let unsafePermissions = Code(name: "unsafePermissions")
-        /// The folder is on a file system that a store is not safe on. The message says what to do.
+        /// A store is not safe on the file system of this folder. Do what the message says.
         public static let unsafeFileSystem = Code(name: "unsafeFileSystem")
-        /// A newer version of the program made this store.
+        /// A newer version of the program made this store. Update this program.
         public static let newerVersion = Code(name: "newerVersion")
-        /// The account to change is not there (any more).
+        /// The account is not in the store. List the accounts, or register this one.
         public static let noSuchAccount = Code(name: "noSuchAccount")
-        /// The alias is a name of another account: choose another one.
+        /// The alias is a name of another account. Choose another alias.
         public static let aliasTaken = Code(name: "aliasTaken")
-        /// An app's item cannot be called so: choose another name.
+        /// An app's item cannot have this name. Choose another name.
         public static let reservedName = Code(name: "reservedName")
-        /// Too many wrong guesses at a keyslot that no key service guards: wait for ``StoreError/retryAfter``.
+        /// Too many wrong guesses at a keyslot that needs no key service. Wait for ``StoreError/retryAfter``.
         public static let tooManyGuesses = Code(name: "tooManyGuesses")
     }
 
@@ -33,7 +34,7 @@ public struct StoreError: LocalizedError, Sendable, CustomStringConvertible {
     public let code: Code
     /// One sentence for a person.
     public let description: String
-    /// With `tooManyGuesses`: how long to wait.
+    /// The time to wait, with `tooManyGuesses`.
     public let retryAfter: Duration?
     /// The error of SQLite or the system that caused this one, for a log.
     public let underlying: (any Error)?
@@ -43,7 +44,7 @@ public struct StoreError: LocalizedError, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - code: what happened.
     ///   - description: one sentence for a person, without anything secret.
-    ///   - retryAfter: with `tooManyGuesses`, how long to wait.
+    ///   - retryAfter: the time to wait, with `tooManyGuesses`.
     ///   - underlying: the error that caused this one.
     public init(
         _ code: Code, _ description: String, retryAfter: Duration? = nil, underlying: (any Error)? = nil

@@ -1,29 +1,29 @@
-// What an app mostly wants to know of an error, in the words of Trifork Identity Manager.
+// The questions that most apps ask about an error, in the words of Trifork Identity Manager.
 extension VaultError {
-    /// Whether the secret was wrong: ask for it again. See ``way`` and ``guessesRemaining``.
+    /// Whether the secret was wrong. Ask for it again: see ``way`` and ``guessesRemaining``.
     public var isWrongSecret: Bool { code == .wrongSecret }
 
-    /// Whether the key of this way in is locked after too many wrong guesses: use another way in, or register again.
+    /// Whether too many wrong guesses locked the key of this way in. Use another way in, or register again.
     public var isKeyLocked: Bool { code == .keyLocked }
 
-    /// Whether the key service did not release the key: it cannot be reached, or has locked the key or lost it. A wrong
-    /// secret does not count as one.
+    /// Whether the key service did not release the key: it cannot be reached, it has locked the key, or it has lost the
+    /// key. False for a wrong secret.
     public var isKeyServiceError: Bool { [.keyServiceUnavailable, .keyLocked, .keyMissing].contains(code) }
 
-    /// Whether hardware, or its PIN, did not open the account: try again, or ask for the password.
+    /// Whether the hardware did not open the account, or its PIN was wrong. Try again, or ask for the password.
     public var isBiometricFailed: Bool {
         let hardware: [Code] = [.hardwareFailed, .hardwareLocked, .hardwareMissing, .hardwareReplaced]
         return hardware.contains(code) || code == .wrongSecret && way?.isHardware == true
     }
 
-    /// Whether the provider takes the refresh token no longer: sign in and register again.
+    /// Whether the provider no longer accepts the refresh token. Sign in and register again.
     public var isRefreshTokenExpired: Bool { [.refreshTokenExpired, .refreshInterrupted].contains(code) }
 
-    /// Whether the key service or the identity provider could not be asked, or did not answer. No server refused the
-    /// request. Try again later.
+    /// Whether the key service or the identity provider could not be reached, or gave no valid answer. No server
+    /// refused the request. Try again later.
     public var isOutage: Bool { code == .keyServiceUnavailable || isProviderOutage }
 
-    /// As ``isOutage``, of the identity provider alone: its session goes on.
+    /// Whether ``isOutage`` is true because of the identity provider. Then the session goes on.
     package var isProviderOutage: Bool {
         [
             .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
@@ -31,7 +31,7 @@ extension VaultError {
         ].contains(code)
     }
 
-    /// Whether it is about the way into an account, and not about the account.
+    /// Whether the error is about the way into an account, and not about the account.
     var isOfWay: Bool {
         [
             .wrongSecret, .keyLocked, .keyMissing, .hardwareFailed, .hardwareLocked, .hardwareMissing,

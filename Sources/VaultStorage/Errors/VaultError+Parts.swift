@@ -2,9 +2,9 @@ internal import KeyService
 internal import VaultBiometric
 internal import VaultCrypto
 
-/// An error of a part of the vault, which says in the vault's terms what it means.
+/// An error of one part of the vault that can say what it means in the vault's terms.
 package protocol VaultErrorConvertible: Error {
-    /// What an app sees in its place.
+    /// The error that an app sees instead.
     var vaultError: VaultError { get }
 }
 
@@ -26,7 +26,7 @@ extension VaultCryptoError: VaultErrorConvertible {
 
 extension VaultError {
     /// - Parameters:
-    ///   - kind: what the key service was asked with.
+    ///   - kind: the kind of secret that the key service was asked with.
     ///   - ways: the ways into the account.
     init(_ error: KeyServiceError, secret kind: Keyslot.Kind? = nil, ways: [Keyslot.Kind] = []) {
         let name = (kind ?? .password).displayName
@@ -50,11 +50,15 @@ extension VaultError {
             case .noSuchKey where hasOther:
                 (.keyMissing, "The key service does not have the \(name)'s key any more. \(wayBack)")
             case .noSuchKey:
-                (.keyMissing, "The key service does not have this account's key. Check its URL, or register again.")
+                (
+                    .keyMissing,
+                    "The key service does not have this account's key. Check the key service's URL, or register again."
+                )
             case .unavailable where error.mayHaveCounted:
                 (
                     .keyServiceUnavailable,
-                    error.description + " If the \(name) was wrong, it may have been counted. Try again later."
+                    error.description
+                        + " If the \(name) was wrong, the key service may have counted it. Try again later."
                 )
             case .unavailable: (.keyServiceUnavailable, error.description + " Try again later.")
             default: (.configurationInvalid, error.description)

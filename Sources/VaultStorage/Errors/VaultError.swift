@@ -4,8 +4,8 @@ internal import VaultBiometric
 internal import VaultCrypto
 internal import VaultHTTP
 
-/// Why the vault could not do what it was asked. The code tells what to do next; the text is for a person, and neither
-/// holds a secret.
+/// The reason why the vault could not do something. The code tells the caller what to do next. The text is for a
+/// person. Neither holds a secret.
 public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
@@ -14,85 +14,88 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
 
         package init(name: String) { self.name = name }
 
-        /// The password is wrong: ask again. See ``VaultError/guessesRemaining``.
+        /// The secret is wrong. Ask for it again: see ``VaultError/guessesRemaining``.
         public static let wrongSecret = Code(name: "wrongSecret")
-        /// Too many wrong guesses: the key is never handed out again. Register again.
+        /// Too many wrong guesses locked the key for good. Use another way in, or register again.
         public static let keyLocked = Code(name: "keyLocked")
-        /// The key service does not have the account's key: another service, or it was deleted. Register again.
+        /// The key service does not have the account's key. Check the URL of the key service. If it is right, use
+        /// another way in or register again.
         public static let keyMissing = Code(name: "keyMissing")
-        /// The key service cannot be reached or is busy: try again later. A guess that it did not answer may count.
+        /// The key service cannot be reached or is busy. Try again later. It may have counted the guess.
         public static let keyServiceUnavailable = Code(name: "keyServiceUnavailable")
-        /// The identity provider cannot be reached or is busy: try again later.
+        /// The identity provider cannot be reached or is busy. Try again later.
         public static let identityProviderUnavailable = Code(name: "identityProviderUnavailable")
-        /// The identity provider took the request and did not answer in time: try again later.
+        /// The identity provider did not answer in time. Try again later.
         public static let identityProviderTimedOut = Code(name: "identityProviderTimedOut")
-        /// The connection to the identity provider broke before the whole answer was there: try again. What was asked
-        /// may have been done.
+        /// The connection to the identity provider broke during the answer. Try again. The provider may have done what
+        /// was asked.
         public static let identityProviderInterrupted = Code(name: "identityProviderInterrupted")
-        /// What the identity provider answered makes no sense: something stands between, or it is none. Try again.
+        /// The identity provider's answer is not valid. Check the URL and the network, then try again later.
         public static let identityProviderAnswerInvalid = Code(name: "identityProviderAnswerInvalid")
-        /// The identity provider no longer takes the refresh token: register again.
+        /// The identity provider no longer accepts the refresh token. Register again.
         public static let refreshTokenExpired = Code(name: "refreshTokenExpired")
-        /// As `refreshTokenExpired`, but an earlier refresh was cut off, which is the likely reason: register again.
+        /// The provider no longer accepts the refresh token, probably because an earlier refresh was cut off. Register
+        /// again.
         public static let refreshInterrupted = Code(name: "refreshInterrupted")
-        /// The person or the caller called it off, or said no at the provider. A guess that was on its way to the key
-        /// service may count.
+        /// The person or the caller cancelled, or the person refused at the provider. The key service may have counted
+        /// a guess that it already had.
         public static let cancelled = Code(name: "cancelled")
-        /// The provider was asked with `prompt=none`, and has to ask the person first: sign in again without it.
+        /// The request had `prompt=none`, but the provider has to ask the person. Sign in again without `prompt=none`.
         public static let interactionRequired = Code(name: "interactionRequired")
-        /// Nobody entered the code for the sign-in on another device in time: start again.
+        /// Nobody entered the code on the other device in time. Start the sign-in again.
         public static let deviceCodeExpired = Code(name: "deviceCodeExpired")
-        /// No account matches: see which there are, or register.
+        /// No account matches. List the accounts, or register.
         public static let accountNotFound = Code(name: "accountNotFound")
-        /// More than one account matches: see ``VaultError/accounts``.
+        /// More than one account matches. Name one of ``VaultError/accounts``.
         public static let accountAmbiguous = Code(name: "accountAmbiguous")
-        /// The alias is a name of another account: choose another one. See ``VaultError/accounts``.
+        /// The alias is a name of another account: see ``VaultError/accounts``. Choose another alias.
         public static let aliasTaken = Code(name: "aliasTaken")
-        /// The account exists, and going on would lose what is stored in it: confirm, or use its password.
+        /// The account exists, and going on would delete its items. Ask the person to confirm, or log in to it.
         public static let accountExists = Code(name: "accountExists")
-        /// Nobody is logged in, or the session was locked: log in first.
+        /// Nobody is logged in, or the session is locked. Log in first.
         public static let notLoggedIn = Code(name: "notLoggedIn")
-        /// The store cannot be read or written right now. Nothing was deleted.
+        /// The store cannot be read or written now. Nothing was deleted. Do what the text says, then try again.
         public static let storeUnreadable = Code(name: "storeUnreadable")
-        /// The store is on a network file system, or on FUSE: move it to a local disk.
+        /// The store is on a network file system or on FUSE. Move it to a local disk.
         public static let unsafeFileSystem = Code(name: "unsafeFileSystem")
-        /// What is stored is damaged. Nothing was deleted.
+        /// The stored data is damaged. Nothing was deleted. Restore a backup, or register again.
         public static let storeCorrupt = Code(name: "storeCorrupt")
-        /// Somebody else is working on the same account or store: try again.
+        /// Another task or program is working on the same account or store. Try again.
         public static let busy = Code(name: "busy")
-        /// Too many wrong passwords at a backend: wait for ``VaultError/retryAfter``.
+        /// Too many wrong secrets. Wait for ``VaultError/retryAfter``.
         public static let tooManyAttempts = Code(name: "tooManyAttempts")
-        /// There is not enough memory right now: close something, or try again.
+        /// There is not enough memory. Close other programs, then try again.
         public static let outOfMemory = Code(name: "outOfMemory")
-        /// The account has no such way in: add it first, or use another one.
+        /// The account does not have this way in. Add it first, or use another way in.
         public static let notEnrolled = Code(name: "notEnrolled")
-        /// It would be the last way into the account: add another one first.
+        /// This is the last way into the account. Add another way in first.
         public static let lastWayIn = Code(name: "lastWayIn")
-        /// It was online too long ago to be opened without the network: log in with the network.
+        /// The account was online too long ago to open without the network. Log in with the network.
         public static let offlineTooLong = Code(name: "offlineTooLong")
-        /// The policy of the app or the machine does not allow it: the text says the rule.
+        /// The policy of the app or the machine does not allow this. The text names the rule.
         public static let forbiddenByPolicy = Code(name: "forbiddenByPolicy")
-        /// The token, TPM or security key did not do it: the text says why. Try again, or use another way in.
+        /// The token, TPM or security key failed. The text says why. Try again, or use another way in.
         public static let hardwareFailed = Code(name: "hardwareFailed")
-        /// It takes no PIN now: wait for ``VaultError/retryAfter``, unlock it with its own tools, or use another way in.
+        /// The hardware accepts no PIN now. Wait for ``VaultError/retryAfter``, unlock it with its own tools, or use
+        /// another way in.
         public static let hardwareLocked = Code(name: "hardwareLocked")
-        /// It is not there: plug it in.
+        /// The hardware is not there. Plug it in.
         public static let hardwareMissing = Code(name: "hardwareMissing")
-        /// Another one is in its place: plug in the one that was enrolled.
+        /// Another token, TPM or security key is in its place. Plug in the enrolled one.
         public static let hardwareReplaced = Code(name: "hardwareReplaced")
-        /// A token, or another answer of the provider, did not pass a check: the provider's operator has to look.
+        /// A token or another answer of the provider did not pass a check. Tell the provider's operator.
         public static let tokenInvalid = Code(name: "tokenInvalid")
-        /// A setting is missing or wrong: the text says which.
+        /// A setting is missing or wrong. The text says which setting.
         public static let configurationInvalid = Code(name: "configurationInvalid")
-        /// The account has no such item: see which there are.
+        /// The account does not have this item. List its items.
         public static let itemNotFound = Code(name: "itemNotFound")
-        /// The item would be larger than 16 MiB: store it in parts.
+        /// The item would be larger than 16 MiB. Store it in parts.
         public static let itemTooLarge = Code(name: "itemTooLarge")
-        /// The file is no backup, or a damaged one, or a newer version made it: use another copy.
+        /// The file is not a backup, is damaged, or is of a newer version. Use another copy, or update this program.
         public static let backupInvalid = Code(name: "backupInvalid")
-        /// The item is not in the form that it was asked for: another program, or an older version, wrote it.
+        /// The item has another form than the program asked for. Another program or an older version wrote it.
         public static let itemUnexpected = Code(name: "itemUnexpected")
-        /// The password cannot be used: choose another.
+        /// The password cannot be used. Choose another password.
         public static let passwordUnusable = Code(name: "passwordUnusable")
     }
 
@@ -100,15 +103,14 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     public let code: Code
     /// One or two sentences for a person, with the next step.
     public let description: String
-    /// The way into the account that failed (with `wrongSecret`, `keyLocked`, `keyMissing`, `hardwareFailed`,
-    /// `hardwareLocked`, `hardwareMissing`, `hardwareReplaced`, `notEnrolled` and `offlineTooLong`); nil if that is not
-    /// known.
+    /// The way into the account that failed; nil if it is not known. Set with `wrongSecret`, `keyLocked`, `keyMissing`,
+    /// `hardwareFailed`, `hardwareLocked`, `hardwareMissing`, `hardwareReplaced`, `notEnrolled` and `offlineTooLong`.
     public let way: Keyslot.Kind?
-    /// With `wrongSecret`: how many wrong guesses are left, when the key service told.
+    /// The number of guesses left, with `wrongSecret`; nil if the key service did not tell.
     public let guessesRemaining: Int?
-    /// With `accountAmbiguous`: the accounts that match; with `aliasTaken`: the one that has the name.
+    /// The accounts that match, with `accountAmbiguous`. The account that has the name, with `aliasTaken`.
     public let accounts: [AccountID]
-    /// With `tooManyAttempts` and `hardwareLocked`: how long to wait, where that is known.
+    /// The time to wait, with `tooManyAttempts` and `hardwareLocked`; nil if it is not known.
     public let retryAfter: Duration?
     /// The error that caused this one, for a log: `KeyServiceError`, `OpenIDConnectError` or ``StoreError``, for
     /// example.
@@ -137,7 +139,7 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         self.underlying = underlying
     }
 
-    /// Says in the vault's terms what an error of one of its parts means. An error it does not know stays as it is.
+    /// Turns an error of one of the vault's parts into a ``VaultError``. Returns any other error unchanged.
     public static func converting(_ error: any Error) -> any Error {
         switch error {
         case let error as any VaultErrorConvertible: error.vaultError
@@ -146,7 +148,7 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         }
     }
 
-    /// As ``converting(_:)``, and names the way into the account that was tried.
+    /// As ``converting(_:)``, and adds the way into the account that was tried.
     static func converting(_ error: any Error, way: Keyslot.Kind) -> any Error {
         guard let error = converting(error) as? VaultError else { return converting(error) }
         guard error.way == nil, error.isOfWay else { return error }

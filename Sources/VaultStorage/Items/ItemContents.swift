@@ -1,9 +1,9 @@
 internal import Foundation
 internal import VaultCrypto
 
-/// The items of an app's own in one account, sealed and opened without holding a large one in memory.
+/// An app's own items in one account. A large item is sealed and opened in pieces, and is never whole in memory.
 package struct ItemContents: Sendable {
-    /// The size of the largest item, in bytes.
+    /// The size of the largest allowed item, in bytes.
     package static let maximumSize = 16 << 20
 
     package let store: any SecureStore
@@ -11,7 +11,8 @@ package struct ItemContents: Sendable {
     package let vaultKey: VaultKey
     let requireOpen: @Sendable () throws -> Void
 
-    /// - Parameter requireOpen: called before each piece that is read: who locks a session wants nothing more to be read.
+    /// - Parameter requireOpen: called before each piece is read. It throws after the session was locked, so nothing
+    ///   more is read.
     package init(
         store: any SecureStore, id: AccountID, vaultKey: VaultKey,
         requireOpen: @escaping @Sendable () throws -> Void = {}
@@ -24,11 +25,11 @@ package struct ItemContents: Sendable {
 
     // MARK: - Writing
 
-    /// Seals content as an item. Nothing is stored yet.
+    /// Seals content as an item. Stores nothing yet.
     ///
-    /// - Parameter others: chunks of another item to share a file with: a process can have so many files open.
-    /// - Returns: the change that stores it.
-    /// - Throws: ``VaultError`` with code `itemTooLarge`; ``StoreError``; what `content` throws.
+    /// - Parameter others: chunks of another item, to share their file. A process can have only so many open files.
+    /// - Returns: the change that stores the item.
+    /// - Throws: ``VaultError`` with code `itemTooLarge`; ``StoreError``; the errors of `content`.
     package func sealed<Content: AsyncSequence & Sendable>(
         _ content: Content, as name: ItemName, sharing others: SealedChunks? = nil
     ) async throws -> StoreChange where Content.Element == [UInt8] {
@@ -40,7 +41,7 @@ package struct ItemContents: Sendable {
             guard size <= Self.maximumSize else { throw Self.tooLarge(name) }
             var rest = piece[...]
             while !rest.isEmpty {
-                // Only when more follows: the last chunk is sealed in another way.
+                // Only if more bytes follow: the last chunk is sealed differently.
                 if buffer.count == SealedStream.chunkSize {
                     let open = if let stream { stream } else { try await begin(name, others) }
                     stream = open
@@ -52,7 +53,7 @@ package struct ItemContents: Sendable {
                 rest = rest.dropFirst(part.count)
             }
         }
-        // Many a sequence just ends when its task is cancelled: what came until then is not the whole.
+        // Many sequences just end when their task is cancelled. The content is then not complete.
         try Task.checkCancellation()
         guard let (sealer, chunks) = stream else {
             return .putItem(name, try await vaultKey.seal(buffer, as: name, of: id))
@@ -71,16 +72,16 @@ package struct ItemContents: Sendable {
     private static func tooLarge(_ name: ItemName) -> VaultError {
         VaultError(
             .itemTooLarge,
-            "The item \(name) would be larger than \(maximumSize >> 20) MiB. Nothing was changed. Store it in parts, under several names."
+            "The item \(name) would be larger than \(maximumSize >> 20) MiB. Nothing was changed. Store it in parts with several names."
         )
     }
 
     // MARK: - Reading
 
-    /// An item as it is stored now; nil when there is none.
+    /// Returns an item as it is stored now; nil if there is none.
     ///
-    /// Its content throws ``VaultError``: `busy` when another program changes the item before all of it was read,
-    /// `storeCorrupt` when bytes were changed.
+    /// Its content throws ``VaultError`` with code `busy` if another program changes the item while it is read: read it
+    /// again. Code `storeCorrupt` means that its bytes were changed: restore a backup.
     package func item(_ name: ItemName) async throws -> StoredItem? {
         guard let sealed = try await store.item(name, of: id) else { return nil }
         let pieces: ItemPieces
@@ -93,18 +94,18 @@ package struct ItemContents: Sendable {
         return StoredItem(revision: ItemRevision(of: sealed), content: ItemContent { try await pieces.next() })
     }
 
-    /// What tells the stored item from another state of it; nil when there is none.
+    /// Returns the revision of the stored item; nil if there is none.
     package func revision(_ name: ItemName) async throws -> ItemRevision? {
         try await store.item(name, of: id).map { ItemRevision(of: $0) }
     }
 }
 
-/// The content of a stored item, from its first piece to its last.
+/// The content of a stored item, in pieces.
 private actor ItemPieces {
     private let contents: ItemContents
     private let name: ItemName
     private let stream: (head: [UInt8], opener: StreamOpener)?
-    /// Of an item that is not in chunks.
+    /// The only piece of an item without chunks.
     private var piece: [UInt8]?
     private var number = 0
 

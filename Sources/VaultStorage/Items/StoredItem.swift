@@ -1,19 +1,20 @@
 internal import VaultCrypto
 
-/// What tells two states of an item apart. It says nothing of the content: the same content sealed again is another one.
+/// A mark that changes with each write of an item. It says nothing about the content: the same content sealed again
+/// gets another mark.
 package struct ItemRevision: Hashable, Sendable {
     package let bytes: [UInt8]
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// - Parameter sealed: the item's sealed bytes, or its head. Both have a nonce of their own.
+    /// - Parameter sealed: the item's sealed bytes, or its head. Both hold a nonce, so they differ after each write.
     package init(of sealed: [UInt8]) { bytes = Checksum.of([Array("item revision".utf8), sealed]) }
 }
 
-/// An item of an app's own, as it is stored now.
+/// An app's own item, as it is stored now.
 package struct StoredItem: Sendable {
     package let revision: ItemRevision
-    /// The content, opened a piece at a time as somebody asks for the next one. It can be gone through once.
+    /// The content. Each piece is opened on request. The content can be read only once.
     package let content: ItemContent
 
     package init(revision: ItemRevision, content: ItemContent) {
@@ -22,10 +23,10 @@ package struct StoredItem: Sendable {
     }
 }
 
-/// Pieces that are made one by one, on request.
+/// Pieces that are made on request.
 ///
-/// It is no `AsyncThrowingStream`: that one ends without an error when the task is cancelled, and a part of an item would
-/// pass for the whole.
+/// An `AsyncThrowingStream` would not do: it ends without an error when the task is cancelled. A part of an item would
+/// then look like the whole item.
 package struct ItemContent: AsyncSequence, Sendable {
     package struct AsyncIterator: AsyncIteratorProtocol {
         let piece: @Sendable () async throws -> [UInt8]?
@@ -38,7 +39,7 @@ package struct ItemContent: AsyncSequence, Sendable {
 
     private let piece: @Sendable () async throws -> [UInt8]?
 
-    /// - Parameter next: gives the next piece, or nil after the last one.
+    /// - Parameter next: returns the next piece, or nil after the last one.
     package init(_ next: @escaping @Sendable () async throws -> [UInt8]?) { piece = next }
 
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(piece: piece) }

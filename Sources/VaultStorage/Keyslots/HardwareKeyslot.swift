@@ -3,36 +3,37 @@ public import KeyService
 public import VaultBiometric
 internal import VaultCrypto
 
-/// Makes and opens keyslots that hardware protects. The hardware holds a random key; under it lies the long secret of a
-/// key at the key service, so an unlock still goes through the service, can be ended there, and leaves a trace. Only
-/// hardware that counts wrong PINs itself, so that whoever has it cannot start the count anew, may do without the service,
-/// and only on request.
+/// Makes and opens keyslots that hardware protects.
 ///
-/// Whoever can write the disk can put another keyslot in its place if something can be protected without the PIN (with a
-/// token's public key, say). It opens a vault key of theirs, which opens none of the account's items.
+/// The hardware holds a random key. That key seals the long secret of a key at the key service. So an unlock still goes
+/// through the service: the service can end the key and has a record of the unlock. Some hardware counts wrong PINs
+/// itself and lets nobody reset the count. Only such hardware may work without the service, and only on request.
+///
+/// A thief who can write the disk can replace the keyslot, if something can be protected without the PIN (for example
+/// with a token's public key). That keyslot opens the thief's vault key, which opens none of the account's items.
 public enum HardwareKeyslot {
-    /// The most bytes that a provider may need to open its part.
+    /// The most bytes that a provider may store for a keyslot.
     public static let maximumProtectedSize = 64 * 1024
 
-    /// What is stored beside the wrapped vault key.
+    /// The data that is stored beside the wrapped vault key.
     private struct Protection: Codable {
         var version = 1
-        /// What the provider needs.
+        /// The provider's own data.
         let provider: Data
         let label: String
-        /// The long secret, sealed under the key that the hardware holds; nil for a slot that needs no key service.
+        /// The long secret, sealed under the hardware's key; nil for a slot that needs no key service.
         let longSecret: Data?
     }
 
-    /// Makes a keyslot for `vaultKey`. Nothing is stored yet.
+    /// Makes a keyslot for `vaultKey`. Stores nothing yet.
     ///
     /// - Parameters:
-    ///   - account: whose vault key it is.
+    ///   - account: the account of the vault key.
     ///   - vaultKey: the vault key that the keyslot will hold.
     ///   - provider: the hardware.
-    ///   - prompt: asks the person for its PIN.
-    ///   - keyService: where the slot's key is made; nil for a slot that needs no key service.
-    ///   - now: when the slot is made.
+    ///   - prompt: asks the person for the hardware's PIN.
+    ///   - keyService: the key service that makes the slot's key; nil for a slot that needs no key service.
+    ///   - now: the time when the slot is made.
     /// - Throws: `BiometricError`, `KeyServiceError`.
     public static func make(
         for account: Account, vaultKey: VaultKey, provider: any BiometricProvider, prompt: any BiometricPrompt,
@@ -47,13 +48,13 @@ public enum HardwareKeyslot {
         let secret = try SecretBytes.random(count: 32)
         let protected = try await provider.protect(secret, prompt: prompt)
         guard protected.bytes.count <= maximumProtectedSize else {
-            throw BiometricError(.failed, "The hardware needs more to be stored than there is room for.")
+            throw BiometricError(.failed, "The hardware needs to store more than 64 KiB. Use other hardware.")
         }
         var keyID = ""
         var longSecret: Data?
         var releasedKey: SharedSecret?
         if let keyService {
-            // Nobody needs this secret again: the long one that the service makes is the way in.
+            // Nobody needs this secret again: the slot uses the long secret that the service makes.
             let released = try await keyService.createKey(secret: AuthSecret.random())
             keyID = released.id
             longSecret = Data(
@@ -73,7 +74,7 @@ public enum HardwareKeyslot {
             wrapped: wrapped, createdAt: now, label: protected.label, protection: protection)
     }
 
-    /// What the provider made, out of a stored keyslot.
+    /// Returns the provider's own data from a stored keyslot.
     ///
     /// - Throws: ``StoreError`` with code `corrupt`.
     public static func protectedSecret(of slot: Keyslot) throws -> ProtectedSecret {
@@ -85,12 +86,12 @@ public enum HardwareKeyslot {
     ///
     /// - Parameters:
     ///   - slot: the keyslot to open.
-    ///   - account: the account that it belongs to.
+    ///   - account: the account of the keyslot.
     ///   - provider: the hardware that opens it.
-    ///   - prompt: asks the person for the PIN of the hardware.
-    ///   - keyService: not asked for a slot that needs none.
-    /// - Throws: `BiometricError`; `KeyServiceError` (`keyLocked`, `noSuchKey`, `unavailable`); ``StoreError`` with code
-    ///   `corrupt` when the stored slot was changed.
+    ///   - prompt: asks the person for the hardware's PIN.
+    ///   - keyService: not used for a slot that needs no key service.
+    /// - Throws: `BiometricError`. `KeyServiceError` with code `keyLocked`, `noSuchKey` or `unavailable`.
+    ///   ``StoreError`` with code `corrupt` if the stored slot was changed.
     public static func open(
         _ slot: Keyslot, of account: Account, provider: any BiometricProvider, prompt: any BiometricPrompt,
         keyService: any KeyService
@@ -121,7 +122,7 @@ public enum HardwareKeyslot {
         }
     }
 
-    /// - Throws: `BiometricError` with code `unavailable` when whoever has the hardware can guess without end.
+    /// - Throws: `BiometricError` with code `unavailable` if a thief who has the hardware can guess without limit.
     private static func requireGuessLimit(of provider: any BiometricProvider) async throws {
         switch try await provider.guessLimit() {
         case .firm: break
@@ -138,9 +139,9 @@ public enum HardwareKeyslot {
         return protection
     }
 
-    /// What of the hardware's key never leaves the machine, joined with what the key service released, if it is asked.
-    /// What is stored beside the wrapped key goes in as the salt: none of it, not even the token's name that the person
-    /// sees while typing the PIN, can be changed unnoticed.
+    /// Joins a secret of the hardware's key, which never leaves the machine, with the released key, if there is one.
+    /// The salt is the data beside the wrapped key. So nobody can change that data unnoticed, not even the token's name
+    /// in the PIN prompt.
     private static func slotKey(
         _ secret: borrowing SecretBytes, releasedKey: SharedSecret?, slotID: String, protection: [UInt8]
     ) throws -> SecretBytes {

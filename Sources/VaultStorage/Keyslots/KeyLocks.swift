@@ -1,10 +1,10 @@
 public import Foundation
 public import KeyService
 
-/// Remembers which keys the key service called locked, so that this can be told without spending a guess.
+/// A record of the keys that the key service called locked. It shows them without a guess.
 ///
-/// It is for a person to look at, and keeps nobody from trying: the service's operator may have unlocked the key since, and
-/// whoever writes the disk writes this, too.
+/// The record is only for people to read, and stops no login: the service's operator may have unlocked the key since. A
+/// thief who can write the disk can change the record, too.
 public struct KeyLocks: Sendable {
     private let store: any SecureStore
     private let name: String
@@ -19,7 +19,7 @@ public struct KeyLocks: Sendable {
         name = account.recordPrefix + "key-locks"
     }
 
-    /// Notes what the key service answered when a keyslot was to be opened, if that tells anything.
+    /// Notes the key service's answer for a keyslot, if the answer says whether the key is locked.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func note(_ error: KeyServiceError, for slot: Keyslot, now: Date) async throws {
@@ -37,10 +37,10 @@ public struct KeyLocks: Sendable {
         }
     }
 
-    /// Which of an account's keyslots were locked when they were tried last. One that has opened it since is not.
+    /// Returns the ids of the account's keyslots that were locked at the last try. A keyslot that opened the account
+    /// since then is not among them.
     ///
-    /// - Returns: their ids.
-    /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
+    /// - Throws: ``StoreError`` with code `busy` or `unreadable` (try again) or `corrupt` (restore a backup).
     public func locked(of account: Account) async throws -> Set<String> {
         let locks = try await store.withRecord(name) { Self.decode($0) }
         return Set(
@@ -49,7 +49,7 @@ public struct KeyLocks: Sendable {
             }.map(\.id))
     }
 
-    /// What is not a record counts as none.
+    /// A damaged record counts as an empty one.
     private static func decode(_ bytes: [UInt8]?) -> [String: Date] {
         bytes.flatMap { try? JSONDecoder().decode([String: Date].self, from: Data($0)) } ?? [:]
     }

@@ -1,34 +1,37 @@
 internal import VaultCrypto
 
-// What opening has in common, whatever kind of keyslot it is.
+// The steps of opening that all kinds of keyslots share.
 extension Keyslot {
-    /// Stretches what a person typed, as the slot says.
+    /// Stretches the typed secret with the slot's parameters.
     ///
     /// - Parameters:
-    ///   - floor: what no slot of the kind is made with less than.
-    ///   - cost: what new slots get, where that is less.
-    /// - Throws: ``StoreError`` with code `corrupt` when the slot's parameters are less, or impossible.
+    ///   - floor: the least cost of any slot of this kind.
+    ///   - cost: the cost of new slots, if it is below the floor.
+    /// - Throws: ``StoreError`` with code `corrupt` if the slot's cost is lower, or impossible.
     func stretched(
         _ secret: borrowing SecretBytes, of account: Account, floor: (passes: UInt32, memoryKiB: UInt32),
         cost: Argon2Parameters
     ) async throws -> StretchedPassword {
-        // Whoever can write the disk could otherwise make the next login give away a cheap hash of the secret.
+        // A thief who can write the disk could otherwise make the next login reveal a cheap hash of the secret.
         guard argon2.passes >= min(floor.passes, cost.passes), argon2.memoryKiB >= min(floor.memoryKiB, cost.memoryKiB)
         else {
-            throw StoreError(.corrupt, "The stored keyslot asks for so little work that somebody must have changed it.")
+            throw StoreError(
+                .corrupt, "The stored keyslot was changed: its Argon2id cost is too low. Use another way in.")
         }
         do {
             return try await StretchedPassword(
                 password: secret, salt: salt, deviceSecret: SecretBytes(copying: account.deviceSecret),
                 parameters: argon2, name: kind.secretName)
         } catch let error as VaultCryptoError where error.code == .invalidInput {
-            throw StoreError(.corrupt, "The stored keyslot has impossible parameters.", underlying: error)
+            throw StoreError(
+                .corrupt, "The stored keyslot is damaged: its parameters are impossible. Use another way in.",
+                underlying: error)
         }
     }
 
-    /// Opens what the slot wraps.
+    /// Opens the wrapped vault key.
     ///
-    /// - Throws: `VaultCryptoError` when it is damaged, or the key another one.
+    /// - Throws: `VaultCryptoError` if it is damaged, or if the slot key is wrong.
     func vaultKey(under slotKey: borrowing SecretBytes, of id: AccountID) throws -> VaultKey {
         try VaultKey(
             SealedEnvelope.open(

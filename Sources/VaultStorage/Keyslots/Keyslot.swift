@@ -1,13 +1,13 @@
 public import Foundation
 public import VaultCrypto
 
-/// A keyslot whose stored bytes are not those that were written, as far as it can be told which one it was.
+/// A keyslot whose stored bytes were changed, with the parts that can still be read.
 public struct DamagedKeyslot: Sendable, Hashable {
     /// The id of the keyslot, as it is stored now.
     public let id: String
     /// The kind of the keyslot, as it is stored now.
     public let kind: Keyslot.Kind
-    /// The id of its key at the key service, as it is stored now; nil when that cannot be read.
+    /// The stored id of its key at the key service; nil if the id cannot be read.
     public let keyID: String?
 
     /// Makes a report of a damaged keyslot, for a store of your own.
@@ -25,7 +25,7 @@ public struct DamagedKeyslot: Sendable, Hashable {
 
 /// One way to the vault key: the vault key sealed under this slot's own key.
 public struct Keyslot: Sendable, Hashable {
-    /// What opens a keyslot. Each kind that the vault knows is a file in the folder Kinds.
+    /// The kind of secret that opens a keyslot. Each known kind is a file in the folder Kinds.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         /// The kind as a word, as it is stored: `password`, `pin`, `tpm2`.
         public let rawValue: String
@@ -33,28 +33,29 @@ public struct Keyslot: Sendable, Hashable {
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 
-    /// Whether the key service has a say in opening it: counts guesses, can end it.
+    /// Whether the key service helps to open the slot. The service then counts guesses and can end the key.
     public var needsKeyService: Bool { !keyID.isEmpty }
 
-    /// A random id; part of what the slot's key is derived from.
+    /// A random id. The slot's key is derived from it, among other things.
     public let id: String
     /// The kind of secret or hardware that opens it.
     public let kind: Kind
-    /// The salt of this slot's Argon2id, 16 bytes; empty where hardware opens it.
+    /// The salt of this slot's Argon2id, 16 bytes; empty if hardware opens the slot.
     public let salt: [UInt8]
     /// The cost of this slot's Argon2id.
     public let argon2: Argon2Parameters
-    /// The id of this slot's key at the key service; empty where none is needed.
+    /// The id of this slot's key at the key service; empty if the slot needs no key service.
     public let keyID: String
     /// The vault key in a ``SealedEnvelope``.
     public let wrapped: [UInt8]
     /// When the keyslot was made.
     public let createdAt: Date
-    /// What the person calls it; nil for what the kind says already.
+    /// The person's own name for it; nil for the name of its kind.
     public var label: String?
-    /// When it last opened the account on this machine.
+    /// The time when it last opened the account on this machine.
     public var lastUsedAt: Date?
-    /// What hardware needs to open it; empty where a person types the secret. The slot opens only with exactly these bytes.
+    /// The data that hardware needs to open the slot; empty if a person types the secret. The slot opens only with
+    /// exactly these bytes.
     public let protection: [UInt8]
 
     /// Makes a keyslot from its parts. ``SecretKeyslot/make(_:for:vaultKey:secret:keyService:parameters:now:)`` makes a

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Notes how many wrong guesses were made here, so that nobody is alarmed by slips of their own.
+/// A record of the wrong guesses on this machine, so that people's own typing errors raise no alarm.
 ///
-/// It is for a person to look at, and keeps nobody out: a damaged note counts as none.
+/// The record is only for people to read, and stops no login. A damaged record counts as an empty one.
 public struct NotedGuesses: Sendable {
-    /// The most that is noted of one keyslot.
+    /// The highest noted number of guesses for one keyslot.
     static let limit = 1_000_000
 
     private let store: any SecureStore
@@ -31,14 +31,14 @@ public struct NotedGuesses: Sendable {
         }
     }
 
-    /// How many wrong guesses at a keyslot were noted since it opened last.
+    /// Returns the number of noted wrong guesses at a keyslot since it last opened.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func count(of slot: Keyslot) async throws -> Int {
         try await store.withRecord(name) { Self.decode($0)[slot.id, default: 0] }
     }
 
-    /// Forgets the note of a keyslot: its key service counts from zero again, or the keyslot is gone.
+    /// Forgets the note of a keyslot. Its key service counts from zero again, or the keyslot is gone.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func forget(_ slot: Keyslot) async throws {
@@ -49,7 +49,7 @@ public struct NotedGuesses: Sendable {
         }
     }
 
-    /// What is no note counts as none, and a number that cannot be is brought into bounds.
+    /// A damaged record counts as an empty one, and impossible numbers are corrected.
     private static func decode(_ bytes: [UInt8]?) -> [String: Int] {
         let counts = bytes.flatMap { try? JSONDecoder().decode([String: Int].self, from: Data($0)) } ?? [:]
         return counts.mapValues { min(max(0, $0), limit) }

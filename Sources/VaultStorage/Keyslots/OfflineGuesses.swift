@@ -1,13 +1,13 @@
 public import Foundation
 
-/// Slows down whoever guesses at a keyslot that no key service guards: three guesses at once, then a wait that doubles
-/// with each wrong one, from a second to an hour. It is kept in the store, so neither a restart nor another process
-/// begins anew.
+/// Slows down guesses at a keyslot that needs no key service. Three wrong guesses are free. Then a wait doubles with
+/// each wrong guess, from a second to an hour. The store keeps the count, so a restart or another process does not
+/// reset it.
 ///
-/// This is advice. Whoever has the disk does not use this program, or sets the record or the clock as they like; only
-/// the cost of the keyslot's Argon2id, and a good password, are in their way.
+/// The wait does not stop a thief who has the disk: the thief uses another program, or changes the record or the clock.
+/// Only the cost of the keyslot's Argon2id and a good password do.
 public struct OfflineGuesses: Sendable {
-    /// How many wrong guesses cost no wait.
+    /// The number of wrong guesses without a wait.
     public static let freeGuesses = 3
     /// The longest wait between two guesses, in seconds.
     public static let maximumWait: TimeInterval = 3600
@@ -16,7 +16,7 @@ public struct OfflineGuesses: Sendable {
         var wrong: Int
         var lastAt: Date
 
-        /// How long after `lastAt` the next guess may be.
+        /// The wait after `lastAt`, in seconds.
         var wait: TimeInterval {
             wrong < freeGuesses ? 0 : min(maximumWait, TimeInterval(1 << min(wrong - freeGuesses, 12)))
         }
@@ -35,15 +35,14 @@ public struct OfflineGuesses: Sendable {
         name = account.recordPrefix + "offline-guesses"
     }
 
-    /// Makes one guess. It counts as wrong before it is made, so that ending the process takes nothing back; a right
-    /// one clears the count, and one that could not be evaluated does not count.
+    /// Makes one guess. The guess counts as wrong from its start, so a killed process does not take it back. A right
+    /// guess clears the count. A guess that could not be checked does not count.
     ///
     /// - Parameters:
-    ///   - now: the time by the wall clock.
-    ///   - guess: returns nil when it was wrong, and throws when it could not be evaluated.
-    /// - Throws: ``StoreError`` with code `tooManyGuesses` when it is too early for another guess: see
-    ///   ``StoreError/retryAfter``. `busy`, `unreadable`: no guess was made, try again. `corrupt`: restore the store from
-    ///   a backup. Errors of `guess`.
+    ///   - now: the time of the wall clock.
+    ///   - guess: returns nil if the guess was wrong, and throws if it could not be checked.
+    /// - Throws: ``StoreError`` with code `tooManyGuesses` if it is too early: wait for ``StoreError/retryAfter``.
+    ///   `busy`, `unreadable`: no guess was made, try again. `corrupt`: restore a backup. Also the errors of `guess`.
     public func charge<R: Sendable>(now: Date, _ guess: () async throws -> R?) async throws -> R? {
         if let wait = try await begin(now: now) {
             let seconds = Int(wait.rounded(.up))
@@ -54,7 +53,7 @@ public struct OfflineGuesses: Sendable {
         }
         do {
             guard let result = try await guess() else { return nil }
-            // It was right: that the count cannot be cleared right now is no reason to say otherwise.
+            // The guess was right, even if the count cannot be cleared now.
             await toTheEnd { try await store.withRecord(name) { $0 = nil } }
             return result
         } catch {
@@ -63,19 +62,18 @@ public struct OfflineGuesses: Sendable {
         }
     }
 
-    /// Does it in a task of its own: the store does nothing more for one that was cancelled, as the guess may have been.
+    /// Runs in a new task: the store does nothing for a cancelled task, and the guess may have been cancelled.
     private func toTheEnd(_ body: @escaping @Sendable () async throws -> Void) async {
         await Task { try? await body() }.value
     }
 
     /// Counts a guess.
     ///
-    /// - Returns: how long to wait, when it is too early; then nothing was counted.
+    /// - Returns: the time to wait, in seconds, if it is too early. Then nothing was counted.
     private func begin(now: Date) async throws -> TimeInterval? {
         try await store.withRecord(name) { bytes in
             var record = Self.decode(bytes) ?? Record(wrong: 0, lastAt: now)
-            // After the clock was put back the wait begins once more: that neither spares it nor makes it longer than
-            // it ever is.
+            // If the clock was set back, the wait starts again. It becomes neither shorter nor longer than usual.
             if record.lastAt > now {
                 record.lastAt = now
                 bytes = try Self.encode(record)
@@ -95,7 +93,7 @@ public struct OfflineGuesses: Sendable {
         }
     }
 
-    /// What is not a record counts as none, and a number that cannot be is brought into bounds.
+    /// A damaged record counts as none, and impossible numbers are corrected.
     private static func decode(_ bytes: [UInt8]?) -> Record? {
         guard let bytes, var record = try? JSONDecoder().decode(Record.self, from: Data(bytes)) else { return nil }
         record.wrong = min(max(0, record.wrong), 1_000)

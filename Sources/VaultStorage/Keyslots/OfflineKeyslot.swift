@@ -1,8 +1,8 @@
 public import Foundation
 public import VaultCrypto
 
-/// Makes and opens keyslots of the kind `offline`, which need no key service: whoever has the disk can test one guess for
-/// each Argon2id. That is why such a keyslot is made only on request, and why its Argon2id costs much more.
+/// Makes and opens keyslots of the kind `offline`, which need no key service. A thief who has the disk can test one
+/// guess for each Argon2id. So such a keyslot is made only on request, and its Argon2id costs much more.
 public enum OfflineKeyslot {
     /// The cost of one guess: 4 passes over 256 MiB in 4 lanes.
     public static let standardCost = Argon2Parameters(passes: 4, memoryKiB: 256 * 1024, lanes: 4)
@@ -10,11 +10,11 @@ public enum OfflineKeyslot {
     /// Makes a keyslot for `vaultKey`. Nothing is stored yet.
     ///
     /// - Parameters:
-    ///   - account: whose vault key it is; its device secret goes into the password's stretching.
+    ///   - account: the account of the vault key. Its device secret goes into the stretching of the password.
     ///   - vaultKey: the vault key that the keyslot will hold.
     ///   - password: as typed, UTF-8.
     ///   - parameters: the cost of Argon2id.
-    ///   - now: when the slot is made.
+    ///   - now: the time when the slot is made.
     /// - Throws: `VaultCryptoError` with code `invalidPassword` or `outOfMemory`.
     public static func make(
         for account: Account, vaultKey: VaultKey, password: borrowing SecretBytes,
@@ -35,11 +35,11 @@ public enum OfflineKeyslot {
     ///
     /// - Parameters:
     ///   - slot: the keyslot to open.
-    ///   - account: the account that it belongs to.
+    ///   - account: the account of the keyslot.
     ///   - password: as typed, UTF-8.
-    ///   - cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
-    /// - Returns: nil when the password is wrong, or the slot damaged: without the key service nobody can tell.
-    /// - Throws: ``StoreError`` with code `corrupt` when the slot's parameters are impossible; `VaultCryptoError`.
+    ///   - cost: the cost of new keyslots. A slot with a much lower cost was changed by a thief.
+    /// - Returns: nil if the password is wrong or the slot is damaged. Without the key service nobody can tell which.
+    /// - Throws: ``StoreError`` with code `corrupt` if the slot's parameters are impossible; `VaultCryptoError`.
     public static func open(
         _ slot: Keyslot, of account: Account, password: borrowing SecretBytes, cost: Argon2Parameters = standardCost
     ) async throws -> VaultKey? {

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A key at a key service that no keyslot needs any more. Until it is ended there, a copy of the store that was taken
-/// earlier still opens with the old secret.
+/// A key at a key service that no keyslot needs any more. Until the key is ended there, an older copy of the store
+/// still opens with the old secret.
 public struct RetiredKey: Sendable, Hashable, Codable {
-    /// Its id at the key service.
+    /// The id of the key at the key service.
     public let id: String
-    /// The base URL of its key service.
+    /// The base URL of the key service.
     public let keyServiceURL: String
 
     /// Makes an entry of the list.
@@ -19,10 +19,10 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     }
 }
 
-/// The list of keys that are still to be ended at their key services. It belongs to the store and to no account, because
-/// the account of a key may be deleted.
+/// The list of keys that are still to be ended at their key services. The list belongs to the store, because the
+/// account of a key may be deleted.
 ///
-/// Each line of the record is one key as JSON. A line that cannot be read stays where it is, and hides no other line.
+/// Each line of the record is one key as JSON. A line that cannot be read stays there, and does not hide other lines.
 public struct RetiredKeys: Sendable {
     private static let record = "retired-keys"
 
@@ -33,12 +33,12 @@ public struct RetiredKeys: Sendable {
         self.store = store
     }
 
-    /// Puts keys on the list, in one step with the change that retires them. Keyslots without a key are left out.
+    /// Adds keys to the list, in one step with the change that retires them. Keyslots without a key are skipped.
     public static func adding(_ keys: [RetiredKey]) -> StoreChange {
         .changeRecord(record) { bytes in bytes = try added(keys, to: bytes) }
     }
 
-    /// Puts keys on the list that no stored keyslot ever had.
+    /// Adds keys to the list that no stored keyslot ever had.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func add(_ keys: [RetiredKey]) async throws {
@@ -52,7 +52,7 @@ public struct RetiredKeys: Sendable {
         try await store.withRecord(Self.record) { bytes in Self.lines(of: bytes).compactMap(Self.key(in:)) }
     }
 
-    /// Takes keys off the list.
+    /// Removes keys from the list.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     public func remove(_ keys: Set<RetiredKey>) async throws {
@@ -80,5 +80,5 @@ public struct RetiredKeys: Sendable {
     }
 }
 
-/// What ends a line. JSON on one line has none in it.
+/// The end of a line. JSON on one line has no such byte.
 private let newline = UInt8(ascii: "\n")

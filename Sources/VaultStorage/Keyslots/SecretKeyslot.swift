@@ -2,25 +2,26 @@ public import Foundation
 public import KeyService
 public import VaultCrypto
 
-/// Makes and opens keyslots whose secret a person types: password, PIN, recovery code. One Argon2id here, one call to the
-/// key service, where each has a key of its own: locking one leaves the others.
+/// Makes and opens keyslots whose secret a person types: password, PIN, recovery code. Each takes one Argon2id here and
+/// one call to the key service. Each has its own key at the service, so locking one does not lock the others.
 public enum SecretKeyslot {
-    /// The kinds that it makes and opens.
+    /// The kinds that this type makes and opens.
     public static let kinds: Set<Keyslot.Kind> = Set(Keyslot.Kind.known.filter(\.isTyped))
 
     /// Makes a keyslot for `vaultKey`: a new key at the key service, and the vault key sealed under it and the secret.
     ///
-    /// Nothing is stored yet. When the caller then fails to store the slot, the key at the service is simply unused.
+    /// Stores nothing yet. If the caller then cannot store the slot, the key at the service is simply unused.
     ///
     /// - Parameters:
     ///   - kind: one of ``kinds``.
-    ///   - account: whose vault key it is; its device secret goes into the secret's stretching.
+    ///   - account: the account of the vault key. Its device secret goes into the stretching of the secret.
     ///   - vaultKey: the vault key that the keyslot will hold.
-    ///   - secret: as typed, UTF-8; of the kind `recovery`, a `RecoveryCode`.
+    ///   - secret: as typed, UTF-8. For the kind `recovery`, a `RecoveryCode`.
     ///   - keyService: the key service that makes the key of the keyslot.
     ///   - parameters: the cost of Argon2id.
-    ///   - now: when the slot is made.
-    /// - Throws: `VaultCryptoError` (`invalidPassword`: ask for another; `invalidRecovery`), `KeyServiceError`.
+    ///   - now: the time when the slot is made.
+    /// - Throws: `VaultCryptoError` with code `invalidPassword` (ask for another password) or `invalidRecovery`;
+    ///   `KeyServiceError`.
     public static func make(
         _ kind: Keyslot.Kind, for account: Account, vaultKey: VaultKey, secret: borrowing SecretBytes,
         keyService: any KeyService, parameters: Argon2Parameters, now: Date
@@ -43,19 +44,19 @@ public enum SecretKeyslot {
             createdAt: now)
     }
 
-    /// Opens a keyslot. A wrong secret costs one guess at the key service. So may one that was cancelled, or that the
-    /// service did not answer.
+    /// Opens a keyslot. A wrong secret costs one guess at the key service. A guess that was cancelled, or that the
+    /// service did not answer, may also count.
     ///
     /// - Parameters:
     ///   - slot: the keyslot to open.
-    ///   - account: the account that it belongs to.
+    ///   - account: the account of the keyslot.
     ///   - secret: as typed, UTF-8.
     ///   - keyService: the key service that has the key of the keyslot.
-    ///   - cost: what new keyslots get. A slot that costs a guesser much less was tampered with.
-    /// - Throws: `VaultCryptoError` (`invalidPassword`, `invalidRecovery`: no guess was spent, ask again);
-    ///   `KeyServiceError` (`wrongSecret`, `keyLocked`, `noSuchKey`, `unavailable`, `invalidAnswer`, `invalidURL`,
-    ///   `configurationInvalid`); ``StoreError`` with code `corrupt` when the key service found the secret right but
-    ///   the slot still does not open: what is stored was changed.
+    ///   - cost: the cost of new keyslots. A slot with a much lower cost was changed by a thief.
+    /// - Throws: `VaultCryptoError` with code `invalidPassword` or `invalidRecovery`: no guess was counted, so ask
+    ///   again. `KeyServiceError` with code `wrongSecret` (ask again), `keyLocked`, `noSuchKey`, `unavailable` (try
+    ///   again later), `invalidAnswer`, `invalidURL` or `configurationInvalid`. ``StoreError`` with code `corrupt` if
+    ///   the secret is right but the stored slot does not open: it was changed.
     public static func open(
         _ slot: Keyslot, of account: Account, secret: borrowing SecretBytes, keyService: any KeyService,
         cost: Argon2Parameters
@@ -72,18 +73,19 @@ public enum SecretKeyslot {
             return OpenedKeyslot(vaultKey: vaultKey, wrongGuesses: released.wrongGuesses)
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw StoreError(
-                .corrupt, "The secret is right, but the stored keyslot is damaged and does not open.",
+                .corrupt,
+                "The secret is right, but the stored keyslot is damaged and does not open. Use another way in.",
                 underlying: error)
         }
     }
 }
 
-/// What came of opening a keyslot.
+/// The result of opening a keyslot.
 public struct OpenedKeyslot: Sendable {
-    /// What it held.
+    /// The vault key from the keyslot.
     public let vaultKey: VaultKey
-    /// The wrong guesses since the last right one. If there were any, somebody may have a copy of the keyslot: make it
-    /// again with a new key, and end the old one.
+    /// The wrong guesses since the last right one. If there were any, somebody may have a copy of the keyslot. Make it
+    /// again with a new key, and end the old key.
     public let wrongGuesses: WrongGuesses?
 
     /// Makes the result of opening a keyslot.
@@ -98,7 +100,7 @@ public struct OpenedKeyslot: Sendable {
 }
 
 extension SealingContext {
-    /// What a keyslot's wrapped vault key is bound to.
+    /// Makes the context that a keyslot's wrapped vault key is bound to.
     static func keyslot(_ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String) -> SealingContext {
         SealingContext(
             purpose: "credential-vault/v1/keyslot/\(kind.rawValue)", issuer: id.issuer, subject: id.subject, id: slotID,

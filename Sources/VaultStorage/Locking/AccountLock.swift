@@ -1,5 +1,5 @@
-/// The hold on one account's lock, which ``SecureStore/withLock(on:_:)`` gives to its closure. The lock lasts as long as
-/// this value: keep it to keep everybody else off the account after the closure has returned.
+/// The hold on one account's lock. ``SecureStore/withLock(on:_:)`` gives it to its closure. The lock lasts as long as
+/// this value: keep the value to keep the lock after the closure has returned.
 public final class AccountLock: Sendable {
     private let release: @Sendable () -> Void
 

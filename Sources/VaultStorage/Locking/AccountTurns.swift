@@ -1,22 +1,23 @@
 internal import VaultLocks
 
-/// Lets one task of this program at a time work on an account. The store's lock cannot do it alone, as it may be kept.
+/// Lets one task of this program at a time work on an account. The store's lock alone is not enough, as a task may keep
+/// it.
 final class AccountTurns: Sendable {
     private let taken = Lock<Set<AccountID>>([])
     private let clock: any Clock<Duration>
 
-    /// - Parameter clock: counts the wait.
+    /// - Parameter clock: measures the wait.
     init(clock: any Clock<Duration> = ContinuousClock()) { self.clock = clock }
 
-    /// Waits for the account to be free. It asks again and again, so that the wait has an end and can be cancelled.
+    /// Waits until the account is free. It polls, so that the wait ends after a minute and can be cancelled.
     ///
-    /// - Throws: ``VaultError`` with code `busy` when it is not free within a minute.
+    /// - Throws: ``VaultError`` with code `busy` if the account is not free within a minute: try again.
     func take(_ id: AccountID) async throws {
         var waited = Duration.zero
         var pause = Duration.milliseconds(2)
         while !taken.withLock({ $0.insert(id).inserted }) {
             guard waited < .seconds(60) else {
-                throw VaultError(.busy, "This program has been working on the account for a minute. Try again.")
+                throw VaultError(.busy, "Another task of this program has used the account for a minute. Try again.")
             }
             try await clock.sleep(for: pause)
             waited += pause

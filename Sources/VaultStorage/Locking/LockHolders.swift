@@ -1,9 +1,9 @@
 internal import VaultLocks
 
-/// Which task of this program runs with which account's lock, for a store that tells a task when it would wait for itself.
+/// The tasks of this program that hold an account's lock. A store uses it to refuse a task that would wait for itself.
 ///
-/// A task is known by its address, which no other task has while it runs. A value of the task would not do: tasks that are
-/// started in the body inherit it, and they may wait.
+/// A task is known by its address, which is unique while the task runs. A task-local value would not do: tasks started
+/// in the body inherit it, and they may wait.
 package final class LockHolders: Sendable {
     private let tasks = Lock<[AccountID: Int]>([:])
 
@@ -20,15 +20,15 @@ package final class LockHolders: Sendable {
         )
     }
 
-    /// Runs what has the lock.
+    /// Runs `body`, which has the lock.
     package func hold<R>(_ id: AccountID, _ body: () async throws -> R) async rethrows -> R {
         guard let task = Self.currentTask else { return try await body() }
         tasks.withLock { $0[id] = task }
-        // Somebody else may have the lock by now.
+        // Another task may have the lock by now.
         defer { tasks.withLock { if $0[id] == task { $0[id] = nil } } }
         return try await body()
     }
 
-    /// What tells the running task from every other one that runs.
+    /// A number that tells the running task from all other running tasks.
     private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 }

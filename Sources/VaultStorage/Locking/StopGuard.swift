@@ -1,10 +1,10 @@
 internal import VaultLocks
 
-/// Tells when a program may stop. It may not stop while it renews a token, until the new token is stored: the old
-/// token no longer works then, and the new one would be lost. Use `Vault.auth.stopGuard`.
+/// Tells when a program may stop. Use `Vault.auth.stopGuard`.
 ///
-/// A program that handles SIGTERM calls ``close()``, and ends when that returns true. Otherwise it waits with
-/// ``whenIdle(_:)`` and tries again.
+/// A program must not stop between a token's renewal and its storage: the old token no longer works then, and the new
+/// one would be lost. On SIGTERM, call ``close()``. If it returns true, end the program. Otherwise wait with
+/// ``whenIdle(_:)``, then try again.
 public final class StopGuard: Sendable {
     private struct State {
         var running = 0
@@ -16,13 +16,13 @@ public final class StopGuard: Sendable {
 
     package init() {}
 
-    /// Whether stopping right now could lose a token.
+    /// Whether a stop right now could lose a token.
     public var isActive: Bool { state.withLock { $0.running > 0 } }
 
-    /// Calls `action` as soon as nothing can be lost, which may be at once. It may be called on any thread.
+    /// Calls `action` as soon as a stop can lose no token, perhaps at once. It may call on any thread.
     ///
-    /// A renewed token that could not be stored can be lost until a session has stored it (see
-    /// `Session.holdsUnstoredToken`): go on asking for it meanwhile.
+    /// A renewed token that is not stored yet can be lost until a session stores it (see `Session.holdsUnstoredToken`).
+    /// Call `accessToken()` again until then.
     public func whenIdle(_ action: @escaping @Sendable () -> Void) {
         let isIdle = state.withLock { state in
             if state.running > 0 { state.waiters.append(action) }
@@ -31,10 +31,10 @@ public final class StopGuard: Sendable {
         if isIdle { action() }
     }
 
-    /// Lets no renewal begin any more, for right before the end of the process: a task that wants to ask a provider for
-    /// new tokens then waits for ever.
+    /// Stops all further renewals. Call it right before the end of the process: a task that wants to renew a token then
+    /// waits for ever.
     ///
-    /// - Returns: false, with nothing changed, when stopping right now could lose a token.
+    /// - Returns: false if a stop right now could lose a token. Then nothing was changed.
     public func close() -> Bool {
         state.withLock { state in
             if state.running == 0 { state.isClosed = true }
@@ -42,7 +42,7 @@ public final class StopGuard: Sendable {
         }
     }
 
-    /// Runs what must not be cut off.
+    /// Runs a renewal that a stop must not cut off.
     package func run<R>(_ body: () async throws -> R) async rethrows -> R {
         let isOpen = state.withLock { state in
             if !state.isClosed { state.running += 1 }
@@ -63,11 +63,11 @@ public final class StopGuard: Sendable {
         for waiter in waiters { waiter() }
     }
 
-    /// Keeps the program from stopping while a token is only in memory. It ends with this value.
+    /// Keeps the program from stopping while a token is only in memory. The hold ends with this value.
     final class Hold: Sendable {
         private let owner: StopGuard
 
-        /// To be made while something runs, or while another hold lasts.
+        /// Must be called during ``StopGuard/run(_:)``, or while another hold lasts.
         init(_ owner: StopGuard) {
             self.owner = owner
             owner.state.withLock { $0.running += 1 }

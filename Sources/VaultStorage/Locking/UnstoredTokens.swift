@@ -1,16 +1,16 @@
 package import Logging
 internal import VaultLocks
 
-/// Tokens that the provider renewed and that could not be stored, sealed. They outlive the session that got them, and the
-/// account stays locked for everybody else meanwhile: another program would send the old token again. What this program
-/// does with the account next stores them first.
+/// Renewed tokens that could not be stored yet, sealed. They outlive the session that got them. The account stays
+/// locked for other programs meanwhile, because these would send the old token again. This program's next work on the
+/// account stores them first.
 package final class UnstoredTokens: Sendable {
     private struct Held {
-        /// The sealed refresh token that was exchanged. If something else is stored by now, this is out of date.
+        /// The sealed refresh token that was exchanged. If the store has another one by now, this value is out of date.
         let replaces: [UInt8]
         let changes: [StoreChange]
         let lock: AccountLock
-        /// The program does not stop while this is kept: nobody else has the token.
+        /// The program does not stop while this is kept: the token is nowhere else.
         let hold: StopGuard.Hold
     }
 
@@ -21,8 +21,8 @@ package final class UnstoredTokens: Sendable {
     /// Tells when the program may stop.
     package let stopGuard: StopGuard
 
-    /// - Parameter retryClock: counts the pauses between two tries to store what is held; nil to try only when somebody
-    ///   works on the account.
+    /// - Parameter retryClock: measures the pauses between two tries to store the tokens. If nil, only the next work on
+    ///   the account tries again.
     package init(
         retryClock: (any Clock<Duration>)?, stopGuard: StopGuard = StopGuard(), logger: Logger = .silent
     ) {
@@ -33,10 +33,11 @@ package final class UnstoredTokens: Sendable {
 
     package func holds(_ id: AccountID) -> Bool { held.withLock { $0[id] != nil } }
 
-    /// Runs `body` with the account's lock, after it stored what is held for the account.
+    /// Stores the held tokens of the account, then runs `body` with the account's lock.
     ///
-    /// - Parameter storesFirst: whether `body` needs what is held to be stored. Otherwise it runs also when that fails.
-    /// - Throws: ``VaultError`` with code `storeUnreadable`, or `busy`, and what `body` throws.
+    /// - Parameter storesFirst: whether `body` must not run if the held tokens cannot be stored.
+    /// - Throws: ``VaultError`` with code `storeUnreadable` (free disk space, then try again) or `busy` (try again),
+    ///   and the errors of `body`.
     package func withLock<R: Sendable>(
         on id: AccountID, in store: any SecureStore, storesFirst: Bool,
         _ body: @Sendable (AccountLock) async throws -> R
@@ -55,10 +56,10 @@ package final class UnstoredTokens: Sendable {
         return result
     }
 
-    /// Makes the changes that came with a renewed token. When that fails it keeps them, and the account's lock.
+    /// Makes the changes that came with a renewed token. If that fails, it keeps the changes and the account's lock.
     ///
     /// - Parameter replaces: the sealed refresh token that was exchanged.
-    /// - Throws: ``VaultError`` with code `storeUnreadable`.
+    /// - Throws: ``VaultError`` with code `storeUnreadable`: free disk space, then try again before the program ends.
     package func commit(
         _ changes: [StoreChange], replacing replaces: [UInt8], of id: AccountID, in store: any SecureStore,
         lock: AccountLock
@@ -72,19 +73,19 @@ package final class UnstoredTokens: Sendable {
         }
     }
 
-    /// Stores what is held for an account, after the renewal that is under way.
+    /// Stores the held tokens of an account, after a renewal that is under way.
     ///
-    /// - Throws: ``VaultError`` with code `storeUnreadable`, or `busy`.
+    /// - Throws: ``VaultError`` with code `storeUnreadable` (free disk space, then try again) or `busy` (try again).
     package func finish(_ id: AccountID, in store: any SecureStore) async throws {
         try await turns.take(id)
         defer { turns.end(id) }
         try await storeHeld(of: id, in: store)
     }
 
-    /// Forgets what is held for an account. The token is lost, and does not keep the program from stopping any more.
+    /// Forgets the held tokens of an account. They are lost, and the program may stop.
     package func giveUp(_ id: AccountID) { held.withLock { $0[id] = nil } }
 
-    /// Tries until it is stored. An app may do nothing with the account for hours, and others wait for it.
+    /// Tries until the tokens are stored. An app may leave the account alone for hours while others wait for it.
     private func tryAgain(of id: AccountID, in store: any SecureStore, _ clock: any Clock<Duration>) {
         Task { [weak self] in
             var pause = Duration.seconds(1)
@@ -111,7 +112,7 @@ package final class UnstoredTokens: Sendable {
         held.withLock { $0[id] = nil }
     }
 
-    /// - Returns: what is held and still to be stored.
+    /// - Returns: the held changes that are still to be stored.
     private func forgetIfOutdated(_ id: AccountID, in store: any SecureStore) async throws -> Held? {
         guard let rest = held.withLock({ $0[id] }) else { return nil }
         if try await store.item(.refreshToken, of: id) == rest.replaces { return rest }

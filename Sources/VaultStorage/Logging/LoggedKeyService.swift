@@ -2,7 +2,7 @@ package import KeyService
 package import Logging
 package import VaultCrypto
 
-/// A key service whose calls are logged: which, and what came of them. Neither secrets nor keys nor their ids.
+/// A key service that logs its calls and their results. The log gets no secrets, keys or ids of keys.
 package struct LoggedKeyService: KeyService {
     private let base: any KeyService
     private let logger: Logger

@@ -3,7 +3,7 @@ package import VaultCrypto
 internal import VaultHTTP
 
 extension Accounts {
-    /// Refuses ways in that the policy does not allow.
+    /// Refuses ways in that the policy forbids.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     package func requireAllowed(_ kinds: Keyslot.Kind...) throws {
@@ -12,7 +12,7 @@ extension Accounts {
         }
     }
 
-    /// Refuses an account of an identity provider or key service that the policy does not allow.
+    /// Refuses an account whose identity provider or key service the policy forbids.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     package func requireAllowedServers(of account: Account) throws {
@@ -20,9 +20,9 @@ extension Accounts {
         try requireAllowed(keyService: account.keyServiceURL)
     }
 
-    /// Refuses an identity provider, backend or server that the policy does not allow.
+    /// Refuses an identity provider, backend or server that the policy forbids.
     ///
-    /// - Parameter method: how an account signs in there; nil when that is not known yet.
+    /// - Parameter method: how an account signs in there; nil if it is not known yet.
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     package func requireAllowed(issuer: String, method: SignInMethod? = nil) throws {
         guard !policy.allows(issuer: issuer, method: method) else { return }
@@ -30,7 +30,7 @@ extension Accounts {
             "accounts of \(BaseURL.withoutUser(issuer))", rule: "allowed-issuers", policy.allowedIssuers)
     }
 
-    /// Refuses a key service that the policy does not allow.
+    /// Refuses a key service that the policy forbids.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     package func requireAllowed(keyService url: String) throws {
@@ -39,7 +39,7 @@ extension Accounts {
             "the key service \(BaseURL.withoutUser(url))", rule: "allowed-key-services", policy.allowedKeyServices)
     }
 
-    /// Refuses a new password that is empty, or shorter than the policy says.
+    /// Refuses a new password that is empty or too short for the policy.
     ///
     /// - Parameter password: UTF-8.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
@@ -49,7 +49,7 @@ extension Accounts {
         if let objection = policy.objection(toPassword: password) { throw VaultError.tooShort(objection) }
     }
 
-    /// Refuses a new PIN that is empty, or shorter than the policy says.
+    /// Refuses a new PIN that is empty or too short for the policy.
     ///
     /// - Parameter pin: UTF-8.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
@@ -58,7 +58,7 @@ extension Accounts {
         try policy.requireLength(ofPIN: pin)
     }
 
-    /// Whether there is a way in that needs no key service, and that the policy allows.
+    /// Whether the account has a way in that needs no key service and that the policy allows.
     package func opensOffline(_ account: Account) -> Bool {
         account.keyslots.contains { !$0.needsKeyService && policy.allows($0) }
     }
@@ -71,7 +71,7 @@ extension VaultPolicy {
     }
 }
 
-/// Judges the PIN that a TPM gets: it has none of its own.
+/// Checks a new PIN for a TPM. The TPM itself has no rule for PINs.
 struct NewPINPrompt: BiometricPrompt {
     let base: any BiometricPrompt
     let policy: VaultPolicy

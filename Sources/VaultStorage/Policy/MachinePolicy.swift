@@ -3,29 +3,29 @@ internal import VaultJSON
 
 // The policy that an administrator sets for every program on the machine that opens a `Vault`.
 extension VaultPolicy {
-    /// Where it stands: `/etc/credential-vault/policy.json`.
+    /// The path of the machine's policy: `/etc/credential-vault/policy.json`.
     public static let machineFile = "/etc/credential-vault/policy.json"
 
     /// Reads the machine's policy.
     ///
-    /// The file is a JSON object. What it does not name, it does not limit: `minimum-pin-length` and
+    /// The file is a JSON object. A missing name sets no limit. The names are `minimum-pin-length` and
     /// `minimum-password-length` (characters), `maximum-offline-days`, `maximum-idle-minutes`, `maximum-session-hours`,
-    /// `allowed-ways-in`, a list of the kinds of keyslots, and `allowed-issuers` and `allowed-key-services`, lists of
-    /// URLs. Its folder and itself belong to root, and nobody else may write them.
+    /// `allowed-ways-in` (a list of kinds of keyslots), `allowed-issuers` and `allowed-key-services` (lists of URLs).
+    /// The file and its folder must belong to root. Nobody else may write them.
     ///
-    /// - Returns: nil when there is no file.
-    /// - Throws: ``VaultError`` with code `configurationInvalid`, which says what is wrong with the file.
+    /// - Returns: nil if there is no file.
+    /// - Throws: ``VaultError`` with code `configurationInvalid`. The text says what is wrong with the file.
     public static func ofMachine() throws -> VaultPolicy? { try ofMachine(file: machineFile, owner: 0) }
 
     /// As ``ofMachine()``.
     ///
-    /// - Parameter owner: the user id that file and folder have to belong to.
+    /// - Parameter owner: the user id that must own the file and its folder.
     package static func ofMachine(file: String, owner: UInt32) throws -> VaultPolicy? {
         guard let bytes = try PolicyFile(path: file, owner: owner).read() else { return nil }
         return try VaultPolicy(json: bytes, from: file)
     }
 
-    /// - Parameter path: where it was read from, for the text of an error.
+    /// - Parameter path: the file that the JSON is from, for the text of an error.
     package init(json: [UInt8], from path: String) throws {
         guard case .object(let members)? = JSONValue(strictObjectIn: json) else {
             throw Self.unusable(path, "It is not one JSON object, or it has a name twice.")
@@ -79,20 +79,20 @@ extension VaultPolicy {
     }
 }
 
-/// The file that the machine's policy stands in.
+/// The file with the machine's policy.
 private struct PolicyFile {
     let path: String
     let owner: UInt32
 
     private static let greatestSize = 65_536
 
-    /// - Returns: nil when it is not there.
+    /// - Returns: nil if the file does not exist.
     func read() throws -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             let code = errno
             var link = stat()
-            // A link that leads nowhere is a mistake, and not the same as no policy.
+            // A broken link is a mistake. It is not the same as no policy.
             if code == ENOENT && lstat(path, &link) != 0 { return nil }
             throw VaultPolicy.unusable(path, "It cannot be read (error \(code)).")
         }
@@ -103,7 +103,7 @@ private struct PolicyFile {
             throw VaultPolicy.unusable(path, "It is not a regular file.")
         }
         try requireSafe(of, path, "644")
-        // A user who can write the folder can remove the file, or put another one there.
+        // A user with write access to the folder can remove or replace the file.
         try requireSafe(ofFolder, folder, "755")
         return try bytes(of: descriptor)
     }

@@ -1,34 +1,33 @@
 public import VaultBiometric
 public import VaultCrypto
 
-/// What an app, or whoever runs the machine, allows: how short a new secret may be, how long an account opens without the
-/// network, which ways in there are, and which servers may be used.
+/// The rules of an app or of the machine's administrator: the least length of new secrets, the time without the
+/// network, the ways in, and the servers.
 ///
-/// It binds programs that use this library. Whoever has the disk brings a program of their own.
+/// The rules bind only programs that use this library. A thief who has the disk uses another program.
 public struct VaultPolicy: Sendable, Hashable {
-    /// The least number of characters of a new PIN. One that is there already still opens its account.
+    /// The least number of characters of a new PIN. A shorter existing PIN still opens its account.
     public var minimumPINLength: Int
-    /// The least number of characters of a new password. One that is there already still opens its account.
+    /// The least number of characters of a new password. A shorter existing password still opens its account.
     public var minimumPasswordLength: Int
-    /// For how many days at most an account opens without the network after it was online last. Nil for no limit beside
-    /// that of the app.
+    /// The greatest number of days without the network in which an account opens. Nil for no limit other than the
+    /// app's.
     public var maximumOfflineDays: Int?
-    /// The ways in that may be added, and that open an account; nil for all. Hardware that opens an account without the key
-    /// service needs `offline`, too.
+    /// The ways in that may be added and used; nil for all. Hardware that opens an account without the key service
+    /// needs `offline`, too.
     public var allowedWaysIn: Set<Keyslot.Kind>?
-    /// After how many minutes without use at most an agent forgets the session that it holds. Nil for no limit beside that
-    /// of the agent.
+    /// The greatest number of minutes without use in which an agent keeps a session. Nil for no limit other than the
+    /// agent's.
     public var maximumIdleMinutes: Int?
-    /// For how many hours at most an agent holds a session. Nil for no limit beside that of the agent.
+    /// The greatest number of hours in which an agent keeps a session. Nil for no limit other than the agent's.
     public var maximumSessionHours: Int?
-    /// The identity providers, backends and servers, by their issuer or base URLs, whose accounts may be registered and
-    /// opened; nil for all.
+    /// The identity providers, backends and servers whose accounts may be registered and opened, by their issuer or
+    /// base URLs; nil for all.
     public var allowedIssuers: Set<String>?
-    /// The key services, by their base URLs as they are configured, whose accounts may be registered and opened; nil for
-    /// all.
+    /// The key services whose accounts may be registered and opened, by their base URLs as configured; nil for all.
     public var allowedKeyServices: Set<String>?
 
-    /// What holds where nobody says anything else: PINs of 4 and passwords of 8 characters, and every way in.
+    /// The rules that apply by default: PINs of 4 and passwords of 8 characters, and every way in.
     public static let standard = VaultPolicy()
 
     /// Makes a policy. Each limit that is left out is as in ``standard``.
@@ -57,7 +56,7 @@ public struct VaultPolicy: Sendable, Hashable {
         self.allowedKeyServices = allowedKeyServices
     }
 
-    /// The stricter one of two policies in each point. Only ways in and servers that both allow are allowed.
+    /// Combines two policies and takes the stricter rule of each kind. Ways in and servers must be allowed by both.
     public static func stricter(of first: VaultPolicy, _ second: VaultPolicy) -> VaultPolicy {
         func least(_ limit: (VaultPolicy) -> Int?) -> Int? { [limit(first), limit(second)].compactMap(\.self).min() }
         func common<Value: Hashable>(_ list: (VaultPolicy) -> Set<Value>?) -> Set<Value>? {
@@ -76,7 +75,7 @@ public struct VaultPolicy: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - issuer: the issuer or base URL.
-    ///   - method: how the account signs in, if that is known. The issuer of an OpenID provider is compared character by
+    ///   - method: how the account signs in, if it is known. An OpenID provider's issuer is compared character by
     ///     character (OpenID Connect Discovery section 4.3), a base URL in its normal form.
     public func allows(issuer: String, method: SignInMethod? = nil) -> Bool {
         guard let allowedIssuers, !allowedIssuers.contains(issuer) else { return true }
@@ -84,32 +83,32 @@ public struct VaultPolicy: Sendable, Hashable {
         return allowedIssuers.contains { (try? ServerEndpoint($0).url) == url }
     }
 
-    /// Whether accounts of a key service may be registered and opened.
+    /// Whether accounts with this key service may be registered and opened.
     ///
-    /// - Parameter url: its base URL, compared character by character.
+    /// - Parameter url: the base URL of the key service, compared character by character.
     public func allows(keyService url: String) -> Bool { allowedKeyServices?.contains(url) ?? true }
 
-    /// Whether ways in of a kind may be added and used.
+    /// Whether ways in of this kind may be added and used.
     public func allows(_ kind: Keyslot.Kind) -> Bool { allowedWaysIn?.contains(kind) ?? true }
 
-    /// Whether a way in may be used. One that needs no key service needs `offline`, too.
+    /// Whether this way in may be used. If it needs no key service, it needs `offline`, too.
     public func allows(_ slot: Keyslot) -> Bool {
         allows(slot.kind) && (slot.needsKeyService || allows(.offline))
     }
 
-    /// Judges the length of a new PIN. `PINRule` judges how easily it is guessed.
+    /// Checks the length of a new PIN. `PINRule` checks whether a PIN is easy to guess.
     ///
     /// - Parameter pin: UTF-8.
-    /// - Returns: nil when it is long enough, or one sentence that says how long it has to be.
+    /// - Returns: nil if the PIN is long enough. Otherwise a sentence with the least length.
     public func objection(toPIN pin: borrowing SecretBytes) -> String? {
         LengthRule(least: minimumPINLength).isBroken(by: pin)
             ? "The PIN is too short. It needs at least \(minimumPINLength) characters." : nil
     }
 
-    /// Judges the length of a new password.
+    /// Checks the length of a new password.
     ///
     /// - Parameter password: UTF-8.
-    /// - Returns: nil when it is long enough, or one sentence that says how long it has to be.
+    /// - Returns: nil if the password is long enough. Otherwise a sentence with the least length.
     public func objection(toPassword password: borrowing SecretBytes) -> String? {
         LengthRule(least: minimumPasswordLength).isBroken(by: password)
             ? "The password is too short. It needs at least \(minimumPasswordLength) characters." : nil
@@ -118,7 +117,7 @@ public struct VaultPolicy: Sendable, Hashable {
     private struct LengthRule: SecretTextRule {
         let least: Int
 
-        /// Bytes that are no text have no length. They are refused elsewhere.
+        /// Bytes that are not text have no length. Other code refuses them.
         func isBroken(by secret: borrowing SecretBytes) -> Bool {
             objection(toSecret: secret, invalid: "") == Self.tooShort
         }

@@ -1,15 +1,15 @@
 package import Foundation
 internal import VaultCrypto
 
-/// What the store keeps of sign-ins with a password that failed, in one record, for as long as it counts.
+/// The record of failed sign-ins with a password, for as long as they count.
 ///
-/// A user name is at times a password that was typed into the wrong field. So only a salted hash of it is kept, and that
-/// goes with the pause that it is for: when the vault is used next, at the latest.
+/// People sometimes type a password into the field for the user name. So the record has only a salted hash of the name.
+/// The next use of the vault after the pause deletes the hash.
 package struct AttemptRecords: Codable {
-    /// How long two attempts are apart at least, in seconds.
+    /// The least time between two attempts, in seconds.
     static let interval: TimeInterval = 1
     static let failuresBeforeLock = 5
-    /// How long nobody may try after so many failures, in seconds.
+    /// The pause after ``failuresBeforeLock`` failures, in seconds.
     static let lockTime: TimeInterval = 30
     package static let name = "attempts"
 
@@ -24,7 +24,7 @@ package struct AttemptRecords: Codable {
 
         func isOver(at now: Date) -> Bool { now.timeIntervalSince(lastAt) >= AttemptRecords.lockTime }
 
-        /// How long to wait until the next attempt; nil for not at all.
+        /// The time to wait until the next attempt, in seconds; nil for none.
         package func wait(at now: Date) -> TimeInterval? {
             let pause =
                 failures >= AttemptRecords.failuresBeforeLock ? AttemptRecords.lockTime : AttemptRecords.interval
@@ -36,7 +36,7 @@ package struct AttemptRecords: Codable {
     private var salt: [UInt8]
     /// The failures at a backend, by its URL.
     package var ofAll: [String: Count] = [:]
-    /// Those of one user name, by the backend's URL and the hash.
+    /// The failures of each user name, by the backend's URL and the hash.
     private var ofUsers: [String: [String: Count]] = [:]
 
     package subscript(backend: String, username: String) -> Count? {
@@ -48,13 +48,13 @@ package struct AttemptRecords: Codable {
         Data(Checksum.of([salt, Array(backend.utf8), Array(username.lowercased().utf8)])).base64EncodedString()
     }
 
-    /// Reads and changes the record. What is over is not in it any more.
+    /// Reads and changes the record. Failures that no longer count are removed first.
     package static func change<R: Sendable>(
         in store: any SecureStore, at now: Date, _ change: @escaping @Sendable (inout AttemptRecords) -> R
     ) async throws -> R {
         let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
         return try await store.withRecord(name) { bytes in
-            // What is no record counts as none.
+            // A damaged record counts as an empty one.
             var records =
                 bytes.flatMap { try? JSONDecoder().decode(Self.self, from: Data($0)) } ?? AttemptRecords(salt: salt)
             records.tidy(at: now)
@@ -65,14 +65,14 @@ package struct AttemptRecords: Codable {
         }
     }
 
-    /// Forgets what is over, and of one backend which user names there were.
+    /// Forgets failures that no longer count, and all user names of one backend.
     package static func forget(in store: any SecureStore, at now: Date, usersAt backend: String? = nil) async {
         try? await change(in: store, at: now) { records in
             if let backend { records.ofUsers[backend] = nil }
         }
     }
 
-    /// A clock that was put back must neither lock anybody out for long nor let anybody in at once.
+    /// If the clock was set back, people must not be locked out for long, or get in at once.
     private mutating func tidy(at now: Date) {
         func current(_ count: Count) -> Count? {
             if count.isOver(at: now) { return nil }

@@ -4,23 +4,23 @@ internal import VaultLocks
 
 /// The sealed chunks of one item, in order, until a store has taken all of them in one transaction.
 ///
-/// They lie in a file without a name, so that no process holds them in memory and a process that is killed leaves nothing.
+/// They are in a file without a name. So they need no memory, and a killed process leaves no file behind.
 public final class SealedChunks: Sendable {
     private static let size = SealedStream.chunkSize + SealedStream.overhead
 
     private let file: ChunkFile
-    /// Where in the file they begin.
+    /// The offset of the chunks in the file, in bytes.
     private let start: Int
     private let length = Lock(0)
 
-    /// - Parameter folder: where the file is.
+    /// - Parameter folder: the folder of the file.
     /// - Throws: ``StoreError`` with code `unreadable`.
     package init(folder: String) throws {
         file = try ChunkFile(folder: folder)
         start = 0
     }
 
-    /// In the same file, behind other chunks. Nothing is added to those any more.
+    /// Uses the same file, after other chunks. No chunk is added to the others any more.
     init(after others: SealedChunks) {
         file = others.file
         start = others.start + others.length.withLock { $0 }
@@ -31,7 +31,7 @@ public final class SealedChunks: Sendable {
 
     /// Adds the next chunk. All but the last one have the same size.
     ///
-    /// - Throws: ``StoreError`` with code `unreadable`: the disk is full, most likely.
+    /// - Throws: ``StoreError`` with code `unreadable`. Most likely the disk is full.
     package func append(_ chunk: [UInt8]) throws {
         try length.withLock { length in
             try file.write(chunk, at: start + length)
@@ -39,9 +39,9 @@ public final class SealedChunks: Sendable {
         }
     }
 
-    /// Calls `body` with one chunk after the other and its number, counted from 0. It blocks on the disk.
+    /// Calls `body` with each chunk and its number, counted from 0. It blocks on the disk.
     ///
-    /// - Throws: ``StoreError`` with code `unreadable`, and what `body` throws.
+    /// - Throws: ``StoreError`` with code `unreadable`, and the errors of `body`.
     public func read(_ body: (_ number: Int, _ bytes: [UInt8]) throws -> Void) throws {
         let length = length.withLock { $0 }
         for number in 0..<count {

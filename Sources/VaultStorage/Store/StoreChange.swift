@@ -2,51 +2,52 @@ public import Foundation
 
 /// One step of a change to an account.
 public enum StoreChange: Sendable {
-    /// Adds the account, or replaces everything of it but its keyslots, items, refresh mark and what ``noteOnline(_:)``,
-    /// ``noteTokens(scope:accessTokenExpiresAt:)`` and ``putDisplayClaims(_:)`` wrote. An alias that it does not have yet
-    /// must be a name of no other account.
+    /// Adds the account, or replaces it. It keeps the keyslots, the items, the refresh mark, and the data that
+    /// ``noteOnline(_:)``, ``noteTokens(scope:accessTokenExpiresAt:)`` and ``putDisplayClaims(_:)`` wrote. A new alias
+    /// must not be a name of another account.
     case putAccount(Account)
-    /// Removes the account with all it has, and the records whose names begin with its ``AccountID/recordPrefix``.
+    /// Removes the account with all its data. Also removes the records whose names begin with its
+    /// ``AccountID/recordPrefix``.
     case removeAccount
     /// Adds a keyslot.
     case putKeyslot(Keyslot)
-    /// Adds a keyslot that does not count yet, in place of one staged earlier.
+    /// Adds a keyslot that is not active yet. It replaces an earlier staged one.
     case stageKeyslot(Keyslot)
-    /// Makes the staged keyslot count.
+    /// Makes the staged keyslot active.
     case activateKeyslot(id: String)
     /// Removes a keyslot, staged or not.
     case removeKeyslot(id: String)
-    /// Gives a keyslot another label, if it is there still.
+    /// Gives a keyslot another label, if the keyslot still exists.
     case renameKeyslot(id: String, label: String?)
-    /// Notes that a keyslot opened the account, if it is there still. Alone, it may be lost when the machine loses its
-    /// power: it is only for a person to look at.
+    /// Notes that a keyslot opened the account, if the keyslot still exists. A power cut may lose this change if it is
+    /// the only one: it is only for a person to read.
     case noteUse(ofKeyslot: String, Date)
-    /// Notes that the provider confirmed the account.
+    /// Notes the time when the provider confirmed the account.
     case noteOnline(Date)
-    /// Notes the granted scopes, and when the access token ends. That token is stored in the same change.
+    /// Notes the granted scopes and the end of the access token. The same change stores that token.
     case noteTokens(scope: String?, accessTokenExpiresAt: Date?)
-    /// Replaces the claims that a list of accounts shows.
+    /// Replaces the claims that the list of accounts shows.
     case putDisplayClaims([String: String])
-    /// Writes an item's sealed bytes, in place of what it was.
+    /// Writes an item's sealed bytes. Replaces the old ones.
     case putItem(ItemName, [UInt8])
-    /// Writes an item that is sealed in chunks, in place of what it was. Its ``SecureStore/item(_:of:)`` is `head` then,
-    /// and each chunk is a ``SecureStore/chunk(_:ofItem:head:of:)``.
+    /// Writes an item that is sealed in chunks. Replaces the old item. Then ``SecureStore/item(_:of:)`` returns `head`,
+    /// and ``SecureStore/chunk(_:ofItem:head:of:)`` returns the chunks.
     case putChunks(ItemName, head: [UInt8], SealedChunks)
-    /// Removes an item if it is there. Removing the access token also removes the date when the token ends.
+    /// Removes an item if it exists. Removing the access token also removes the date of its end.
     case removeItem(ItemName)
-    /// Notes that a refresh begins. The conformer also makes sure, as far as it can, that the result will find room.
+    /// Notes that a refresh begins. The conformer also reserves room for the result, as far as it can.
     case beginRefresh(Date)
     /// Notes that a refresh ended.
     case endRefresh
-    /// Changes a record as ``SecureStore/withRecord(_:_:)`` does, in one step with the rest. The account need not be there.
+    /// Changes a record as ``SecureStore/withRecord(_:_:)`` does, in the same transaction. The account need not exist.
     case changeRecord(String, @Sendable (inout [UInt8]?) throws -> Void)
 
-    /// Whether it may be lost when the machine loses its power.
+    /// Whether a power cut may lose the change.
     public var mayBeLost: Bool {
         if case .noteUse = self { true } else { false }
     }
 
-    /// Refuses to change an item of the vault under a name that an app made up. A conformer calls it for each change.
+    /// Refuses an app's change to an item whose name begins with `vault/`. A conformer calls this for each change.
     ///
     /// - Throws: ``StoreError`` with code `reservedName`.
     public func requireWritable() throws {
@@ -56,7 +57,7 @@ public enum StoreChange: Sendable {
         }
     }
 
-    /// Whether something is to be gone afterwards, or a log of what was written would be large.
+    /// Whether the change deletes something, or writes so much that the log would grow large.
     package var removes: Bool {
         switch self {
         case .removeAccount, .removeKeyslot, .removeItem, .putChunks: true

@@ -1,13 +1,13 @@
 internal import VaultCrypto
 
-/// What the paths and fields of an account's backend are called, as it was stored with the account.
+/// The names of paths and fields at an account's backend, as they were stored with the account.
 public enum StoredLayout: Hashable, Sendable {
     /// The layout as JSON.
     case json([UInt8])
-    /// The stored bytes are not those that were written. Everything that needs the layout has to refuse.
+    /// The stored bytes were changed. Functions that need the layout must refuse to work.
     case damaged
 
-    /// The bytes to write; nil for a damaged one, which stays as it is.
+    /// The bytes to write; nil for a damaged layout, which stays as it is.
     package var bytes: [UInt8]? {
         if case .json(let bytes) = self { bytes } else { nil }
     }

@@ -6,11 +6,11 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
     public let value: String
     /// `token_type`, usually `Bearer`.
     public let tokenType: String
-    /// When it ends, or nil when the provider did not say.
+    /// The end of the token, or nil if the provider did not say.
     public let expiresAt: Date?
-    /// What it was granted for, or nil when the provider did not say.
+    /// The granted scopes, or nil if the provider did not say.
     public let scope: String?
-    /// When it was received.
+    /// The time when the token was received.
     public let obtainedAt: Date
 
     /// Makes an access token from the answer of a token endpoint.
@@ -29,16 +29,16 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
         self.obtainedAt = obtainedAt
     }
 
-    /// Whether requests with it need a proof of possession (RFC 9449).
+    /// Whether requests with this token need a proof of possession (RFC 9449).
     package var isBound: Bool { tokenType.lowercased() == "dpop" }
 
-    /// For how long a token counts as good that does not say when it ends, in seconds from when it was received.
+    /// The time for which a token without an end counts as good, in seconds after it was received.
     static let trust: TimeInterval = 300
 
-    /// Whether it is good for another `duration`.
+    /// Whether the token is good for another `duration`.
     ///
-    /// A token that does not say when it ends counts as good for five minutes. Of one that never lasts longer than a minute
-    /// half of its life is enough: otherwise every use would ask for another one.
+    /// A token without an end counts as good for five minutes. A token that lasts a minute or less is good until half
+    /// of its life is over: otherwise every use would ask for a new token.
     public func isValid(for duration: Duration, at now: Date) -> Bool {
         let end = expiresAt ?? obtainedAt.addingTimeInterval(Self.trust)
         let left = Self.duration(end.timeIntervalSince(now))
@@ -47,7 +47,7 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
         return life <= .seconds(60) && left > life / 2
     }
 
-    /// Between two clocks that may show anything, within 30,000 years.
+    /// Keeps the seconds within 30,000 years, as clocks may show anything.
     private static func duration(_ seconds: TimeInterval) -> Duration { .seconds(min(max(seconds, -1e12), 1e12)) }
 
     public var description: String { "AccessToken(expires: \(expiresAt.map { "\($0)" } ?? "unknown"))" }

@@ -1,23 +1,24 @@
 public import Foundation
 
-/// What is exchanged for access tokens: a refresh token, or where there is none the access token itself, with what has
-/// to go with it. It is one sealed item, so that its parts are never apart. It does not print itself.
+/// The secret that is exchanged for access tokens, with everything that belongs to it. It is a refresh token, or the
+/// access token of a backend without refresh tokens. It is one sealed item, so its parts stay together. It does not
+/// print itself.
 public struct Credential: Sendable, Hashable, Codable, CustomReflectable, CustomStringConvertible,
     CustomDebugStringConvertible
 {
-    /// The refresh token, or the access token of a backend that issues no other: an opaque string.
+    /// The refresh token, or the access token of a backend without refresh tokens: an opaque string.
     public var value: String
-    /// What it was granted for, separated by spaces; nil when that was not said.
+    /// The granted scopes, separated by spaces; nil if the provider did not say.
     public var scope: String?
-    /// When it ends, where that is known: for an access token that stands for itself.
+    /// The end of an access token that stands for itself; nil if it is not known.
     public var expiresAt: Date?
-    /// The secret of the client: of the configured one, or of one that was registered for this account alone (RFC 7591).
+    /// The client secret, of the configured client or of a client that was registered for this account (RFC 7591).
     public var clientSecret: String?
-    /// How that client was registered to use its secret (RFC 7591 section 2); nil to go by what the provider announces.
+    /// The registered way to use the client secret (RFC 7591 section 2); nil to use what the provider announces.
     public var clientAuthenticationMethod: String?
     /// The private key that the tokens are bound to (RFC 9449), as `DPoPKey.rawRepresentation`.
     public var proofKey: [UInt8]?
-    /// True when it is an access token that stands for itself, and nothing can be had for it.
+    /// True for an access token that stands for itself and cannot be exchanged.
     public var isAccessToken: Bool?
 
     /// Makes a credential.

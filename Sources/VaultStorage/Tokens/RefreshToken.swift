@@ -1,23 +1,23 @@
-/// What a login gives, ready to be stored: a refresh token, or what serves as one, together with whom it belongs to.
+/// The result of a login, ready to be stored: a refresh token, or a token that serves as one, and its account.
 public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// What is exchanged for access tokens later.
+    /// The secret that is exchanged for access tokens later.
     public package(set) var credential: Credential
-    /// Whose it is: from the verified ID token, or what the backend calls the person.
+    /// The account, from the verified ID token or from the backend's answer.
     public let account: AccountID
-    /// How the person signed in.
+    /// The way in which the person signed in.
     public let method: SignInMethod
-    /// The client it was issued to; empty where the method has none.
+    /// The client that the token was issued to; empty if the method has no client.
     public let clientID: String
-    /// What is known of the person.
+    /// The person's identity.
     public let identity: Identity
-    /// The access token that came with it, if it did.
+    /// The access token from the same login, if there was one.
     public package(set) var accessToken: AccessToken?
-    /// The ID token as it was signed, if there is one: a hint for logging out at the provider.
+    /// The ID token as it was signed, if there is one. The provider gets it as a hint at logout.
     public package(set) var idToken: String?
-    /// What the backend's paths and fields are called; nil where the method has no layout.
+    /// The names of the backend's paths and fields; nil if the method has no layout.
     package var layout: StoredLayout?
 
-    /// What the ID token, or the backend, says of the person.
+    /// The person's identity, from the ID token or the backend.
     public struct Identity: Sendable, Hashable {
         /// The e-mail address, as the provider or backend says it; it may be unverified.
         public let email: String?
@@ -25,7 +25,7 @@ public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible
         public let preferredUsername: String?
         /// The full name.
         public let name: String?
-        /// All verified claims, as the JSON that was signed; with a backend, what it answered of the person.
+        /// All verified claims, as the JSON that was signed. For a backend, its answer about the person.
         public let claimsJSON: [UInt8]
 
         /// Makes what is known of a person, for a `SignIn` of your own.
@@ -68,7 +68,7 @@ public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible
 
     /// The token itself: an opaque string.
     public var value: String { credential.value }
-    /// What it was granted for, or nil when that was not said.
+    /// The granted scopes, or nil if the provider did not say.
     public var scope: String? { credential.scope }
 
     public var description: String { "RefreshToken(\(account))" }

@@ -31,7 +31,8 @@ package struct TokenItems: Sendable {
         do {
             return try JSONDecoder().decode(type, from: Data(content))
         } catch {
-            throw StoreError(.corrupt, "The stored item \(name) of \(id) is not in the form that was written.")
+            throw StoreError(
+                .corrupt, "The stored item \(name) of \(id) is damaged: it has another form than the vault writes.")
         }
     }
 

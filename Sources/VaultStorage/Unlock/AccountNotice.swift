@@ -1,17 +1,17 @@
 public import Foundation
 internal import VaultLocks
 
-/// Something about an account that its person should know, beside what was asked for.
+/// A notice about an account for its person, in addition to the result of a call.
 public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
-    /// What it is about. New ones may be added, so a `switch` over them needs a `default`.
+    /// The subject of the notice. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
         /// The code as a word, stable across versions.
         public let name: String
 
-        /// Wrong secrets were tried, and not with this store: somebody may have a copy of it.
+        /// Wrong secrets were tried, but not with this store. Somebody may have a copy of the store.
         public static let wrongGuesses = Code(name: "wrongGuesses")
-        /// The key of a way in that is gone could not be ended at the key service yet. Until it is, a copy of the store
-        /// that was taken earlier opens with the old secret.
+        /// The key service could not end the key of a removed way in yet. Until then an older copy of the store opens
+        /// with the old secret.
         public static let keyNotEnded = Code(name: "keyNotEnded")
     }
 
@@ -21,13 +21,13 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     public let account: AccountID
     /// The way in.
     public let keyslot: Keyslot.Kind
-    /// With `wrongGuesses`: how many were tried.
+    /// The number of wrong secrets, with `wrongGuesses`.
     public let count: Int
-    /// With `wrongGuesses`: when the last was tried, where the key service tells.
+    /// The time of the last wrong secret, with `wrongGuesses`; nil if the key service does not tell.
     public let last: Date?
-    /// With `wrongGuesses`: when the way in opened the account on this machine before; nil when it never did.
+    /// The time when the way in last opened the account on this machine, with `wrongGuesses`; nil if it never did.
     public let since: Date?
-    /// With `wrongGuesses`: whether the way in has a new key now, so that an old copy of the store no longer opens with it.
+    /// Whether the way in has a new key now, with `wrongGuesses`. An old copy of the store no longer opens with it.
     public let isRenewed: Bool
 
     /// One or two sentences for the person.
@@ -62,7 +62,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Hands every notice to everybody who wants them.
+/// Sends every notice to every handler.
 final class AccountNotices: Sendable {
     private let handlers = Lock<[@Sendable (AccountNotice) -> Void]>([])
 

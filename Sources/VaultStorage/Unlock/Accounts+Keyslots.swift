@@ -3,27 +3,31 @@ internal import KeyService
 internal import VaultCrypto
 internal import VaultHTTP
 
-// Ways in, beside the password. Each is added and removed in one step: after a crash it is either there or not.
+// The ways in, except the password. Each is added and removed in one step, so a crash leaves it there or gone.
 extension Accounts {
-    /// Adds a keyslot that was made for the account, in place of one of its kind where there can be only one. The key of
-    /// that one is ended at the key service.
+    /// Adds a keyslot that was made for the account. If only one of its kind is allowed, it replaces the old one, and
+    /// the key of the old one is ended.
     ///
-    /// - Throws: ``VaultError``, with nothing changed: try again, or ``discard(_:of:)`` it.
+    /// - Throws: ``VaultError``. Then nothing was changed: try again, or call ``discard(_:of:)``.
     package func add(_ slot: Keyslot, to account: Account, vaultKey: VaultKey) async throws {
         try requireAllowed(slot.kind)
         if !slot.needsKeyService { try requireAllowed(.offline) }
         try await put(slot, in: account, vaultKey)
     }
 
-    /// Removes a way in, and ends its key at the key service. What could not be ended is told (see ``onNotice(_:)``) and
-    /// tried again later.
+    /// Removes a way in and ends its key at the key service. If the key cannot be ended, a notice tells the person (see
+    /// ``onNotice(_:)``), and the next login tries again.
     ///
-    /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
+    /// - Throws: ``VaultError`` with code `lastWayIn` if no other way in opens the account with the network: add one
+    ///   first.
     package func removeKeyslot(_ id: String, of account: AccountID) async throws {
         let id = history.current(id)
         try await remove(from: account) { current in
             let ids = current.keyslots.map(\.id) + current.damagedKeyslots.map(\.id)
-            guard ids.contains(id) else { throw VaultError(.notEnrolled, "That way in is not there any more.") }
+            guard ids.contains(id) else {
+                throw VaultError(
+                    .notEnrolled, "This way in was removed already. To list the ways in: vault unlock list")
+            }
             return [id]
         }
     }
@@ -35,7 +39,8 @@ extension Accounts {
         let id = history.current(id)
         try await changing(account) { current in
             guard current.keyslots.contains(where: { $0.id == id }) else {
-                throw VaultError(.notEnrolled, "That way in is not there any more.")
+                throw VaultError(
+                    .notEnrolled, "This way in was removed already. To list the ways in: vault unlock list")
             }
             return [.renameKeyslot(id: id, label: label)]
         }
@@ -43,7 +48,7 @@ extension Accounts {
 
     // MARK: - The parts
 
-    /// Adds a way in whose secret a person types, in place of one of its kind.
+    /// Adds a way in whose secret a person types. Replaces the old one of its kind.
     func addTyped(
         _ kind: Keyslot.Kind, _ secret: borrowing SecretBytes, to account: Account, vaultKey: VaultKey
     ) async throws -> Keyslot {
@@ -66,7 +71,7 @@ extension Accounts {
         }
     }
 
-    /// For a keyslot that nobody else has: what cannot be added is given up.
+    /// Adds a new keyslot, or ends its key if it cannot be added.
     func putOrDiscard(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
         do {
             try await put(slot, in: account, vaultKey)
@@ -79,7 +84,9 @@ extension Accounts {
     func put(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
         try await changing(account.id) { current in
             guard !history.isSpent(slot.keyID) else {
-                throw VaultError(.keyLocked, "The key of this \(slot.kind.displayName) was ended. Make another one.")
+                throw VaultError(
+                    .keyLocked,
+                    "The key of this \(slot.kind.displayName) was ended. Make a new \(slot.kind.displayName).")
             }
             try await requireCurrent(vaultKey, of: current, as: account)
             let password = account.passwordKeyslot.map { history.current($0.id) }
@@ -92,47 +99,48 @@ extension Accounts {
         FaultPoint.keyslotStored.reach()
     }
 
-    /// The ids that keyslots of an account have now, which may have been read before some of them got a new key.
+    /// Returns the present ids of an account's keyslots. Some may have got a new key since the account was read.
     func currentIDs(of account: Account, where isMeant: (Keyslot.Kind) -> Bool) -> Set<String> {
         Set(account.keyslotIDs(where: isMeant).map(history.current))
     }
 
-    /// Refuses a vault key, and an account, of before it was registered again: a keyslot made with them would open nothing.
+    /// Refuses a vault key or an account from before a new registration: a keyslot made with them would open nothing.
     package func requireCurrent(_ vaultKey: VaultKey, of current: Account, as account: Account) async throws {
         let anew = VaultError(
-            .busy, "Another program registered the account anew meanwhile. Log in again, and try again.")
+            .busy, "Another program registered the account again meanwhile. Log in, then try again.")
         guard current.deviceSecret == account.deviceSecret else { throw anew }
         do {
-            // Every account has its claims from the start.
+            // Every account has claims from the start.
             guard try await TokenItems(store: store, id: current.id, vaultKey: vaultKey).claims() != nil else {
-                throw StoreError(.corrupt, "What the account \(current.id) began with is not stored any more.")
+                throw StoreError(
+                    .corrupt, "The account \(current.id) is damaged: its claims are missing. Register it again.")
             }
         } catch let error as StoreError where error.code == .corrupt {
             throw anew
         }
     }
 
-    /// What is left is judged under the lock that the removal is made under: two programs that each leave the other's way
-    /// in would leave none.
+    /// The check runs under the same lock as the removal. Otherwise two programs could each remove the other's last way
+    /// in.
     func remove(
         from account: AccountID, _ choose: @escaping @Sendable (Account) throws -> [String]
     ) async throws {
         try await changing(account) { current in
             var gone = Set(try choose(current))
-            // The offline one opens with the password, and goes with it.
+            // The offline keyslot opens with the same password, so it is removed, too.
             if let password = current.passwordKeyslot?.id, gone.contains(password) {
                 gone.formUnion(current.keyslotIDs { $0 == .offline })
             }
-            // One that needs no key service opens only for a while after the account was online last.
+            // A way in without the key service works only for some days after the account was online.
             let online = current.keyslots.filter(\.needsKeyService)
             let usable = online.filter(policy.allows)
-            // What the policy forbids opens nothing: it counts where nothing else was there to begin with.
+            // A way in that the policy forbids counts only if all others were forbidden before, too.
             let counted = usable.contains { gone.contains($0.id) } ? usable : online
             let stays = counted.contains { !gone.contains($0.id) }
             guard stays || gone.isDisjoint(with: current.keyslots.map(\.id)) else {
                 throw VaultError(
                     .lastWayIn,
-                    "That would remove the last way into \(current.displayName) with the network. Add another one first."
+                    "This is the last way into \(current.displayName) with the network. Add another way in first: vault unlock add"
                 )
             }
             return gone.map { .removeKeyslot(id: $0) }
@@ -146,7 +154,7 @@ extension Accounts {
             let retired = try await withLock(on: id) { _ in
                 guard let current = try await store.account(id) else {
                     throw VaultError(
-                        .accountNotFound, "The account was deleted meanwhile. To use it again, register again.")
+                        .accountNotFound, "The account was deleted meanwhile. Register it again.")
                 }
                 return try await apply(changes(current), to: id, retiringKeysOf: current)
             }

@@ -5,35 +5,32 @@ internal import VaultCrypto
 internal import VaultHTTP
 
 extension Accounts {
-    /// Opens an account: with a typed secret one Argon2id here and one call to the key service, where a wrong one costs a
-    /// guess; with hardware its own check of the PIN first, and then one call.
+    /// Opens an account. A typed secret takes one Argon2id here and one call to the key service. A wrong one costs a
+    /// guess. Hardware checks its own PIN first; then one call follows.
     ///
-    /// - Throws: ``VaultError``: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`; `notEnrolled` when the
-    ///   account has no such way in; with hardware `hardwareMissing`, `hardwareReplaced`, `hardwareLocked`,
-    ///   `hardwareFailed` and `cancelled`; without the network `tooManyAttempts` and `offlineTooLong`;
-    ///   `forbiddenByPolicy`.
+    /// - Throws: ``VaultError`` with one of the codes that ``UnlockMethod`` lists.
     package func open(_ account: Account, with method: UnlockMethod) async throws -> VaultKey {
         try await opened(account, with: method).vaultKey
     }
 
-    /// As ``open(_:with:)``, and tells of wrong guesses that were not made here. After those the keyslot has a new key at
-    /// the key service, with the same secret: a copy of the store opens nothing any more.
+    /// As ``open(_:with:)``, and tells of wrong guesses that were not made here. After such guesses the keyslot gets a
+    /// new key with the same secret, so that an old copy of the store opens nothing.
     ///
-    /// `account` may have been read a while ago. What counts is what is stored now: of an account that was deleted since,
-    /// or registered again, nothing opens.
+    /// `account` may have been read a while ago, so it is read again. An account that was deleted or registered again
+    /// since then does not open.
     ///
-    /// - Throws: as ``open(_:with:)``, `accountNotFound` and `busy`.
+    /// - Throws: as ``open(_:with:)``; also `accountNotFound` (register) and `busy` (try again).
     package func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
         try requireAllowed(method.kind)
         let about = account.id.logMetadata.merging(["way": .string(method.kind.rawValue)]) { $1 }
         logger.debug("opening the account", metadata: about)
         do {
             let stored = try await current(account)
-            // Nobody should type a PIN that opens nothing.
+            // The policy is checked first: nobody should type a PIN that opens nothing.
             try requireAllowedServers(of: stored)
             let method = try await method.askingForPIN(of: stored)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
-            // Only for the person to look at: it must not keep anybody out.
+            // The note is only for people to read, so an error must not stop the login.
             try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: current.id)
             await AttemptRecords.forget(in: store, at: clock.now)
             await showClaims(of: current, vaultKey: opened.vaultKey)
@@ -55,7 +52,7 @@ extension Accounts {
             let slot = try await slot(of: current, for: method)
             do {
                 let opened = try await method.opener.open(slot, of: current, in: self)
-                // A person, hardware and the key service took their time.
+                // The person, the hardware and the key service took time. The ways in may have changed.
                 if try await self.current(account).keyslots.contains(where: { $0.id == slot.id }) {
                     if slot.kind.isHardware { try await requireRight(opened.vaultKey, of: current) }
                     return (current, slot, opened)
@@ -65,8 +62,8 @@ extension Accounts {
                         .busy, "Another program changed the ways into \(current.displayName) meanwhile. Try again.")
                 }
             } catch let error as KeyServiceError {
-                // Another login may have given the keyslot a new key, and ended the one that was asked for. The new one
-                // is another key, so this repeats no guess. Or the account was deleted, and its keys with it.
+                // Another login may have given the keyslot a new key and ended the old one. The new key is another key,
+                // so a second try repeats no guess. Or the account was deleted, with its keys.
                 guard error.saysNo, let now = try await stillThere(account), slot.kind.isTyped, !isSecondTry,
                     let other = now.keyslot(slot.kind), other.id != slot.id
                 else {
@@ -82,41 +79,42 @@ extension Accounts {
         }
     }
 
-    /// Remembers what the key service said. It must not hide that.
+    /// Notes the key service's answer. An error of the store must not hide that answer.
     private func note(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async {
         try? await KeyLocks(store: store, account: account.id).note(error, for: slot, now: clock.now)
         guard error.code == .wrongSecret, slot.kind.isTyped else { return }
         try? await NotedGuesses(store: store, account: account.id).note(slot)
     }
 
-    /// As ``current(_:)``; nil when that cannot be read right now.
+    /// As ``current(_:)``; nil if the store cannot be read now.
     private func stillThere(_ account: Account) async throws -> Account? {
         do { return try await current(account) } catch is StoreError { return nil }
     }
 
-    /// The account as it is stored now.
+    /// Returns the account as it is stored now.
     ///
-    /// - Throws: ``VaultError`` with code `accountNotFound`, or `busy` when it was registered again.
+    /// - Throws: ``VaultError`` with code `accountNotFound` (register), or `busy` if it was registered again (log in
+    ///   again).
     package func current(_ account: Account) async throws -> Account {
         guard let current = try await store.account(account.id) else {
             throw VaultError(
                 .accountNotFound,
-                "The account \(account.displayName) was deleted meanwhile. To use it again, register again.")
+                "The account \(account.displayName) was deleted meanwhile. Register it again.")
         }
         guard current.deviceSecret == account.deviceSecret else {
             throw VaultError(
-                .busy, "Another program registered the account again meanwhile. Log in again, and try again.")
+                .busy, "Another program registered the account again meanwhile. Log in, then try again.")
         }
         return current
     }
 
-    /// The keyslots whose keys were locked at the key service when they were tried last on this machine, by their ids. The
-    /// service is not asked: it would take a guess.
+    /// Returns the ids of the keyslots whose keys were locked at the last try on this machine. It does not ask the key
+    /// service, because that would cost a guess.
     package func lockedKeyslots(of account: Account) async -> Set<String> {
         (try? await KeyLocks(store: store, account: account.id).locked(of: account)) ?? []
     }
 
-    /// The keyslot that the method opens: of several of one kind, the one that it chooses among those the policy allows.
+    /// Returns the keyslot for the method. If several fit, the method chooses among those that the policy allows.
     private func slot(of account: Account, for method: UnlockMethod) async throws -> Keyslot {
         let all = account.keyslots.filter { $0.kind == method.kind }
         let slots = all.filter(policy.allows)
@@ -125,54 +123,54 @@ extension Accounts {
         throw notEnrolled(method.kind, in: account)
     }
 
-    /// A keyslot is worth what its hardware proves, and some can be made by anybody: for a token, its public key is enough.
-    /// So the vault key has to open what it sealed already, or what is sealed with it from now on could be somebody else's.
-    /// What is typed nobody else has: there, damage to what was sealed is no reason to keep a person out.
+    /// Checks that the vault key opens the stored claims. Some hardware keyslots can be made by anybody, for example
+    /// with a token's public key. New items could then be sealed for somebody else. A typed secret is known only to its
+    /// person, so this check is not made for it, and damaged claims keep nobody out.
     private func requireRight(_ vaultKey: VaultKey, of account: Account) async throws {
         do {
-            // Every account has its claims from the start.
+            // Every account has claims from the start.
             if try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).claims() != nil { return }
         } catch let error as StoreError where error.code == .corrupt {}
         _ = try await current(account)
         throw VaultError(
             .storeCorrupt,
-            "What opens \(account.displayName) so does not open what is stored of it: something changed the store. Nothing was deleted; another way in may still work. See: vault unlock list"
+            "This way in does not open the items of \(account.displayName): the store was changed. Nothing was deleted. Try another way in. To list the ways in: vault unlock list"
         )
     }
 
-    /// What to say of a way in that is not there.
+    /// Returns the error for a way in that the account does not have.
     private func notEnrolled(_ kind: Keyslot.Kind, in account: Account) -> VaultError {
         guard account.damagedKeyslots.isEmpty else {
             return VaultError(
                 .storeCorrupt,
-                "A way into \(account.displayName) is damaged. Nothing was deleted; another way in may still work. See: vault unlock list"
+                "A way into \(account.displayName) is damaged. Nothing was deleted. Try another way in. To list the ways in: vault unlock list"
             )
         }
         guard kind.isOfPassword else {
             return VaultError(
-                .notEnrolled, "\(account.displayName) has no \(kind.displayName): see \"vault unlock add\".")
+                .notEnrolled, "\(account.displayName) has no \(kind.displayName). To add one: vault unlock add")
         }
         return VaultError(
             .notEnrolled,
             kind == .offline
-                ? "\(account.displayName) cannot be opened without the network: see \"vault unlock add offline\"."
-                : "\(account.displayName) has no password: another way in opens it.")
+                ? "\(account.displayName) cannot be opened without the network. To allow it: vault unlock add offline"
+                : "\(account.displayName) has no password. Log in another way. To list the ways in: vault unlock list")
     }
 
     // MARK: - Without the network
 
-    /// Until when the account opens without the network; nil when it has no such way in, or the policy forbids it. It may
-    /// be over already.
+    /// The end of the time in which the account opens without the network; it may be over. Nil if the account has no
+    /// such way in, or if the policy forbids it.
     package func endOfOpeningOffline(_ account: Account) -> Date? {
         opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
     }
 
-    /// Refuses to open an account without the network that was not online for too long.
+    /// Refuses to open an account without the network if it was online too long ago.
     ///
-    /// - Throws: ``VaultError`` with code `offlineTooLong`.
+    /// - Throws: ``VaultError`` with code `offlineTooLong`: log in with the network.
     func requireRecentlyOnline(_ account: Account) throws {
         let (now, last) = (clock.now, account.lastOnlineAt ?? account.createdAt)
-        // A clock that was put back makes it no younger than it was made.
+        // A clock that was set back to before the registration does not extend the time.
         guard now <= last + offlineMaximumAge, now >= account.createdAt - 86_400 else {
             let days = policy.maximumOfflineDays
             let advice =
@@ -181,21 +179,21 @@ extension Accounts {
                 : "Connect to the network, and log in with another way in. To allow more days: vault config set offline-max-age DAYS"
             throw VaultError(
                 .offlineTooLong,
-                "\(account.displayName) was last online on \(last.formatted(.iso8601)). That is too long ago to open it without the network. \(advice)"
+                "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network. \(advice)"
             )
         }
     }
 }
 
-/// What came of opening an account.
+/// The result of opening an account.
 package struct OpenedAccount: Sendable {
-    /// What the account is sealed with.
+    /// The account's vault key.
     package let vaultKey: VaultKey
-    /// What the person has to be told of wrong guesses that were not made here; nil when there were none.
+    /// The notice about wrong guesses that were not made here; nil if there were none.
     package let wrongGuesses: AccountNotice?
 }
 
 extension KeyServiceError {
-    /// Whether the key service refused the secret or the key, as it does with a key that was ended.
+    /// Whether the key service refused the secret or the key. It also refuses a key that was ended.
     fileprivate var saysNo: Bool { [.wrongSecret, .keyLocked, .noSuchKey].contains(code) }
 }

@@ -2,7 +2,7 @@ internal import KeyService
 internal import VaultCrypto
 internal import VaultHTTP
 
-// A thief who guesses with a copy of the store must lose the copy by it: after wrong guesses the keyslot gets a new key,
+// A thief who guesses with a copy of the store must lose that copy. So after wrong guesses the keyslot gets a new key
 // with the same secret, and the old key is ended.
 extension Accounts {
     /// Calls `handler` with each ``AccountNotice`` from now on. It must return at once.
@@ -10,9 +10,9 @@ extension Accounts {
         notices.add(handler)
     }
 
-    /// Does what is left to do after a keyslot opened an account. Nothing of it keeps the person out.
+    /// Finishes the work after a keyslot opened an account. Its errors do not keep the person out.
     ///
-    /// - Returns: what the person has to be told of wrong guesses.
+    /// - Returns: the notice about wrong guesses for the person.
     func settle(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
@@ -23,7 +23,7 @@ extension Accounts {
             if let wrong = opened.wrongGuesses, wrong.count > 0 {
                 let here = (try? await noted.count(of: slot)) ?? 0
                 let isRenewed = await renew(slot, of: account, secret, opened.vaultKey)
-                // The key service tells the same again while the key is there.
+                // Otherwise the key service tells the same guesses again.
                 if isRenewed { try? await noted.forget(slot) }
                 if wrong.count > here {
                     notice = .wrongGuesses(
@@ -55,14 +55,15 @@ extension Accounts {
                 faults: (.renewalStaged, .renewalVerified, .renewalSwapped))
             try await self.swap(swap, into: account) { current in
                 guard current.keyslots.contains(where: { $0.id == slot.id }) else {
-                    throw VaultError(.busy, "Another program changed the \(slot.kind.displayName) meanwhile.")
+                    throw VaultError(
+                        .busy, "Another program changed the \(slot.kind.displayName) meanwhile. Try again.")
                 }
                 return [.removeKeyslot(id: slot.id)]
             }
             history.note(slot.id, renewedAs: new.id)
             return true
         } catch {
-            // Of several logins at once, one renews the keyslot.
+            // If several programs log in at once, only one of them renews the keyslot.
             guard let now = try? await current(account) else { return false }
             return !now.keyslots.contains { $0.id == slot.id }
         }
@@ -72,7 +73,7 @@ extension Accounts {
     private func removeLeftKeyslot(of account: Account) async {
         guard let left = try? await store.stagedKeyslot(of: account.id) else { return }
         let retired = try? await withLock(on: account.id) { _ -> JustRetired? in
-            // Another program may have staged it just now: then it is gone once that program lets go of the lock.
+            // Another program may have just staged it. Then it is gone when that program releases the lock.
             guard try await store.stagedKeyslot(of: account.id)?.id == left.id else { return nil }
             return try await apply([.removeKeyslot(id: left.id)], to: account.id, retiringKeysOf: current(account))
         }

@@ -1,23 +1,23 @@
 internal import Foundation
 internal import KeyService
 
-/// Keys that a change retired, with what each was the key of.
+/// The keys that a change retired, with the kind of each keyslot.
 package struct JustRetired: Sendable {
     var kinds: [RetiredKey: Keyslot.Kind] = [:]
 }
 
-// A way in that is gone must be dead: its key at the key service is ended, or a copy of the store would open with it.
+// A removed way in must be dead. Its key at the key service is ended: otherwise a copy of the store would open with it.
 extension Accounts {
-    /// For how long somebody waits for old keys to be ended.
+    /// The longest wait for old keys to be ended.
     package static let patienceForOldKeys = Duration.seconds(5)
 
-    /// Makes changes to an account, and puts the keys of the keyslots that go on the list of retired ones, all in one
-    /// step. To be called under the account's lock; ``end(_:of:)`` comes after it.
+    /// Makes changes to an account and puts the keys of removed keyslots on the list of retired keys, in one step. Must
+    /// be called under the account's lock. Call ``end(_:of:)`` after it.
     ///
-    /// - Parameter current: the account as it is stored; nil when it cannot be read, and is to be removed all the same.
+    /// - Parameter current: the account as it is stored; nil if it cannot be read and is removed anyway.
     func apply(_ changes: [StoreChange], to id: AccountID, retiringKeysOf current: Account?) async throws -> JustRetired
     {
-        // One that a crash left, perhaps damaged. A copy of the store may hold it.
+        // A keyslot that a crash left staged, perhaps damaged. A copy of the store may hold it.
         let staged = try? await store.stagedKeyslot(of: id)
         var retired = JustRetired()
         func retire(_ keyID: String?, _ kind: Keyslot.Kind) {
@@ -44,14 +44,15 @@ extension Accounts {
         return retired
     }
 
-    /// Ends keys that were just retired, and older ones at the same key service. What could not be ended is told.
+    /// Ends keys that were just retired, and older ones at the same key service. A notice names the keys that could not
+    /// be ended.
     package func end(_ retired: JustRetired, of id: AccountID) async {
         guard !retired.kinds.isEmpty else { return }
-        // In a task of its own: the change is made, and a caller that is cancelled now must not leave the keys alive.
+        // In a new task: the change is made, and a cancelled caller must not leave the keys alive.
         await Task {
             for url in Set(retired.kinds.keys.map(\.keyServiceURL)) {
                 await endRetiredKeys(at: url)
-                // A list that cannot be read says of no key that it was ended.
+                // If the list cannot be read, no key counts as ended.
                 let pending = try? await listedKeys(at: url)
                 for (key, kind) in retired.kinds where key.keyServiceURL == url && pending?.contains(key) != false {
                     notices.send(.keyNotEnded(kind, of: id))
@@ -60,12 +61,12 @@ extension Accounts {
         }.value
     }
 
-    /// Ends the keys at the key services that no way in needs any more and that could not be ended before.
+    /// Ends retired keys that could not be ended before.
     ///
     /// - Parameters:
-    ///   - keyServiceURL: only those at this key service; nil for all.
-    ///   - patience: for how long to try.
-    /// - Returns: those that are still to be ended.
+    ///   - keyServiceURL: the key service of the keys; nil for all.
+    ///   - patience: the longest time to try.
+    /// - Returns: the keys that are still to be ended.
     @discardableResult
     package func endRetiredKeys(at keyServiceURL: String? = nil, within patience: Duration = patienceForOldKeys) async
         -> [RetiredKey]
@@ -86,9 +87,9 @@ extension Accounts {
         return await retiredKeys(at: keyServiceURL)
     }
 
-    /// The keys that are still to be ended.
+    /// Returns the keys that are still to be ended.
     ///
-    /// - Parameter keyServiceURL: only those at this key service; nil for all.
+    /// - Parameter keyServiceURL: the key service of the keys; nil for all.
     package func retiredKeys(at keyServiceURL: String? = nil) async -> [RetiredKey] {
         (try? await listedKeys(at: keyServiceURL)) ?? []
     }
@@ -103,7 +104,7 @@ extension Accounts {
     /// - Returns: false when the key service does not answer.
     private func end(_ key: RetiredKey) async -> Bool {
         do {
-            // Nothing that is on the list gets into a keyslot again, so what is found unused here stays so.
+            // A key on the list never gets into a keyslot again, so an unused key stays unused.
             if try await !store.usesKey(key.id) {
                 try await keyService(key.keyServiceURL).endKey(id: key.id)
                 FaultPoint.keyEnded.reach()
@@ -115,12 +116,12 @@ extension Accounts {
         return true
     }
 
-    /// Ends the key of a keyslot that was made for an account and is not to be added to it any more. It cannot be added
-    /// afterwards. A keyslot that was added stays as it is.
+    /// Ends the key of a new keyslot that will not be added. It cannot be added afterwards. A keyslot that was already
+    /// added stays as it is.
     package func discard(_ slot: Keyslot, of account: Account) async {
         guard slot.needsKeyService else { return }
         history.spend(slot.keyID)
-        // In a task of its own: the store does nothing for one that was cancelled, as the change may have been.
+        // In a new task: the store does nothing for a cancelled task, and the change may have been cancelled.
         await Task {
             let key = RetiredKey(id: slot.keyID, keyServiceURL: account.keyServiceURL)
             guard (try? await store.usesKey(slot.keyID)) == false,

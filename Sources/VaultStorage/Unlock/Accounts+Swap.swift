@@ -1,21 +1,21 @@
 internal import VaultCrypto
 
-/// A keyslot that is to replace others, with its secret.
+/// A keyslot that replaces others, with its secret.
 struct KeyslotSwap: Sendable {
     let new: Keyslot
     let secret: SharedSecret
     let vaultKey: VaultKey
-    /// Where a crash is tried out.
+    /// The places where the crash tests stop.
     let faults: (staged: FaultPoint, verified: FaultPoint, swapped: FaultPoint)
 }
 
 extension Accounts {
-    /// Puts a keyslot into the place of others. It is staged, opened once to prove that it works, and only then takes their
-    /// place, in one transaction: after a crash at any point either they open the account, or it does. The keys of those
-    /// that went are ended afterwards, and so is the new one's key when it did not come to that.
+    /// Replaces keyslots by another one. The new one is staged and opened once as a test. Then it replaces the others
+    /// in one transaction. So after a crash at any point either the old keyslots or the new one open the account.
+    /// Afterwards the keys of the removed ones are ended. If the swap fails, the new key is ended.
     ///
-    /// - Parameter changes: gives what is changed with it, the removal of the others above all, or throws when the account
-    ///   is not as it was. It is called under the account's lock.
+    /// - Parameter changes: returns the other changes, above all the removal of the old keyslots. It throws if the
+    ///   account has changed. It is called under the account's lock.
     func swap(
         _ swap: KeyslotSwap, into account: Account,
         _ changes: @escaping @Sendable (_ current: Account) async throws -> [StoreChange]
@@ -47,21 +47,22 @@ extension Accounts {
         }
     }
 
-    /// Removes a keyslot that is still staged. It opens nothing, so where it cannot be removed now, the next login or
-    /// change does it.
+    /// Removes a keyslot that is still staged. It opens nothing. If it cannot be removed now, the next login or change
+    /// removes it.
     func unstage(_ slot: Keyslot, of account: Account) async {
-        // In a task of its own: the store does nothing more for one that was cancelled.
+        // In a new task: the store does nothing for a cancelled task.
         await Task {
             guard (try? await store.stagedKeyslot(of: account.id))?.id == slot.id else { return }
             _ = try? await apply([.removeKeyslot(id: slot.id)], to: account.id, retiringKeysOf: account)
         }.value
     }
 
-    /// Opens the slot as it was stored, with the key as the key service stored it.
+    /// Opens the slot as it is stored, with the key from the key service.
     private func verify(_ swap: KeyslotSwap, of account: Account) async throws {
         guard let staged = try await store.stagedKeyslot(of: account.id), staged.id == swap.new.id else {
             throw VaultError(
-                .storeUnreadable, "The new \(swap.new.kind.displayName) was not stored. The old one still works.")
+                .storeUnreadable,
+                "The new \(swap.new.kind.displayName) was not stored. The old one still works. Try again.")
         }
         let opened = try await SecretKeyslot.open(
             staged, of: account, secret: swap.secret.bytes, keyService: keyService(account.keyServiceURL),
@@ -69,7 +70,7 @@ extension Accounts {
         guard try await opened.vaultKey.isEqual(to: swap.vaultKey) else {
             throw VaultError(
                 .storeCorrupt,
-                "The new \(swap.new.kind.displayName) was not stored as it should be. The old one still works.")
+                "The new \(swap.new.kind.displayName) was stored with errors. The old one still works. Try again.")
         }
     }
 }

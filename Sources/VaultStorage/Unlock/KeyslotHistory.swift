@@ -1,11 +1,11 @@
 internal import VaultLocks
 
-/// What this process knows of keyslots beside what is stored: an app may go on with an ``Account`` that it read before.
+/// The history of keyslots in this process. An app may still use an ``Account`` that it read before a change.
 final class KeyslotHistory: Sendable {
     private struct State {
-        /// The id of the keyslot that took the place of another one, with the same secret.
+        /// The id of the keyslot that replaced another one with the same secret.
         var renewed: [String: String] = [:]
-        /// The ids of keys that were given up before a keyslot of theirs was stored.
+        /// The ids of keys that were discarded before their keyslot was stored.
         var spent: Set<String> = []
     }
 
@@ -15,7 +15,7 @@ final class KeyslotHistory: Sendable {
         state.withLock { $0.renewed[id] = new }
     }
 
-    /// The id of the keyslot that stands for this one now.
+    /// Returns the id of the keyslot that replaced this one, or the same id.
     func current(_ id: String) -> String {
         state.withLock { state in
             var id = id

@@ -1,17 +1,23 @@
 internal import KeyService
 package import VaultCrypto
 
-/// What somebody opens an account with: ``password(_:)-(SharedSecret)``, ``pin(_:)-(SharedSecret)``,
-/// ``recoveryCode(_:)-(SharedSecret)``, ``hardware(_:_:)`` or ``offline(_:)-(SharedSecret)``.
+/// The way to open an account: ``password(_:)-(SharedSecret)``, ``pin(_:)-(SharedSecret)``,
+/// ``recoveryCode(_:)-(SharedSecret)``, ``hardware(_:_:)`` or ``offline(_:)-(SharedSecret)``. Each has its own kind of
+/// keyslot and its own key at the key service, so locking one does not lock the others.
 ///
-/// Opening an account with it throws ``VaultError``: `wrongSecret`, `keyLocked`, `keyMissing`, `keyServiceUnavailable`;
-/// `notEnrolled` when the account has no such way in; with hardware `hardwareMissing`, `hardwareReplaced`,
-/// `hardwareLocked`, `hardwareFailed` and `cancelled`; without the network `tooManyAttempts` and `offlineTooLong`;
-/// `forbiddenByPolicy`.
-///
-/// Each has a keyslot of its own kind, and a key of its own at the key service: locking one leaves the others.
+/// Opening an account throws ``VaultError`` with one of these codes:
+/// - `wrongSecret`: ask for the secret again.
+/// - `keyLocked`, `keyMissing`: use another way in, or register again.
+/// - `keyServiceUnavailable`: try again later.
+/// - `notEnrolled`: the account does not have this way in. Use another one.
+/// - `hardwareMissing`, `hardwareReplaced`: plug in the enrolled hardware.
+/// - `hardwareLocked`, `hardwareFailed`: use another way in.
+/// - `cancelled`: the person cancelled. Ask again, or stop.
+/// - `tooManyAttempts`, without the network: wait for ``VaultError/retryAfter``.
+/// - `offlineTooLong`: log in with the network.
+/// - `forbiddenByPolicy`: use a way in that the policy allows.
 public struct UnlockMethod: Sendable {
-    /// The kind of the keyslots that it opens.
+    /// The kind of the keyslots that this method opens.
     public let kind: Keyslot.Kind
     let opener: any KeyslotOpener
 
@@ -20,18 +26,18 @@ public struct UnlockMethod: Sendable {
         self.opener = opener
     }
 
-    /// What a person typed for the key service to check; nil for hardware and for opening without the network.
+    /// The typed secret that the key service checks; nil for hardware, and without the network.
     package var typedSecret: SharedSecret? { opener.typedSecret }
 }
 
-/// Opens keyslots in one of the ways that there are: with what a person types, with hardware, without the key service.
+/// Opens keyslots with a typed secret, with hardware, or without the key service.
 protocol KeyslotOpener: Sendable {
-    /// What a person typed for the key service to check.
+    /// The typed secret that the key service checks.
     var typedSecret: SharedSecret? { get }
 
     /// Chooses one of several keyslots of one kind.
     ///
-    /// - Returns: nil when there is none.
+    /// - Returns: nil if there is none.
     func choose(from slots: [Keyslot]) async -> Keyslot?
 
     /// Opens a keyslot.
@@ -44,7 +50,7 @@ extension KeyslotOpener {
     func choose(from slots: [Keyslot]) async -> Keyslot? { slots.first }
 }
 
-/// Opens a keyslot with what a person typed.
+/// Opens a keyslot with a typed secret.
 struct TypedOpener: KeyslotOpener {
     let secret: SharedSecret
 
@@ -58,15 +64,15 @@ struct TypedOpener: KeyslotOpener {
 }
 
 extension Account {
-    /// The ids of the keyslots of some kinds, the damaged ones, too.
+    /// Returns the ids of the keyslots of some kinds, including damaged ones.
     func keyslotIDs(where isMeant: (Keyslot.Kind) -> Bool) -> [String] {
         keyslots.filter { isMeant($0.kind) }.map(\.id) + damagedKeyslots.filter { isMeant($0.kind) }.map(\.id)
     }
 
-    /// Whether there is a way in that needs no key service.
+    /// Whether the account has a way in that needs no key service.
     public var opensOffline: Bool { keyslots.contains { !$0.needsKeyService } }
 
-    /// Whether it was opened without the key service on this machine, and not online since.
+    /// Whether the account was opened without the key service on this machine, and has not been online since.
     public var wasOpenedOffline: Bool {
         let last = keyslots.filter { !$0.needsKeyService }.compactMap(\.lastUsedAt).max()
         return last.map { $0 > lastOnlineAt ?? createdAt } ?? false

@@ -2,33 +2,32 @@ public import Foundation
 
 /// One way into an account, for a list that people choose from.
 public struct WayIn: Sendable, Hashable {
-    /// Whether it can be tried. New ones may be added, so a `switch` over them needs a `default`.
+    /// The state of a way in. New states may be added, so a `switch` over them needs a `default`.
     public struct State: Sendable, Hashable, CustomStringConvertible {
         public let description: String
         /// The way in can be tried.
         public static let usable = State(description: "usable")
-        /// Its key was locked at the key service when it was tried last on this machine.
+        /// The key was locked at the key service at the last try on this machine.
         public static let locked = State(description: "locked")
-        /// What is stored of it is damaged: it opens nothing.
+        /// The stored way in is damaged and opens nothing.
         public static let damaged = State(description: "damaged")
     }
 
-    /// The id of its keyslot.
+    /// The id of the way in's keyslot.
     public let id: String
     /// The kind of secret or hardware that opens it.
     public let kind: Keyslot.Kind
-    /// What to call it in front of a person: its label, or what its kind is called.
+    /// The name of the way in for people: its label, or the name of its kind.
     public let name: String
-    /// What the person calls it; nil for nothing.
+    /// The label that the person gave it; nil for none.
     public let label: String?
     /// Whether it can be tried.
     public let state: State
-    /// When it was added; nil for a damaged one.
+    /// The time when it was added; nil for a damaged one.
     public let createdAt: Date?
-    /// When it opened the account on this machine last; nil when it never did.
+    /// The time when it last opened the account on this machine; nil if it never did.
     public let lastUsedAt: Date?
-    /// How many wrong guesses were made on this machine since it opened the account last. The key service may have
-    /// counted more.
+    /// The wrong guesses on this machine since it last opened the account. The key service may have counted more.
     public let wrongGuesses: Int
     /// Whether it opens the account without the key service.
     public let opensOffline: Bool
@@ -59,13 +58,13 @@ public struct WayIn: Sendable, Hashable {
 }
 
 extension Accounts {
-    /// The ways into an account, the usable ones first.
+    /// Returns the ways into an account, the usable ones first.
     package func waysIn(of account: Account) async throws -> [WayIn] {
         let locked = await lockedKeyslots(of: account)
         let noted = NotedGuesses(store: store, account: account.id)
         var ways: [WayIn] = []
         for slot in account.keyslots {
-            // Only for a person to look at: a note that cannot be read counts as none.
+            // The number is only for people to read, so a note that cannot be read counts as zero.
             let wrong = (try? await noted.count(of: slot)) ?? 0
             ways.append(WayIn(slot, isLocked: locked.contains(slot.id), wrongGuesses: wrong))
         }

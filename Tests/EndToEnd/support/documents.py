@@ -4,6 +4,7 @@ A comment above a block says what a test cannot know:
 
     <!-- test: types "wrong", "tea at half past four" -->   what the person types at the next prompts
     <!-- test: in another terminal -->                      a command that goes on running, as a server does
+    <!-- test: after Ctrl-C in the other terminal -->       what goes on there is stopped before this
     <!-- test: not run: REASON -->                          for what cannot run here
     <!-- test: program NAME -->                             Swift: a whole program, and not lines of a function
 """
@@ -14,7 +15,9 @@ from pathlib import Path
 
 from .programs import ROOT
 
-BLOCK = re.compile(r"(?:<!-- test: (?P<directive>.*?) -->\n+)?^```(?P<language>\w+)[^\n]*\n(?P<text>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"(?:<!-- test: (?P<directive>(?:(?!-->).)*?) -->\n+)?"
+    r"^```(?P<language>\w+)[^\n]*\n(?P<text>.*?)^```$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -38,6 +41,10 @@ class Block:
     @property
     def is_elsewhere(self):
         return self.directive == "in another terminal"
+
+    @property
+    def is_after_stop(self):
+        return self.directive == "after Ctrl-C in the other terminal"
 
     @property
     def program(self):
@@ -81,6 +88,8 @@ CHANGING = [
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "ID"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
+    (re.compile(r"\b(?:[0-9A-Z]{4}-){7}[0-9A-Z]{4}\b"), "RECOVERY-CODE"),
+    (re.compile(r"^[A-Z]{4}-[A-Z]{4}$|(?<=\")[A-Z]{4}-[A-Z]{4}(?=\")", re.M), "DEVICE-CODE"),
     (re.compile(r"process \d+"), "process N"),
     (re.compile(r"/(tmp|home|root)/[\w./-]+"), "PATH"),
     (re.compile(r"~/[\w./-]+"), "PATH"),

@@ -1,28 +1,46 @@
 """A shell at a terminal, and a person who reads what it shows and types what is asked for."""
 
 import re
+import subprocess
 
 import pexpect
 
+from .pages import redirect_of
+from .programs import VAULT_DEV
 from .waiting import PATIENCE
 
 PROMPT = "<ready for the next command>"
 # What a person answers who chooses ordinary secrets. A later question for the same secret gets the same answer.
 ANSWERS = [
-    (r"New password \(at least \d+ characters\): ?$", "tea at half past four"),
-    (r"Password of [^\n]*: ?$", "tea at half past four"),
+    (r"New password[^\n]* \(at least \d+ characters\): ?$", "tea at half past four"),
+    (r"Password of [^\n]* at http[^\n]*: ?$", "alice-password"),
+    (r"([Pp]assword of|Password \()[^\n]*: ?$", "tea at half past four"),
     (r"New PIN[^\n]*: ?$", "739146"),
-    (r"PIN of [^\n]*: ?$", "739146"),
+    (r"PIN (of|\()[^\n]*: ?$", "739146"),
     (r"PIN for [^\n]*: ?$", "739146"),
+    (r"Please (?:re)?enter (?:SO|user) PIN: ?$", "739146"),
     (r"assphrase[^\n]*: ?$", "seven otters juggle at noon"),
     (r"The same again: ?$", None),
+    (r"Password \(empty[^\n]*: ?$", "tea at half past four"),
+    (r"Value of [^\n]*: ?$", "k-3141592"),
     (r"User name[^\n]*: ?$|E-mail[^\n]*: ?$", "alice@example.com"),
+    (r"Recovery code (of|\()[^\n]*: ?$", lambda seen: CODE.findall(seen)[-1]),
+    (r"^Address: ?$", lambda seen: redirect_of(ADDRESS.findall(seen)[-1])),
     (r"\[[yY]/[nN]\]:? ?$|\(yes/no\)[^\n]*$", "yes"),
+]
+CODE = re.compile(r"\b(?:[0-9A-Z]{4}-){7}[0-9A-Z]{4}\b")
+ADDRESS = re.compile(r"^(http://\S+/authorize\S+)", re.M)
+# Where a person who is shown this signs in as alice: in a browser, or with a code on another device.
+VISITS = [
+    r"in a browser on this machine:\s+(http\S+)\s()",
+    r"open this address on any device:\s+(http\S+)\s+and enter this code:\s+(\S+)\s",
 ]
 
 
 class Shell:
     def __init__(self, environment, folder):
+        self.seen = ""  # all that was shown so far
+        self.visits = []
         self.child = pexpect.spawn(
             "bash", ["--norc", "--noprofile"], env=environment | {"PS1": "", "TERM": "dumb"}, cwd=str(folder),
             timeout=PATIENCE * 4, encoding="utf-8", dimensions=(60, 200), echo=False)
@@ -34,24 +52,44 @@ class Shell:
         """Types a command, answers what it asks, and returns what was shown until the next prompt of the shell."""
         typed, last, shown = list(typed), "", ""
         self.child.sendline(command)
-        patterns = [re.escape(PROMPT), *(f"(?m){pattern}" for pattern, _ in ANSWERS), pexpect.TIMEOUT]
+        patterns = [re.escape(PROMPT), *(f"(?m){pattern}" for pattern, _ in ANSWERS), *VISITS, pexpect.TIMEOUT]
         while True:
             found = self.child.expect(patterns)
             if found == len(patterns) - 1:
                 raise AssertionError(f"{command}: still running. It showed:\n{shown}{self.child.before}")
             shown += self.child.before + (self.child.after if found else "")
+            self.seen += self.child.before + (self.child.after if found else "")
             if found == 0:
                 assert not typed, f"{command}: nobody asked for {typed}. It showed:\n{shown}"
                 return shown
+            if found > len(ANSWERS):
+                self.visit(*self.child.match.groups())
+                continue
             answer = typed.pop(0) if typed else ANSWERS[found - 1][1] or last
+            answer = answer(self.seen) if callable(answer) else answer
             last = answer
             shown += "\n"
             self.child.sendline(answer)
+
+    def visit(self, url, code):
+        """Signs in as alice where somebody would in a browser."""
+        options = ["--user-code", code] if code else []
+        self.visits.append(subprocess.Popen(
+            [VAULT_DEV, "browse", url, "--user", "alice", *options], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     def start(self, command, last):
         """Types a command that goes on running, and waits until it has shown a line."""
         self.child.sendline(command)
         self.child.expect(last)
 
+    def stop(self):
+        """Presses Ctrl-C, and waits until the command has ended."""
+        self.child.sendintr()
+        self.child.expect_exact(PROMPT)
+
     def kill(self):
         self.child.close(force=True)
+        for visit in self.visits:
+            visit.kill()
+            visit.wait()

@@ -2,7 +2,7 @@ internal import CredentialVault
 
 extension SignInWay {
     static let backend = SignInWay(
-        name: "backend", help: "In the browser, at a backend that keeps its provider to itself.",
+        name: "backend", help: "In the browser, at a backend that talks to the provider itself.",
         backendKind: .browser, takesRedirect: true
     ) { signingIn, status in
         try await signingIn.inBrowser(status) { BackendSignIn(using: $0, redirect: $1) }

@@ -2,7 +2,7 @@ internal import CredentialVault
 
 extension SignInWay {
     static let device = SignInWay(
-        name: "device", help: "At an OpenID provider, with a code that is entered on another device.",
+        name: "device", help: "At an OpenID provider, with a code that you enter on another device.",
         takesParameters: true
     ) { signingIn, status in
         let prompt = DevicePrompt(status: status, isQuiet: signingIn.isQuiet)

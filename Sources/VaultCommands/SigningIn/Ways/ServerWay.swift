@@ -3,7 +3,7 @@ internal import CredentialVault
 extension SignInWay {
     static let server = SignInWay(
         name: "server",
-        help: "At a server that says what it has: in the browser, or else with user name and password.",
+        help: "At a server that lists its ways: in the browser, else with user name and password.",
         backendKind: .server, takesPassword: true, takesRedirect: true, run: atServer)
 
     @Sendable private static func atServer(_ signingIn: SigningIn, _ status: StatusChannel) async throws -> RefreshToken
@@ -14,7 +14,7 @@ extension SignInWay {
         do {
             return try await question.untilRight {
                 try await signingIn.inBrowser(status) {
-                    // A person who has typed a password already does not have to go to the browser again.
+                    // A person who has already typed a password need not go to the browser again.
                     ServerSignIn(
                         using: $0, redirect: $1, asking: prompt, choosing: question.wasAsked ? .apiToken : .automatic)
                 }
@@ -22,7 +22,7 @@ extension SignInWay {
         } catch let error as VaultError where error.code == .configurationInvalid && prompt == nil {
             throw VaultError(
                 error.code,
-                "\(error.description) With --username NAME and --login-password-file PATH, an API token is used where OAuth does not work.",
+                "\(error.description) To use an API token in place of OAuth, add --username NAME --login-password-file PATH.",
                 underlying: error.underlying)
         }
     }

@@ -5,13 +5,13 @@ internal import CredentialVault
 struct SignInWay: Sendable, Equatable, ExpressibleByArgument {
     static let all: [SignInWay] = [.browser, .device, .backend, .password, .passwordGrant, .server]
 
-    /// What `--method` calls it.
+    /// The name of the way in `--method`.
     let name: String
     /// A line for `--help`.
     let help: String
-    /// What a backend is asked as; nil for an OpenID provider.
+    /// The kind of backend; nil for an OpenID provider.
     var backendKind: BackendCheck.Kind?
-    /// Whether the person may have to type a password for somewhere else than the vault.
+    /// Whether the person may have to type another password than the vault's.
     var takesPassword = false
     /// Whether a redirect brings the answer.
     var takesRedirect = false
@@ -20,7 +20,7 @@ struct SignInWay: Sendable, Equatable, ExpressibleByArgument {
     /// Signs in.
     let run: @Sendable (SigningIn, StatusChannel) async throws -> RefreshToken
 
-    /// Whether an OpenID provider is what the person signs in at.
+    /// Whether the person signs in at an OpenID provider.
     var isOpenID: Bool { backendKind == nil }
 
     /// The way of that name; nil when there is none.

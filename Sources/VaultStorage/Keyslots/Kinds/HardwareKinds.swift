@@ -3,11 +3,11 @@ public import VaultBiometric
 internal import VaultHTTP
 
 extension Keyslot.Kind {
-    /// A PKCS#11 token, and the long secret of a key at the key service under it.
+    /// A PKCS#11 token. Its key seals the long secret of a key at the key service.
     public static let pkcs11 = Keyslot.Kind(rawValue: "pkcs11")
-    /// A TPM 2.0, likewise.
+    /// A TPM 2.0, used in the same way.
     public static let tpm2 = Keyslot.Kind(rawValue: "tpm2")
-    /// A FIDO2 security key, likewise.
+    /// A FIDO2 security key, used in the same way.
     public static let fido2 = Keyslot.Kind(rawValue: "fido2")
 }
 
@@ -18,11 +18,11 @@ extension KeyslotTraits {
 }
 
 extension UnlockMethod {
-    /// A hardware key: a PKCS#11 token, a TPM, a security key, or hardware of an app's own.
+    /// A hardware key: a PKCS#11 token, a TPM, a security key, or an app's own hardware.
     ///
     /// - Parameters:
     ///   - provider: the hardware.
-    ///   - prompt: asks the person for its PIN.
+    ///   - prompt: asks the person for the hardware's PIN.
     public static func hardware(_ provider: any BiometricProvider, _ prompt: any BiometricPrompt) -> UnlockMethod {
         UnlockMethod(Keyslot.Kind(rawValue: provider.kind), HardwareOpener(provider: provider, prompt: prompt))
     }
@@ -33,8 +33,7 @@ struct HardwareOpener: KeyslotOpener {
     let provider: any BiometricProvider
     let prompt: any BiometricPrompt
 
-    /// Of several keyslots of one kind, the one whose hardware is there. If there is none, the first says best what is
-    /// missing.
+    /// Chooses the keyslot whose hardware is there. If there is none, the first one's error says best what is missing.
     func choose(from slots: [Keyslot]) async -> Keyslot? {
         for slot in slots {
             guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { continue }
@@ -56,9 +55,9 @@ extension Accounts {
     /// Adds a hardware key.
     ///
     /// - Parameters:
-    ///   - opensOffline: whether it is to open the account without the key service. Only for hardware that counts wrong
-    ///     PINs itself; it cannot be ended at the key service then.
-    ///   - label: what the person calls it; nil for its own label.
+    ///   - opensOffline: whether the hardware opens the account without the key service. Only for hardware that counts
+    ///     wrong PINs itself. The key service then cannot end the way in.
+    ///   - label: the person's name for it; nil for the hardware's own label.
     @discardableResult
     package func addHardware(
         _ provider: any BiometricProvider, prompt: any BiometricPrompt, to account: Account, vaultKey: VaultKey,
@@ -81,10 +80,10 @@ extension Accounts {
         }
     }
 
-    /// Removes every hardware key: all of them, or none.
+    /// Removes all hardware keys, or none.
     ///
-    /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
-    ///   Nothing was changed then.
+    /// - Throws: ``VaultError`` with code `lastWayIn` if no other way in opens the account with the network: add one
+    ///   first. Then nothing was changed.
     package func removeHardware(of account: AccountID) async throws {
         try await remove(from: account) { $0.keyslotIDs(where: \.isHardware) }
     }

@@ -1,61 +1,61 @@
 internal import VaultCrypto
 
-/// What the vault knows of one kind of keyslot. Each kind has a file of its own beside this one, and a line in ``all``.
+/// The properties of one kind of keyslot. Each kind has its own file beside this one, and an entry in ``all``.
 struct KeyslotTraits: Sendable {
-    /// What checks the secret.
+    /// The part that checks the secret.
     enum Check: Sendable {
         /// A person types the secret, and the key service counts wrong ones.
         case keyService
         /// Hardware checks its own PIN.
         case hardware
-        /// Nothing but the cost of a guess: the password is typed, and no server is asked.
+        /// No part checks it: the password is typed, no server is asked, and only the cost of a guess protects it.
         case nothing
     }
 
-    /// The kinds that the vault knows. An app's own `BiometricProvider` may have another one.
+    /// The kinds that the vault knows. An app's own `BiometricProvider` may add another kind.
     static let all: [KeyslotTraits] = [.password, .pin, .recovery, .offline, .pkcs11, .tpm2, .fido2]
 
     let kind: Keyslot.Kind
-    /// What a person calls it.
+    /// The name of the kind for people.
     let displayName: String
     let check: Check
-    /// What to call it in a list, where that is something else.
+    /// The name of the kind in a list, if it differs.
     var listName: String?
-    /// What a person types for it, for the text of an error.
+    /// The name of the typed secret, for the text of an error.
     var secretName = "password"
-    /// Whether it opens with the account's password, and so changes with it.
+    /// Whether the kind opens with the account's password, and changes with it.
     var isOfPassword = false
-    /// Whether the hardware has no PIN of its own, and gets the one that the person chooses.
+    /// Whether the hardware has no PIN yet, and gets the one that the person chooses.
     var takesNewPIN = false
-    /// Brings what was typed into the form that is stretched.
+    /// Converts the typed text into the form that is stretched.
     var prepared: @Sendable (borrowing SecretBytes) throws -> SecretBytes = { try $0.copy() }
 }
 
 extension Keyslot.Kind {
-    /// The kinds that the vault knows, each with a name for people. Hardware of an app's own may have another kind.
+    /// The kinds that the vault knows, each with a name for people. An app's own hardware may have another kind.
     public static var known: [Keyslot.Kind] { KeyslotTraits.all.map(\.kind) }
 
-    /// A kind that the vault does not know is hardware.
+    /// An unknown kind counts as hardware.
     var traits: KeyslotTraits {
         KeyslotTraits.all.first { $0.kind == self }
             ?? KeyslotTraits(kind: self, displayName: rawValue, check: .hardware)
     }
 
-    /// What a person calls it.
+    /// The name of the kind for people.
     public var displayName: String { traits.displayName }
 
-    /// Whether hardware opens it. Of such a kind an account may have several: one for each piece of hardware.
+    /// Whether hardware opens this kind. An account may have several keyslots of such a kind, one for each device.
     public var isHardware: Bool { traits.check == .hardware }
 
-    /// Whether it opens with the account's password, and so changes with it.
+    /// Whether the kind opens with the account's password, and changes with it.
     public var isOfPassword: Bool { traits.isOfPassword }
 
-    /// Whether the hardware has no PIN of its own, and gets the one that the person chooses.
+    /// Whether the hardware has no PIN yet, and gets the one that the person chooses.
     public var takesNewPIN: Bool { traits.takesNewPIN }
 
-    /// Whether a person types its secret, and the key service checks it.
+    /// Whether a person types the secret and the key service checks it.
     var isTyped: Bool { traits.check == .keyService }
 
-    /// What a person types for it, for the text of an error.
+    /// The name of the typed secret, for the text of an error.
     var secretName: String { traits.secretName }
 }

@@ -3,7 +3,7 @@ public import VaultCrypto
 internal import VaultHTTP
 
 extension Keyslot.Kind {
-    /// The password without the key service, for when there is no network.
+    /// The password without the key service, for use without a network.
     public static let offline = Keyslot.Kind(rawValue: "offline")
 }
 
@@ -44,17 +44,20 @@ struct OfflineOpener: KeyslotOpener {
 }
 
 extension Accounts {
-    /// Adds a way in that needs no network: the password alone. It is checked first.
+    /// Adds a way in that needs no network: the password alone. Checks the password first.
     ///
-    /// A thief who has the disk can then test as many passwords as there is time for, each at the price of an Argon2id.
-    /// That is why nobody gets it unasked.
+    /// A thief who has the disk can then test passwords without limit, and pays one Argon2id for each. So this is never
+    /// the default.
     @discardableResult
     package func addOffline(
         password: SharedSecret, to account: Account, vaultKey: VaultKey
     ) async throws -> Keyslot {
         try requireAllowed(.offline)
         guard try await open(account, with: .password(password)).isEqual(to: vaultKey) else {
-            throw VaultError(.storeCorrupt, "The password opens another vault key than the one that is open.")
+            throw VaultError(
+                .storeCorrupt,
+                "The password opens another vault key, so the store was changed. Nothing was changed now. Log in again with another way in."
+            )
         }
         let slot = try await offlineSlot(password.bytes, account, vaultKey)
         FaultPoint.keyslotMade.reach()

@@ -23,7 +23,8 @@ extension UnlockMethod {
 }
 
 extension UnlockMethod {
-    /// The PIN, asked for now, if the hardware is a `PINProvider` and the account has a PIN. Any other method as it is.
+    /// Returns a method that has asked for the PIN, if the hardware is a `PINProvider` and the account has a PIN.
+    /// Returns any other method unchanged.
     func askingForPIN(of account: Account) async throws -> UnlockMethod {
         guard kind == .pin, let asking = opener as? HardwareOpener, account.keyslot(.pin) != nil else { return self }
         return try .pin(await asking.prompt.pin(PINRequest(label: "PIN")))
@@ -31,23 +32,24 @@ extension UnlockMethod {
 }
 
 extension Accounts {
-    /// Adds a PIN, in place of one that the account has.
+    /// Adds a PIN. Replaces the account's old PIN.
     ///
     /// - Parameters:
-    ///   - pin: as typed, UTF-8. Judge it with `PINRule` first.
-    ///   - vaultKey: the account's, opened by another way in.
-    /// - Throws: ``VaultError``: `keyServiceUnavailable`, `configurationInvalid` of the key service; `storeUnreadable`,
-    ///   `storeCorrupt`, `passwordUnusable`, `forbiddenByPolicy`, `busy`. Nothing was changed.
+    ///   - pin: as typed, UTF-8. Check it with `PINRule` first.
+    ///   - vaultKey: the account's vault key, from another way in.
+    /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN), `busy` (try
+    ///   again), `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting),
+    ///   `storeUnreadable` (free disk space), or `storeCorrupt` (restore a backup). Then nothing was changed.
     @discardableResult
     package func addPIN(_ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey) async throws -> Keyslot {
         try requireNewPIN(pin)
         return try await addTyped(.pin, pin, to: account, vaultKey: vaultKey)
     }
 
-    /// Removes the PIN, if there is one. As ``removeKeyslot(_:of:)``.
+    /// Removes the PIN, if there is one. See ``removeKeyslot(_:of:)``.
     ///
-    /// - Throws: ``VaultError`` with code `lastWayIn` when nothing would be left that opens the account with the network.
-    ///   Nothing was changed then.
+    /// - Throws: ``VaultError`` with code `lastWayIn` if no other way in opens the account with the network: add one
+    ///   first. Then nothing was changed.
     package func removePIN(of account: AccountID) async throws {
         try await remove(from: account) { $0.keyslotIDs { $0 == .pin } }
     }

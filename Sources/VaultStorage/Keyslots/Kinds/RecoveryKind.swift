@@ -1,18 +1,18 @@
 public import VaultCrypto
 
 extension Keyslot.Kind {
-    /// A recovery code, with its key at the key service. It is used once.
+    /// A recovery code, with its key at the key service. It is used only once.
     public static let recovery = Keyslot.Kind(rawValue: "recovery")
 }
 
 extension KeyslotTraits {
-    // Always the same characters, however the code was typed.
+    // The canonical form is the same, however the code was typed.
     static let recovery = KeyslotTraits(
         kind: .recovery, displayName: "recovery code", check: .keyService, prepared: { try RecoveryCode.canonical($0) })
 }
 
 extension UnlockMethod {
-    /// The recovery code, in upper or lower case, with or without its spaces. Replace it after it was used: see
+    /// The recovery code, in upper or lower case, with or without spaces. Make a new code after its use: see
     /// `Session.addRecoveryCode(_:)`.
     public static func recoveryCode(_ code: SharedSecret) -> UnlockMethod {
         UnlockMethod(.recovery, TypedOpener(secret: code))
@@ -27,8 +27,8 @@ extension UnlockMethod {
 }
 
 extension Accounts {
-    /// Makes a recovery code and its keyslot, which counts only when it is added with ``add(_:to:vaultKey:)``: the person
-    /// should have seen the code by then.
+    /// Makes a recovery code and its keyslot. The keyslot opens the account only after ``add(_:to:vaultKey:)``. Show
+    /// the code to the person before that.
     package func makeRecoveryKeyslot(
         for account: Account, vaultKey: VaultKey
     ) async throws -> (code: SharedSecret, slot: Keyslot) {
