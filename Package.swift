@@ -190,11 +190,13 @@ let package = Package(
             ]),
 
         // The programs.
+        // Man pages, made of the help of the commands.
+        .target(name: "VaultManual", dependencies: [argumentParser]),
         .target(
             name: "VaultCommands",
             dependencies: [
-                "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultLocks", "VaultSQLite",
-                argumentParser, configuration, logging, systemPackage,
+                "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultLocks", "VaultManual",
+                "VaultSQLite", argumentParser, configuration, logging, systemPackage,
                 .target(name: "VaultLogind", condition: .when(traits: ["Logind"])),
                 .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),
                 .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
@@ -209,9 +211,8 @@ let package = Package(
         .executableTarget(
             name: "vault-key-service",
             dependencies: [
-                "KeyServiceServer", "CLinux", "VaultLocks", argumentParser, configuration, hummingbird, logging,
-                serviceLifecycle,
-                unixSignals,
+                "KeyServiceServer", "CLinux", "VaultLocks", "VaultManual", argumentParser, configuration, hummingbird,
+                logging, serviceLifecycle, unixSignals,
             ]),
         .executableTarget(
             name: "vault-dev",

@@ -49,11 +49,12 @@ MAY_IMPORT = {
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
     "KeyServiceServer": "KeyServiceAPI VaultCrypto VaultJSON VaultLocks Crypto Hummingbird HummingbirdCore GRDB GRDBSQLite "
     "HTTPTypes Logging NIOCore NIOHTTP1 ServiceLifecycle",
-    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks CLinux CQRCode ArgumentParser "
+    "VaultManual": "ArgumentParser",
+    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks VaultManual CLinux CQRCode ArgumentParser "
     "Configuration Logging SystemPackage",
     "vault": "CLinux VaultAgentProtocol",
     "vault-command": "VaultCommands",
-    "vault-key-service": "KeyServiceServer VaultLocks CLinux ArgumentParser Configuration Hummingbird Logging "
+    "vault-key-service": "KeyServiceServer VaultLocks VaultManual CLinux ArgumentParser Configuration Hummingbird Logging "
     "ServiceLifecycle UnixSignals",
     "vault-dev": "VaultDevelopment KeyServiceServer ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
 }  # fmt: skip

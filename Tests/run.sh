@@ -22,7 +22,8 @@ packages=(
     libsystemd-dev dbus-daemon python3-dbusmock systemd
     libtss2-dev libfido2-dev libp11-kit-dev
     swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc p11-kit libtpm2-pkcs11-1
-    glewlwyd sqlite3 openssl curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver util-linux mount zsh fish python3 python3-venv
+    glewlwyd sqlite3 openssl curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver util-linux mount zsh fish man-db mandoc
+    python3 python3-venv
 )
 
 install_missing_packages() {

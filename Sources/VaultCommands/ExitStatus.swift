@@ -1,4 +1,5 @@
 internal import CredentialVault
+internal import VaultManual
 
 /// The exit statuses of the command. Scripts rely on them.
 enum ExitStatus {
@@ -6,6 +7,24 @@ enum ExitStatus {
     static let other: Int32 = 1
     static let usage: Int32 = 64
     static let cancelled: Int32 = 82
+
+    /// What each means, for people.
+    static let meanings = ExitStatuses(
+        [
+            (success, "done"), (other, "any other error"), (usage, "wrong usage"),
+            (65, "stored data or backup is damaged"), (66, "no such user or item"),
+            (69, "provider or key service cannot be reached: try later"),
+            (75, "busy, or too many attempts: try again"), (77, "wrong password or PIN, or a new one is refused"),
+            (78, "wrong or missing configuration"),
+            (80, "key is locked or gone: use another way in, or register again"),
+            (81, "refresh token has expired or is revoked: register again"), (cancelled, "cancelled or denied"),
+            (83, "logged out everywhere: register again. Offline too long: log in online"),
+            (84, "hardware is missing, locked or failing: use another way in"),
+            (85, "forbidden by the policy of this machine"),
+        ],
+        remark: """
+            "vault exec" ends with the exit status of its command. With --json, errors are JSON on standard error.
+            """)
 
     static func of(_ code: VaultError.Code) -> Int32 {
         switch code {

@@ -64,7 +64,7 @@ struct UserOption: ParsableArguments {
         name: .customLong("user"),
         help: ArgumentHelp(
             "The account: its subject, alias, e-mail address or user name. Not needed if there is only one account.",
-            valueName: "id"))
+            valueName: "id"), completion: .users)
     var id: String?
 
     private static func advice(_ accounts: [AccountID]) -> String {

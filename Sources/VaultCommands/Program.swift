@@ -26,7 +26,7 @@ public enum VaultProgram {
         Interruption.install()
         var isJSON = CommandLine.arguments.contains("--json")
         do {
-            var command = try VaultCommand.parseAsRoot()
+            var command = try await VaultCommand.asyncParseAsRoot()
             isJSON = (command as? any JSONCommand)?.global.json ?? false
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -53,6 +53,8 @@ public enum VaultProgram {
         }
         guard let error = VaultError.converting(error) as? VaultError else {
             let status = VaultCommand.exitCode(for: error).rawValue
+            // A shell that completes a word has no place for an error: of a script of another version, say.
+            if status != 0, CommandLine.arguments.dropFirst().first == "---completion" { exit(status) }
             // Help and version are not errors. ArgumentParser prints them.
             guard status != 0, isJSON, !(error is ExitCode) else { VaultCommand.exit(withError: error) }
             let name = status == ExitStatus.usage ? "usage" : "internal"

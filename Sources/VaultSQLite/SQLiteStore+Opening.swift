@@ -41,6 +41,29 @@ extension SQLiteStore {
         folder.synchronize()
     }
 
+    /// Opens a store that is only to be read, and that nobody has to wait for: for a shell that completes names.
+    ///
+    /// - Throws: ``StoreError`` with code `unreadable` when there is no store, or when an older program wrote it.
+    static func openForReading(_ folder: StoreFolder) throws -> DatabaseQueue {
+        guard try folder.databaseSize() > 0 else {
+            throw StoreError(.unreadable, "There is no store in \(folder.path).")
+        }
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(1)
+        configuration.label = "credential-vault.names"
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA trusted_schema = OFF") }
+        let database = try DatabaseQueue(path: folder.database, configuration: configuration)
+        let isOurs = try database.read { db in
+            try Int.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID
+                && Schema.migrator.hasCompletedMigrations(db) && !Schema.migrator.hasBeenSuperseded(db)
+        }
+        guard isOurs else {
+            throw StoreError(.unreadable, "\(folder.database) was made by another version of this program.")
+        }
+        return database
+    }
+
     static func open(_ folder: StoreFolder) throws -> DatabaseQueue {
         var configuration = Configuration()
         // GRDB's own journalMode = .wal would write to the file at once, even to another program's file, and lower

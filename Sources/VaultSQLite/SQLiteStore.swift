@@ -54,6 +54,23 @@ public final class SQLiteStore: SecureStore {
         }
     }
 
+    /// Opens a store that is there already to read from it, and changes nothing: it makes no folder, and brings no tables
+    /// to this version.
+    ///
+    /// - Parameters:
+    ///   - path: the folder.
+    ///   - allowsFUSE: whether the folder may be on a FUSE file system.
+    /// - Throws: ``StoreError`` with code `unsafePermissions`, `unsafeFileSystem` or `unreadable`, also when there is no store.
+    package init(reading path: String, allowsFUSE: Bool) throws {
+        clock = ContinuousClock()
+        try FileSystemKind(of: path).requireSafe(for: path, allowsFUSE: allowsFUSE)
+        folder = try StoreFolder(existing: path)
+        database = try folder.translatingBlockingErrors { [folder] in
+            try folder.requirePrivateFiles()
+            return try Self.openForReading(folder)
+        }
+    }
+
     // MARK: - Reading
 
     /// Reads all accounts, oldest first.

@@ -27,6 +27,12 @@ struct StoreFolder: Sendable {
         try Self.requirePrivate(path, kind: S_IFDIR, mode: "700")
     }
 
+    /// A folder that is there already. Refuses one that others own or may enter.
+    init(existing path: String) throws {
+        self.path = path
+        try Self.requirePrivate(path, kind: S_IFDIR, mode: "700")
+    }
+
     /// Refuses the database and SQLite's files beside it if others own them or may read them.
     func requirePrivateFiles() throws {
         for suffix in ["", "-wal", "-shm"] {

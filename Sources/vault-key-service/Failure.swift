@@ -1,11 +1,18 @@
 internal import ArgumentParser
 internal import Foundation
 internal import KeyServiceServer
+internal import VaultManual
 
 /// A failure of the program: one line on standard error, and an exit code of `sysexits.h`.
 struct Failure: Error {
     let message: String
     let exitCode: Int32
+
+    /// What each exit status means, for people.
+    static let statuses = ExitStatuses([
+        (0, "done"), (1, "any other error"), (64, "wrong usage"), (66, "no such key"),
+        (74, "the database cannot be used"), (75, "busy: try again"), (78, "wrong or missing configuration"),
+    ])
 
     static func configuration(_ message: String) -> Failure {
         Failure(message: message, exitCode: 78)

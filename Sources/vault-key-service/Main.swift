@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CLinux
+internal import VaultManual
 
 @main
 enum Main {
@@ -21,15 +22,8 @@ struct VaultKeyService: AsyncParsableCommand {
             ...), then from the JSON file of --config. The names in the file: data, listen, basePath, maxGuesses, \
             maxGuessesTotal, masterKeyFile, logLevel.
 
-            Exit status:
-               0  done
-               1  any other error
-              64  wrong usage
-              66  no such key
-              74  the database cannot be used
-              75  busy: try again
-              78  wrong or missing configuration
+            \(Failure.statuses.paragraphs)
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Initialize.self, Keys.self, Backup.self])
+        subcommands: [Serve.self, Initialize.self, Keys.self, Backup.self, Manual.self])
 }

@@ -9,7 +9,7 @@ from support.programs import KEY_SERVICE, VAULT, VAULT_DEV, run
 
 COMMANDS = [
     "register", "login", "token", "users", "status", "logout", "delete", "passwd", "doctor", "config", "completion",
-    "config get", "config set", "config path", "userinfo", "account", "account switch-method", "unlock", "unlock add",
+    "manual", "config get", "config set", "config path", "userinfo", "account", "account switch-method", "unlock", "unlock add",
     "unlock list", "unlock rename", "unlock remove", "exec", "helper", "helper install", "helper uninstall", "helper git",
     "helper docker", "helper kubectl", "helper curl",
 ]
@@ -24,7 +24,7 @@ def test_every_command_has_help(person, command):
 
 
 @pytest.mark.parametrize(
-    "program, command", [(KEY_SERVICE, c) for c in ["", "serve", "init", "keys list", "keys unlock", "backup"]]
+    "program, command", [(KEY_SERVICE, c) for c in ["", "serve", "init", "keys list", "keys unlock", "backup", "manual"]]
     + [(VAULT_DEV, ""), (VAULT_DEV, "browse")])
 def test_the_other_programs_have_help(program, command):
     result = run([program, *command.split(), "--help"])
@@ -160,28 +160,6 @@ def test_doctor_says_what_is_wrong_and_fails(alice):
     assert result.status == 1
     (check,) = [check for check in result.json if check["name"] == "issuer"]
     assert check["outcome"] == "fail" and check["finding"] and check["advice"]
-
-
-@pytest.mark.parametrize("shell, check", [("bash", ["bash", "-c"]), ("zsh", ["zsh", "-fc"]), ("fish", ["fish", "-Nc"])])
-def test_the_completion_script_loads(person, shell, check):
-    result = person.vault("completion", shell)
-    assert (result.status, result.err) == (0, "")
-    assert "passwd" in result.out
-    assert person.vault("completion", shell, "--json").json["script"].strip() == result.out.strip()
-    script = person.folder / "script"
-    script.write_text(result.out)
-    prepare = "autoload -Uz compinit && compinit -u -D && " if shell == "zsh" else ""
-    loaded = run([*check, f"{prepare}. '{script}'" + ("; complete -p vault" if shell == "bash" else "")])
-    assert (loaded.status, loaded.err) == (0, "")
-
-
-def test_bash_completes_a_subcommand(person):
-    script = person.folder / "script"
-    script.write_text(person.vault("completion", "bash").out)
-    program = f'. "{script}"; COMP_WORDS=(vault pas); COMP_CWORD=1; COMP_LINE="vault pas"; COMP_POINT=9; ' \
-        'f=$(complete -p vault | sed -E "s/.*-F ([^ ]+).*/\\1/"); $f vault pas vault; echo "${COMPREPLY[*]}"'
-    result = run(["bash", "-c", program])
-    assert "passwd" in result.out.split(), result
 
 
 def test_help_without_arguments(person):

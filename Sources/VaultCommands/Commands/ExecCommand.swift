@@ -26,7 +26,7 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
     @Option(
         help: ArgumentHelp(
             "Also put an item into a variable. Can be repeated.", valueName: "name=variable"),
-        transform: ItemVariable.init)
+        completion: .itemVariables, transform: ItemVariable.init)
     var item: [ItemVariable] = []
 
     @OptionGroup var user: UserOption

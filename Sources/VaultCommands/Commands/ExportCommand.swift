@@ -19,12 +19,13 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         name: .customLong("user"),
         help: ArgumentHelp(
             "An account: its subject, alias, e-mail address or user name. Can be repeated. (default: all accounts)",
-            valueName: "id"))
+            valueName: "id"), completion: .users)
     var users: [String] = []
 
     @Option(
         name: .customLong("item"),
-        help: ArgumentHelp("An item's name. Can be repeated. (default: all items)", valueName: "name"))
+        help: ArgumentHelp("An item's name. Can be repeated. (default: all items)", valueName: "name"),
+        completion: .items)
     var items: [String] = []
 
     @Option(help: ArgumentHelp("The file to write. It must not exist yet.", valueName: "file"), completion: .file())

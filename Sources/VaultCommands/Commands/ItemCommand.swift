@@ -23,7 +23,7 @@ struct SetItem: AsyncParsableCommand, JSONCommand {
             for one line and does not show it.
             """)
 
-    @Argument(help: "The item's name.")
+    @Argument(help: "The item's name.", completion: .items)
     var name: String
 
     @OptionGroup var user: UserOption
@@ -64,7 +64,7 @@ struct GetItem: AsyncParsableCommand, JSONCommand {
         commandName: "get", abstract: "Write an item to standard output, as it was stored.",
         discussion: "At a terminal, vault asks first, because others may see the item.")
 
-    @Argument(help: "The item's name.")
+    @Argument(help: "The item's name.", completion: .items)
     var name: String
 
     @Flag(help: "Show the item at a terminal without asking.")
@@ -153,7 +153,7 @@ struct ListItems: AsyncParsableCommand, JSONCommand {
 struct RemoveItem: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(commandName: "rm", abstract: "Remove an item.")
 
-    @Argument(help: "The item's name.")
+    @Argument(help: "The item's name.", completion: .items)
     var name: String
 
     @OptionGroup var user: UserOption

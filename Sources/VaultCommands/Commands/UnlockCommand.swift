@@ -88,7 +88,7 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rename", abstract: "Give a way in another label. Needs no password and no network.")
 
-        @Argument(help: "The kind, label or id of the way in.") var way: String
+        @Argument(help: "The kind, label or id of the way in.", completion: .waysIn) var way: String
         @Argument(help: "The new label.") var label: String
         @OptionGroup var user: UserOption
         @OptionGroup var global: GlobalOptions
@@ -119,7 +119,7 @@ struct UnlockCommand: AsyncParsableCommand {
                 service cannot be reached, the next login tries again.
                 """)
 
-        @Argument(help: "The kind, label or id of the way in.") var way: String
+        @Argument(help: "The kind, label or id of the way in.", completion: .waysIn) var way: String
         @Flag(help: "Do not ask before removing the last way in that is not locked.")
         var yes = false
         @OptionGroup var user: UserOption

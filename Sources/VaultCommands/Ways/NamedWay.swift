@@ -33,6 +33,8 @@ struct AddedWay: ExpressibleByArgument, Sendable {
 
     static var allValueStrings: [String] { all.map(\.way.kind.rawValue) }
 
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+
     var defaultValueDescription: String { way.kind.rawValue }
 }
 

@@ -55,5 +55,7 @@ struct SignInWay: Sendable, Equatable, ExpressibleByArgument {
         Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0.help) })
     }
 
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+
     var defaultValueDescription: String { name }
 }

@@ -1,0 +1,48 @@
+internal import ArgumentParser
+internal import Foundation
+internal import VaultManual
+
+struct Manual: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print the man page of vault-key-service, or of one command.",
+        discussion: "  vault-key-service manual | man -l -")
+
+    @Argument(help: "The command, such as: keys list")
+    var command: [String] = []
+
+    func run() throws {
+        let page = try ManualPage(
+            of: VaultKeyService.self, section: 8,
+            date: ManualPage.date(environment: ProcessInfo.processInfo.environment), statuses: Failure.statuses,
+            sections: Self.sections)
+        guard let text = page.text(of: command) else {
+            throw ValidationError(
+                "There is no command \"\(command.joined(separator: " "))\". See: vault-key-service --help")
+        }
+        Output.result(text.hasSuffix("\n") ? String(text.dropLast()) : text)
+    }
+
+    private static let sections = [
+        ManualPage.Section(
+            "Environment",
+            [
+                ("VAULT_KEY_SERVICE_CONFIG", "As --config."), ("VAULT_KEY_SERVICE_DATA", "As --data."),
+                ("VAULT_KEY_SERVICE_MASTER_KEY_FILE", "As --master-key-file."),
+                ("VAULT_KEY_SERVICE_LISTEN", "As --listen."), ("VAULT_KEY_SERVICE_BASE_PATH", "As --base-path."),
+                ("VAULT_KEY_SERVICE_MAX_GUESSES", "As --max-guesses."),
+                ("VAULT_KEY_SERVICE_MAX_GUESSES_TOTAL", "As --max-guesses-total."),
+                ("VAULT_KEY_SERVICE_LOG_LEVEL", "As --log-level."),
+                ("CREDENTIALS_DIRECTORY", "The folder of systemd with the credential master.key."),
+            ]),
+        ManualPage.Section(
+            "Files",
+            [
+                ("keys.sqlite", "In the data folder: the database."),
+                (
+                    "master.key",
+                    "In the data folder, unless it is elsewhere: the master key. Without it no key can be released."
+                ),
+            ]),
+        ManualPage.Section("See also", [("vault(1)", "The command that uses the service.")]),
+    ]
+}

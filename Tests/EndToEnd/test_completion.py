@@ -1,0 +1,200 @@
+"""What the shells complete: commands and options, and the names of accounts, ways in and items on this machine."""
+
+import re
+
+import pexpect
+import pytest
+from support.programs import VAULT, run
+from support.waiting import PATIENCE
+
+CHECKS = [("bash", ["bash", "-c"]), ("zsh", ["zsh", "-fc"]), ("fish", ["fish", "-Nc"])]
+
+
+@pytest.mark.parametrize("shell, check", CHECKS)
+def test_the_completion_script_loads(person, shell, check):
+    result = person.vault("completion", shell)
+    assert (result.status, result.err) == (0, "")
+    assert "passwd" in result.out
+    assert person.vault("completion", shell, "--json").json["script"].strip() == result.out.strip()
+    script = person.folder / "script"
+    script.write_text(result.out)
+    prepare = "autoload -Uz compinit && compinit -u -D && " if shell == "zsh" else ""
+    loaded = run([*check, f"{prepare}. '{script}'" + ("; complete -p vault" if shell == "bash" else "")])
+    assert (loaded.status, loaded.err) == (0, "")
+
+
+class CompletingShell:
+    """A shell that a person uses, with the completion script of `vault`."""
+
+    def __init__(self, person, shell):
+        self.person, self.shell = person, shell
+        self.script = person.folder / f"vault.{shell}"
+        self.script.write_text(person.vault("completion", shell).out)
+        folder = VAULT.rsplit("/", 1)[0]
+        self.environment = person.environment(TERM="dumb", PATH=f"{folder}:/usr/bin:/bin", ZDOTDIR=person.folder)
+
+    def complete(self, line):
+        """The words that the shell offers for the last word of the line, as the command would get them."""
+        if self.shell == "fish":
+            shown = self.run(
+                ["fish", "-N", "-i"], "", f"complete -C {quoted(line)} | string replace -r '^' '<['; echo '<sho''wn>'")
+            return sorted(re.findall(r"^<\[([^\t\r\n]*)", shown, re.M))
+        if self.shell == "bash":
+            start = ["bash", "--norc", "--noprofile", "-i"]
+            prepare = "bind 'set enable-bracketed-paste off'; bind '\"\\C-xa\": insert-completions'"
+        else:
+            start = ["zsh", "-f", "-i"]
+            prepare = "autoload -Uz compinit; compinit -u -D; bindkey -e; bindkey '^Xa' all; " \
+                "all() { _main_complete; compstate[insert]=all; }; zle -C all complete-word all"
+        show = "show() { printf '<[%s]>\\n' \"$@\"; echo '<sho''wn>'; }"
+        # All that is offered is put in. Then the line becomes the arguments of a command that shows them.
+        shown = self.run(start, f"{prepare}; {show}", f"{line}\x18a\x01show ")
+        words = re.findall(r"<\[(.*)\]>", shown)
+        return sorted(words[len(line.split(" ")) - 1:])
+
+    def run(self, start, prepare, line):
+        """What the shell shows after a line that is typed."""
+        child = pexpect.spawn(
+            start[0], start[1:], env=self.environment, cwd=str(self.person.folder), timeout=PATIENCE, encoding="utf-8",
+            dimensions=(60, 500), echo=False)
+        child.delaybeforesend = None
+        try:
+            child.sendline(f"{prepare}; . '{self.script}'; echo '<rea''dy>'".lstrip("; "))
+            child.expect_exact("<ready>")
+            child.send(line + "\r")
+            child.expect_exact("<shown>")
+            return child.before
+        finally:
+            child.close(force=True)
+
+
+def quoted(text):
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def completion(person, command, argument, *words, env=None):
+    """What the completion script of a shell asks for."""
+    words = ("vault", *command.split(), *words)
+    return person.vault(
+        "---completion", *command.split(), "--", argument, str(len(words) - 1), str(len(words[-1])), *words, env=env)
+
+
+@pytest.fixture(params=["bash", "zsh", "fish"])
+def shell(request):
+    return request.param
+
+
+@pytest.fixture
+def people(person):
+    """alice with an alias and items, and bob, who is called as the provider calls him."""
+    person.registered("--alias", "alice-at-work").registered(user="bob")
+    file = person.password_file()
+    for name in ("api-key", "Database password"):
+        result = person.vault(
+            "item", "set", name, "--user", "alice-at-work", "--password-file", file, input=b"x", stdin=None)
+        assert result.status == 0, result
+    return person
+
+
+def test_commands_and_options(person, shell):
+    shell = CompletingShell(person, shell)
+    assert shell.complete("vault pas") == ["passwd"]
+    assert shell.complete("vault unlock a") == ["add"]
+    assert "--user" in shell.complete("vault token --us")
+
+
+def test_the_names_of_accounts(people, shell):
+    assert CompletingShell(people, shell).complete("vault login --user ") == ["alice-at-work", "bob"]
+
+
+def test_the_names_of_items(people, shell):
+    shell = CompletingShell(people, shell)
+    assert shell.complete("vault item get ") == ["Database password", "api-key"]
+    assert shell.complete("vault item rm --user alice-at-work ap") == ["api-key"]
+    assert shell.complete("vault item get --user bob ") in ([], [""])
+    assert shell.complete("vault exec --item ap") == ["api-key=API_KEY"]
+
+
+def test_the_ways_in(people, shell):
+    pin = people.password_file("739146", "pin")
+    added = people.vault(
+        "unlock", "add", "pin", "--user", "bob", "--password-file", people.folder / "password-of-bob", "--new-pin-file",
+        pin)
+    assert added.status == 0, added
+    assert people.vault("unlock", "rename", "pin", "short one", "--user", "bob").status == 0
+    shell = CompletingShell(people, shell)
+    assert shell.complete("vault unlock rename --user bob ") == ["password", "pin", "short one"]
+    assert shell.complete("vault unlock add rec") == ["recovery"]
+
+
+def test_settings_methods_and_commands(person, shell):
+    shell = CompletingShell(person, shell)
+    assert shell.complete("vault config set idle") == ["idle-timeout"]
+    assert shell.complete("vault register --method pass") == ["password", "password-grant"]
+    assert shell.complete("vault manual unlock re") == ["remove", "rename"]
+
+
+@pytest.mark.parametrize("name", [
+    "$(touch ran)", "`touch ran`", "!touch ran", "a;touch ran", "it's : \\ \"all\"", "a|b & <c> (d) {e,f} * ~ # [g]?"])
+def test_a_name_that_a_shell_would_read_is_not_run(people, shell, name):
+    """Such a name can come from an identity provider."""
+    people.sql("UPDATE account SET alias = ? WHERE alias IS NOT NULL", name)
+    offered = CompletingShell(people, shell).complete("vault login --user ")
+    # What the shell would put into the line as it is.
+    unquoted = {"bash": "$`!", "zsh": "!", "fish": ""}[shell]
+    assert offered == (["bob"] if set(name) & set(unquoted) else sorted([name, "bob"]))
+    assert not (people.folder / "ran").exists()
+
+
+def test_a_name_that_moves_the_cursor_is_left_out(people):
+    people.sql("UPDATE account SET alias = ? WHERE alias IS NOT NULL", "evil\x1b]0;title\x07")
+    assert completion(people, "login", "--user", "--user", "").out.split() == ["bob"]
+
+
+def test_an_e_mail_address_is_offered_for_one(people):
+    assert completion(people, "login", "--user", "--user", "alice@").out == "alice@example.com\n"
+    # bash takes an address apart.
+    for words in (["alice@example.com"], ["alice", "@", "example.com"]):
+        assert completion(people, "item get", "positional@0", "--user", *words, "").out.splitlines() == [
+            "Database password", "api-key"]
+
+
+def test_nothing_is_said_asked_or_changed(people):
+    before, files = people.stored(), people.database.read_bytes()
+    for command, argument in [("login", "--user"), ("item get", "positional@0"), ("unlock remove", "positional@0")]:
+        result = completion(people, command, argument, "")
+        assert (result.status, result.err) == (0, "") and result.out.strip()
+    assert (people.stored(), people.database.read_bytes()) == (before, files)
+
+
+def test_without_a_store_none_is_made(person):
+    result = completion(person, "login", "--user", "--user", "")
+    assert (result.status, result.out.strip(), result.err) == (0, "", "")
+    assert not person.home.exists()
+
+
+@pytest.mark.parametrize("damage", ["INSERT INTO grdb_migrations VALUES ('of-the-future')", "PRAGMA application_id = 7"])
+def test_a_store_of_another_version_offers_nothing(alice, damage):
+    alice.sql(damage)
+    before = alice.database.read_bytes()
+    result = completion(alice, "login", "--user", "--user", "")
+    assert (result.status, result.out.strip(), result.err) == (0, "", "")
+    assert alice.database.read_bytes() == before
+
+
+def test_a_damaged_store_and_settings_offer_nothing(alice):
+    alice.config_home.joinpath("credential-vault").mkdir(parents=True, exist_ok=True)
+    alice.config_home.joinpath("credential-vault/config.json").write_text("{")
+    result = completion(alice, "login", "--user", "--user", "")
+    assert (result.status, result.out.strip(), result.err) == (0, "", "")
+    alice.config_home.joinpath("credential-vault/config.json").unlink()
+    alice.home.chmod(0o755)
+    result = completion(alice, "login", "--user", "--user", "")
+    assert (result.status, result.out.strip(), result.err) == (0, "", "")
+
+
+def test_a_script_of_another_version_gets_no_error_text(alice):
+    for words in (["nothing", "--", "--user", "1", "0"], ["login", "--", "--gone", "1", "0", "vault"], []):
+        result = alice.vault("---completion", *words)
+        assert (result.out, result.err) == ("", "")
+        assert result.status != 0
