@@ -69,6 +69,7 @@ public final class SQLiteStore: SecureStore {
             try folder.requirePrivateFiles()
             return try Self.openForReading(folder)
         }
+        identity = FileIdentity(of: folder.database)
     }
 
     // MARK: - Reading
