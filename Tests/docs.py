@@ -54,6 +54,15 @@ def outline(text, own, known):
     return SYMBOL.sub(replaced, text)
 
 
+def fragment(article, anchor):
+    """An anchor of the hosting site as one of DocC, which keeps capital letters."""
+    for heading in re.findall(r"^#+ (.*)$", article.read_text(), re.M):
+        words = re.sub(r"[^\w -]", "", heading).replace(" ", "-")
+        if words.lower() == anchor:
+            return f"#{words}"
+    return f"#{anchor}" if anchor else ""
+
+
 def as_docc(text, path):
     """An article with the links of DocC."""
     def replaced(match):
@@ -67,8 +76,7 @@ def as_docc(text, path):
         if article.suffix != ".md" or article.parent.suffix != ".docc":
             return label  # a file of the repository, which is no part of the pages
         if article.parent == path.parent.resolve():
-            place = article.stem
-            return f"[{label}](<doc:{place}{'#' + anchor if anchor else ''}>)"
+            return f"[{label}](<doc:{article.stem}{fragment(article, anchor)}>)"
         module = article.parent.stem.lower()
         page = "" if article.stem == article.parent.stem else "/" + article.stem.lower()
         return f"[{label}](/documentation/{module}{page})"

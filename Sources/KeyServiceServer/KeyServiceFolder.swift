@@ -17,7 +17,9 @@ public struct KeyServiceFolder: Sendable {
 
     /// Describes the folder of a systemd service with its master key as the credential `master.key`.
     ///
-    /// - Parameter credentialsDirectory: the value of `$CREDENTIALS_DIRECTORY`.
+    /// - Parameters:
+    ///   - path: the folder of the data.
+    ///   - credentialsDirectory: the value of `$CREDENTIALS_DIRECTORY`.
     public init(path: String, credentialsDirectory: String) {
         self.init(path: path, masterKeyPath: credentialsDirectory + "/master.key", isCredential: true)
     }
