@@ -6,8 +6,7 @@ internal import VaultDevelopment
 /// `$BROWSER` do.
 struct Browse: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Log in at a URL as a person would, and print the title of the last page.",
-        shouldDisplay: false)
+        abstract: "Log in at a URL as a person would, and print the title of the last page.")
 
     @Argument(help: "The authorization URL, or the URL that a device shows.")
     var url: String

@@ -64,7 +64,8 @@ def test_a_missing_setting_is_named(person, missing):
     person.settings = {name: value for name, value in person.settings.items() if not name.endswith(missing)}
     result = person.vault("register", "--no-browser", password=PASSWORD)
     assert result.status == 78
-    assert f"CREDENTIAL_VAULT_{missing}" in result.err
+    name = missing.lower().replace("_", "-")
+    assert f"--{name} URL" in result.err and f"vault config set {name} URL" in result.err
 
 
 def test_an_account_keeps_to_its_key_service_and_needs_no_settings(alice):

@@ -131,7 +131,7 @@ def test_register_gives_up_after_five_bad_passwords(person):
 def test_registering_again_asks_for_the_present_password(alice):
     terminal = alice.terminal("register", "--no-browser", "--alias", "work")
     terminal.browse()
-    terminal.expect("registered here already")
+    terminal.expect("registered here. To keep its items")
     terminal.expect("empty to choose a new password): ")
     terminal.type("not the password")
     terminal.expect("Wrong password. 2 guesses are left.")
