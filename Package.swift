@@ -54,7 +54,7 @@ let package = Package(
         .trait(
             name: "Networking",
             description: "HTTP by async-http-client. An app with an HTTPTransport of its own builds faster without."),
-        // To ask for one of these takes the default away, and the programs need it.
+        // Asking for one of these traits turns the default off, but the programs need the default.
         .trait(
             name: "TPM2", description: "A TPM 2.0 can protect an account. Needs tpm2-tss.", enabledTraits: networking),
         .trait(
@@ -83,22 +83,22 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
     ],
     targets: [
-        // The C libraries. Both are linked dynamically: statically together they clash.
+        // The C libraries. Both are linked dynamically, because their static libraries clash.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
-        // For the command alone.
+        // Only for the command.
         .systemLibrary(name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
-        // System calls that Swift does not see.
+        // System calls that Swift does not import.
         .systemLibrary(name: "CLinux"),
-        // A call of SQLite's that Swift does not see; GRDB links it.
+        // A call of SQLite that Swift does not import. GRDB links SQLite.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        // Found only by a build that asks for the trait.
+        // Only a build that asks for the trait needs these libraries.
         .systemLibrary(name: "CTPM2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .systemLibrary(name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
         .systemLibrary(name: "CPKCS11", pkgConfig: "p11-kit-1", providers: [.apt(["libp11-kit-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
-        // The libraries, lowest first. A target imports only what stands above it here.
+        // The libraries, lowest first. A target imports only targets above it in this list.
         .target(name: "VaultLocks"),
         .target(name: "VaultJSON"),
         .target(name: "VaultBackground", dependencies: ["CLinux", "VaultLocks"]),
@@ -154,7 +154,7 @@ let package = Package(
             dependencies: [
                 "VaultBackground", "VaultLocks", .target(name: "CSystemd", condition: .when(traits: ["Logind"])),
             ]),
-        // What the small program "vault" needs of the agent: no Foundation, so that it starts fast.
+        // The agent's protocol for the small program "vault". It has no Foundation, so the program starts fast.
         .target(name: "VaultAgentProtocol", dependencies: ["CLinux"]),
         .target(
             name: "VaultAgent",
@@ -190,7 +190,7 @@ let package = Package(
             ]),
 
         // The programs.
-        // Man pages, made of the help of the commands.
+        // Man pages, made from the commands' help.
         .target(name: "VaultManual", dependencies: [argumentParser]),
         .target(
             name: "VaultCommands",
@@ -202,10 +202,10 @@ let package = Package(
                 .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
                 .target(name: "VaultPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
-        // The small program that people start, and the one with all commands, which it becomes.
+        // The small program that people start. It becomes the program with all commands.
         .executableTarget(
             name: "vault", dependencies: ["CLinux", "VaultAgentProtocol"],
-            // Without shared libraries it starts in half the time.
+            // Without shared libraries, vault starts in half the time.
             linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
         .executableTarget(name: "vault-command", dependencies: ["VaultCommands"]),
         .executableTarget(
@@ -221,17 +221,18 @@ let package = Package(
                 unixSignals,
             ]),
 
-        // What the tests of several hardware targets need, so that they need not wait for all that VaultTesting imports.
+        // Helpers for the tests of several hardware targets. These tests need not wait for everything that VaultTesting
+        // imports.
         .target(
             name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto", "VaultLocks"],
             path: "Tests/TestSupport"),
 
-        // What Tests/Benchmarks/tpm2.py measures.
+        // The program that Tests/Benchmarks/tpm2.py measures.
         .executableTarget(
             name: "vault-tpm2-benchmark", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"],
             path: "Tests/Benchmarks/vault-tpm2-benchmark"),
 
-        // What Tests/Benchmarks/pkcs11.py measures.
+        // The program that Tests/Benchmarks/pkcs11.py measures.
         .executableTarget(
             name: "vault-pkcs11-benchmark",
             dependencies: [
@@ -240,13 +241,13 @@ let package = Package(
             ],
             path: "Tests/Benchmarks/vault-pkcs11-benchmark"),
 
-        // What Tests/Benchmarks/run.sh measures from inside.
+        // The measurements of Tests/Benchmarks/run.sh inside the library.
         .executableTarget(
             name: "vault-benchmarks",
             dependencies: ["CredentialVault", "VaultAgentProtocol", "VaultDevelopment", "VaultTesting"],
             path: "Tests/Benchmarks/vault-benchmarks"),
 
-        // The tests. Tests/EndToEnd holds those that drive the programs from outside.
+        // The tests. Tests/EndToEnd has the tests that run the programs from outside.
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto", "TestSupport", crypto]),
         .testTarget(
             name: "OpenIDConnectTests",
@@ -322,8 +323,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The readers that Tests/Fuzzing/run.sh fuzzes. The ordinary tests read all its inputs. The fuzzer itself needs flags
-// that no package may depend on, so it is there only when asked for.
+// The readers that Tests/Fuzzing/run.sh fuzzes. The ordinary tests read all its inputs. No package may depend on the
+// flags of the fuzzer, so the fuzzer is built only on request.
 let fuzzed: [Target.Dependency] = [
     "KeyService", "KeyServiceServer", "OpenIDConnect", "VaultAgentProtocol", "VaultBiometric", "VaultCrypto",
     "VaultFIDO2", "VaultHTTP", "VaultJSON", "VaultNetworking", "VaultPKCS11", "VaultStorage", "VaultTPM2", hummingbird,
@@ -331,7 +332,7 @@ let fuzzed: [Target.Dependency] = [
     .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
     .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
 ]
-/// Where the fuzzer's library is.
+/// The path of the fuzzer's library, or nil without fuzzing.
 let libFuzzer = Context.environment["CREDENTIAL_VAULT_FUZZING"]
 if let libFuzzer {
     package.targets += [
@@ -356,7 +357,7 @@ for target in package.targets where [.regular, .executable, .test].contains(targ
             .enableUpcomingFeature("InternalImportsByDefault"),
         ]
     if libFuzzer != nil { target.swiftSettings?.append(.unsafeFlags(["-sanitize=fuzzer"])) }
-    // Set where the package is developed: a warning of a later compiler must not stop its users.
+    // Set during this package's development. A warning of a later compiler must not stop the package's users.
     if Context.environment["CREDENTIAL_VAULT_STRICT"] != nil {
         target.swiftSettings?.append(.treatAllWarnings(as: .error))
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A first session without a person: builds the programs, starts a development identity provider and key service on
-# this machine, registers alice, signs in again with the password, and stops everything it started.
+# A first session without a person. It builds the programs and starts a development identity provider and key service on
+# this machine. Then it registers alice, signs in again with the password, and stops everything it started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

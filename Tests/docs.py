@@ -21,14 +21,14 @@ SYMBOL = re.compile(r"``(?!`)([^`\n]+)``")
 
 
 def libraries():
-    """The products that an app can use, and targets with a catalogue of their own."""
+    """Returns the products for apps, and the targets that have their own catalogue."""
     manifest = (ROOT / "Package.swift").read_text()
     names = re.findall(r'\.library\(name: "(\w+)"', manifest)
     return sorted({*names, *(path.parent.name for path in ROOT.glob("Sources/*/*.docc"))})
 
 
 def extract_symbols(binaries, module, output):
-    """What the compiler knows of a library's public declarations, with their comments."""
+    """Returns the compiler's data about a library's public declarations, with their comments."""
     output.mkdir(parents=True)
     maps = [*ROOT.glob("Sources/C*/module.modulemap"), *binaries.glob("*.build/module.modulemap")]
     checkouts = binaries.resolve().parent.parent / "checkouts"
@@ -45,7 +45,7 @@ def extract_symbols(binaries, module, output):
 
 
 def outline(text, own, known):
-    """The text with code voice for symbols of other libraries."""
+    """Returns the text with code voice for the symbols of other libraries."""
     def replaced(match):
         first = re.split(r"[/(-]", match[1])[0]
         if first in own or first not in known:
@@ -55,7 +55,7 @@ def outline(text, own, known):
 
 
 def fragment(article, anchor):
-    """An anchor of the hosting site as one of DocC, which keeps capital letters."""
+    """Converts an anchor of the hosting site to DocC's form, which keeps capital letters."""
     for heading in re.findall(r"^#+ (.*)$", article.read_text(), re.M):
         words = re.sub(r"[^\w -]", "", heading).replace(" ", "-")
         if words.lower() == anchor:
@@ -64,7 +64,7 @@ def fragment(article, anchor):
 
 
 def as_docc(text, path):
-    """An article with the links of DocC."""
+    """Returns an article with DocC's links."""
     def replaced(match):
         image, label, target = match.groups()
         if image:
@@ -74,7 +74,7 @@ def as_docc(text, path):
         name, _, anchor = target.partition("#")
         article = (path.parent / name).resolve() if name else path
         if article.suffix != ".md" or article.parent.suffix != ".docc":
-            return label  # a file of the repository, which is no part of the pages
+            return label  # a file of the repository, which the pages do not contain
         if article.parent == path.parent.resolve():
             return f"[{label}](<doc:{article.stem}{fragment(article, anchor)}>)"
         module = article.parent.stem.lower()

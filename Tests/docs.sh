@@ -4,7 +4,7 @@
 #     Tests/docs.sh            builds the pages (a warning is an error), and runs every sample and console session
 #     Tests/docs.sh pages      builds the pages only
 #
-# The pages are in .build/docs/site afterwards. It needs the programs that Tests/run.sh builds.
+# The pages are in .build/docs/site afterwards. The script needs the programs that Tests/run.sh builds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export VAULT_BINARIES=${VAULT_BINARIES:-$PWD/.build/tests/debug}

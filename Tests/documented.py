@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 """Checks that every public declaration has a doc comment: Tests/documented.py
 
-A declaration of Sources is public if it says `public` or `open`, or stands in a public extension or a public protocol, or
-is a case of a public enum. Swift's own conformances that say nothing new need no comment. The check reads the text of the
-files, so it needs no build.
+A declaration in Sources is public if it says `public` or `open`. The members of public extensions, the requirements of
+public protocols and the cases of public enums are public, too. Swift's own conformances that say nothing new need no
+comment. The check reads the text of the files, so it needs no build.
 """
 
 import pathlib
 import re
 import sys
 
-# What needs no comment: it says the same in each type.
+# These declarations need no comment, because they mean the same in each type.
 OBVIOUS = re.compile(
     r"func ==|func hash\(into |func encode\(to \w+: any Encoder|init\(from \w+: any Decoder"
     r"|(?:var|let) (?:description|debugDescription|customMirror|errorDescription)\b"
 )
-# Comments and strings. An interpolation may have strings and calls of its own.
+# Comments and strings. An interpolation may contain strings and calls.
 TEXT = r'"(?:\\.|[^"\\\n])*"'
 CALL = rf'\((?:[^()"\n]|{TEXT}|\((?:[^()"\n]|{TEXT}|\([^()"\n]*\))*\))*\)'
 HIDDEN = re.compile(rf'//[^\n]*|/\*.*?\*/|(#+)".*?"\1|"""(?:\\.|.)*?"""|"(?:\\{CALL}|\\.|[^"\\\n])*"', re.DOTALL)
@@ -33,7 +33,7 @@ LESS = {"package", "internal", "fileprivate", "private"}
 
 
 def documented(lines: list[str], number: int) -> bool:
-    """Whether the lines above the line with this index, a declaration's first, end with a doc comment."""
+    """Whether a doc comment ends above this line, which is a declaration's first line."""
     above = number - 1
     while above >= 0 and (not lines[above].strip() or lines[above].lstrip().startswith(("// swift-format", "#if"))):
         above -= 1
@@ -41,12 +41,12 @@ def documented(lines: list[str], number: int) -> bool:
 
 
 def undocumented(text: str) -> tuple[int, list[int]]:
-    """How many public declarations a file has, and the line numbers of those without a doc comment."""
+    """Returns the number of public declarations in a file, and the line numbers of those without a doc comment."""
     code = HIDDEN.sub(lambda hidden: re.sub(r"[^\n]", " ", hidden[0]), text)
     lines = text.split("\n")
     found, missing = 0, []
     starts = {match.end(): match for match in DECLARATION.finditer(code)}
-    # What each open brace belongs to: "public" if members are public without saying so, "enum" if only the cases are.
+    # The kind of each open brace: "public" if all members are public implicitly, "enum" if only the cases are.
     scopes: list[str] = []
     opens = ""
     for position, character in enumerate(code):

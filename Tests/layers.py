@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Checks who imports whom: Tests/layers.py
 
-Every target of Sources stands in the table below, lowest first, with all that its files may import beside Swift's own
-libraries. A target imports only targets above it in the table. A target that apps need for a seam reaches none of the
-mechanisms behind it, not even through another target. And without the trait Networking, an app that uses the library
-builds nothing that talks to the network.
+The table below lists every target of Sources, lowest first, with the modules that its files may import besides Swift's
+libraries. A target imports only targets above it in the table. A target that apps need for a seam does not reach the
+mechanisms behind the seam, not even through another target. And without the trait Networking, an app that uses the
+library builds nothing that uses the network.
 """
 
 import json
@@ -58,9 +58,9 @@ MAY_IMPORT = {
     "ServiceLifecycle UnixSignals",
     "vault-dev": "VaultDevelopment KeyServiceServer ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
 }  # fmt: skip
-# What an app that brings its own networking does not build.
+# Packages that an app with its own networking does not build.
 NETWORKING = {"VaultNetworking", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "Hummingbird"}
-# What apps need for a seam.
+# Targets that apps need for a seam.
 SEAMS = (
     "VaultCrypto VaultHTTP VaultBackground KeyService VaultBiometric VaultStorage OpenIDConnect VaultAuth VaultBackends "
     "VaultTesting"
@@ -68,7 +68,7 @@ SEAMS = (
 
 
 def imports(target: pathlib.Path) -> dict[str, str]:
-    """The modules that a target's files import, each with a file that does."""
+    """Returns the modules that a target's files import, each with one of these files."""
     found = {}
     for file in sorted(target.rglob("*.swift")):
         pattern = (
@@ -86,7 +86,7 @@ def closure(target: str) -> set[str]:
 
 
 def built_without_networking(package: pathlib.Path) -> set[str]:
-    """The targets and the products of other packages that the library is built from without the trait Networking."""
+    """Returns the targets and the other packages' products that the library needs without the trait Networking."""
     command = ["swift", "package", "--disable-default-traits", "describe", "--type", "json"]
     described = json.loads(subprocess.run(command, cwd=package, check=True, stdout=subprocess.PIPE).stdout)
     targets = {target["name"]: target for target in described["targets"]}

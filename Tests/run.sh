@@ -5,7 +5,7 @@
 #     Tests/run.sh FILTER          only tests whose name contains FILTER (swift test --filter, pytest -k)
 #     Tests/run.sh unit [FILTER]   the Swift tests alone
 #
-# It asks for nothing. System packages that are missing are installed by apt (with sudo unless run by root).
+# The script asks nothing. It installs missing system packages with apt (with sudo unless root runs it).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 only_swift=false
@@ -15,8 +15,8 @@ if [[ ${1:-} == unit ]]; then
 fi
 filter=${1:-}
 
-# The C libraries, a message bus with a logind on it, a TPM and tokens made of software, and what the tests of the programs
-# drive: an identity provider, a browser, a disk that fills up. Of systemd only systemd-analyze is used.
+# The C libraries, a message bus with a logind, a software TPM and software tokens. The tests of the programs also need
+# an identity provider, a browser, and a disk that fills up. Of systemd only systemd-analyze is used.
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config
     libsystemd-dev dbus-daemon python3-dbusmock systemd
@@ -35,7 +35,7 @@ install_missing_packages() {
     echo "Installing: ${missing[*]}"
     local as_root=()
     ((EUID == 0)) || as_root=(sudo)
-    # The tests start their own Glewlwyd. The one that the package would run as a service is not wanted.
+    # The tests start their own Glewlwyd. The package's own service is not wanted.
     if [[ " ${missing[*]} " == *" glewlwyd "* && -d /run/systemd/system ]]; then
         "${as_root[@]}" systemctl mask --quiet glewlwyd.service
     fi
@@ -58,12 +58,12 @@ make_python_environment() {
 install_missing_packages
 
 export CREDENTIAL_VAULT_STRICT=1 PYTHONDONTWRITEBYTECODE=1
-# At once, hundreds of tests with servers of their own would wait for each other until some limit is over. And Foundation's
-# Process, up to Swift 6.3.1, reads beyond a page's end where some 1,350 files are open (swift-corelibs-foundation 5472).
+# Run at once, hundreds of tests with their own servers would wait for each other until a time limit. Also, Foundation's
+# Process (up to Swift 6.3.1) reads beyond a page's end if about 1,350 files are open (swift-corelibs-foundation 5472).
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
-# Builds with every trait, in a separate folder: a build with other traits builds every target again. Every trait is
-# named, in the same order as in Tests/EndToEnd/test_example_app.py. Networking is on without its name, too, but then
-# it has another place in the list.
+# Builds with every trait, in a separate folder, because a build with other traits builds every target again. Every
+# trait is named, in the same order as in Tests/EndToEnd/test_example_app.py. Networking is also on without its name,
+# but then its place in the list is different.
 build=(--build-tests --traits Logind,TPM2,PKCS11,FIDO2,Networking --scratch-path .build/tests)
 export VAULT_BINARIES=$PWD/.build/tests/debug
 # The variable keeps Swift's sets in order. Without it, each plan of a build lists the traits in another order, and all
@@ -96,7 +96,7 @@ if ! $only_swift; then
     python_status=0
     "$python" -m pytest Tests/EndToEnd --numprocesses 2 --dist worksteal ${filter:+-k "$filter"} 2>&1 |
         tee "$logs/pytest" || python_status=$?
-    # 5: no test. A filter may well mean Swift tests only.
+    # 5: no test. A filter may match Swift tests only.
     ((python_status == 0)) || [[ -n $filter && $python_status == 5 ]] || failures+=("pytest")
     if [[ -z $filter ]]; then
         echo "Building the documentation"
@@ -106,10 +106,10 @@ if ! $only_swift; then
     fi
 fi
 
-# Again what failed: it is far up by now, and some who keep a log keep only its end.
+# Repeats the failures, because they are far above, and some logs keep only the end.
 grep -hE ' recorded an issue | failed after |^(FAILED|ERROR) |[Ff]atal error' "$logs"/* | tail -40 || true
 
-# Swift Testing is content when it ran nothing, and pytest when it skipped everything: so the tests are counted.
+# Swift Testing succeeds if it ran nothing, and pytest succeeds if it skipped everything. So the tests are counted.
 echo
 count=0
 for log in "$logs"/*; do

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the Swift tests under a sanitizer of the compiler, each with a build of its own:
+# Runs the Swift tests under a sanitizer of the compiler. Each sanitizer has a separate build:
 #
-#     Tests/sanitize.sh address [FILTER]     reads and writes outside of what was allocated
+#     Tests/sanitize.sh address [FILTER]     reads and writes outside of allocated memory
 #     Tests/sanitize.sh thread [FILTER]      two threads at the same memory without a lock
 #
-# FILTER is that of `swift test --filter`. Tests/Sanitizers has the tests and the reports that are left out, and why. The
-# system packages are those that Tests/run.sh installs. A build takes about ten minutes on two cores.
+# FILTER is the one of `swift test --filter`. Tests/Sanitizers lists the skipped tests and reports, with the reasons.
+# Tests/run.sh installs the system packages. A build takes about ten minutes on two cores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 kind=${1:-}
@@ -16,7 +16,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
 flags=()
 case $kind in
 address)
-    # Leaks are not looked for: a test ends in the middle of what other threads do.
+    # The sanitizer does not look for leaks, because a test ends while other threads still work.
     export ASAN_OPTIONS="detect_leaks=0"
     ;;
 thread)
@@ -44,7 +44,7 @@ trap 'rm -f "$log"' EXIT
 status=0
 swift test --skip-build --sanitize "$kind" --scratch-path "$scratch" --traits "$traits" ${flags[@]+"${flags[@]}"} \
     ${skips[@]+"${skips[@]}"} ${filter:+--filter "$filter"} 2>&1 | tee "$log" || status=$?
-# "swift test" is content when it ran nothing.
+# "swift test" succeeds if it ran nothing.
 if ! grep -qE 'Test run with [1-9][0-9]* test' "$log"; then
     echo "No test ran." >&2
     exit 1

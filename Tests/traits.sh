@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Checks that every target with code for a trait also compiles without any trait: Tests/traits.sh .build/tests/debug
 #
-# The folder has a build with every trait. Only the types are checked, against the modules of that build. This takes
-# seconds; a build without traits takes minutes.
+# The folder has a build with every trait. The compiler only checks the types, against the modules of that build. This
+# takes seconds. A build without traits takes minutes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 binaries=$1
-# The Swift package manager calls a package after its folder.
+# The Swift package manager names a package after its folder.
 package=$(basename "$PWD" | tr '[:upper:]' '[:lower:]' | tr -c '[:alnum:]\n' _)
 
-# What the modules of C are called by.
+# The module maps of the C modules.
 maps=()
 for map in Sources/C*/module.modulemap "$binaries"/*.build/module.modulemap \
     "${binaries%/*}"/checkouts/*/Sources/*/module.modulemap "${binaries%/*}"/checkouts/*/Sources/*/include/module.modulemap; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures the release programs. Every figure is a ratio of two things measured in turn in the same run, and the spread
-of the repetitions is shown beside it, as a machine that is shared is noisy."""
+"""Measures the release programs. Every figure is a ratio of two things, measured in turn in the same run. The spread of
+the repetitions is shown beside it, because a shared machine is noisy."""
 
 import argparse
 import contextlib
@@ -40,7 +40,7 @@ def main():
         "--real-time", action="store_true", help="put off what others run on this machine (needs root); for a busy one")
     options = parser.parse_args()
     if options.real_time:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))  # and all that is started from here
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))  # the processes started from here inherit it
     parts = [options.only] if options.only else PARTS
     print(f"{os.cpu_count()} cores; load before: {os.getloadavg()[0]:.2f}; rounds: {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
@@ -69,8 +69,8 @@ def main():
 
 
 def installed(programs, folder, *names):
-    """Copies the programs, as who installs them does: what a linker wrote lies in smaller pieces in the page cache, from
-    which a program starts later."""
+    """Copies the programs, as an installation does. The page cache holds the linker's own output in smaller pieces, so
+    a program starts more slowly from these."""
     folder.mkdir()
     for name in names:
         subprocess.run(["cp", programs / name, folder], check=True)
@@ -102,7 +102,7 @@ def development_servers(programs, folder):
     try:
         wait_for(lambda: env_file.exists(), process)
         environment = dict(os.environ, XDG_CONFIG_HOME=str(folder / "config"))
-        environment.pop("XDG_RUNTIME_DIR", None)  # no agent, but where one is measured
+        environment.pop("XDG_RUNTIME_DIR", None)  # no agent, except in the part that measures it
         for name, value in re.findall(r"export (\w+)='([^']*)'", env_file.read_text()):
             environment[name] = value
         yield environment
@@ -159,7 +159,7 @@ def start_up(options, folder, environment):
     environment = dict(environment, CREDENTIAL_VAULT_HOME=str(folder / "three"))
     register(options.programs, environment, "alice", password)
     register(options.programs, environment, "bob", password)
-    # The third account comes from a provider of its own.
+    # The third account has a separate provider.
     with tempfile.TemporaryDirectory() as other:
         with development_servers(options.programs, Path(other)) as second:
             second["CREDENTIAL_VAULT_HOME"] = environment["CREDENTIAL_VAULT_HOME"]
@@ -216,7 +216,7 @@ def login(options, folder, environment):
 
 
 def access_tokens(options, folder, environment):
-    """What only a program in Swift can measure: see vault-benchmarks, which takes everything in turn, too."""
+    """Runs vault-benchmarks for times that only a Swift program can measure. It measures them in turn, too."""
     environment = dict(environment, TMPDIR=str(folder))
     output = subprocess.check_output([options.programs / "vault-benchmarks", str(options.rounds)], env=environment)
     times = json.loads(output)
@@ -238,7 +238,7 @@ def access_tokens(options, folder, environment):
 
 
 def agent(options, folder, environment):
-    """The agent beside oidc-agent, each with a session that is open."""
+    """Compares the agent with oidc-agent, each with an open session."""
     password = folder / "agent-password"
     password.write_text(PASSWORD)
     runtime = folder / "run"
@@ -255,7 +255,7 @@ def agent(options, folder, environment):
                 lambda: run([vault, "users"], environment), lambda: run(["/bin/true"], environment))
             compare("vault token / oidc-token", tokens, others, 1.0)
             compare("vault users, with the agent / true", lists, nothing, 8)
-            # What opens an account that is closed: the time for closing it is not counted.
+            # Measures how a closed account is opened. The time for closing it is not counted.
             logins, _, additions = in_turn(options.rounds, lambda: run(login, environment), other.remove, other.add)
             compare("vault login / oidc-add", logins, additions, 0.5)
             (socket,) = (runtime / "credential-vault").glob("*.sock")
@@ -343,8 +343,8 @@ def make_key(base, secret):
 
 
 def lua(method, bodies):
-    """A script for wrk that sends the bodies in turn. The requests are made beforehand, so that they cost wrk the same
-    whatever is in them."""
+    """Writes a script for wrk that sends the bodies in turn. The requests are made beforehand, so each body costs wrk
+    the same."""
     quoted = ",\n".join(f"[=[{body}]=]" for body in bodies)
     return f"""
 local bodies = {{ {quoted} }}
@@ -364,7 +364,7 @@ end
 
 
 def load(url, seconds, connections, script=None):
-    """Answers per second under wrk, which has to see nothing but 2xx."""
+    """Measures answers per second with wrk. An answer other than 2xx is an error."""
     arguments = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s"]
     text = subprocess.check_output([*arguments, *(["-s", str(script)] if script else []), url], text=True)
     if "Non-2xx" in text or "Socket errors" in text:

@@ -1,4 +1,4 @@
-"""How everything is measured and reported here."""
+"""Measurements and their report."""
 
 import os
 import time
@@ -11,7 +11,8 @@ def report(name, ratio, spread, bound, detail, at_least=False):
 
 
 def in_turn(rounds, *actions):
-    """Runs the actions in turn, so that what disturbs the machine disturbs them all; returns the times of each."""
+    """Runs the actions in turn, so that each disturbance of the machine affects them all. Returns the times of each
+    action."""
     times = [[] for _ in actions]
     for action in actions:
         action()  # once unmeasured

@@ -1,4 +1,4 @@
-"""oidc-agent with an account that is open, to be measured beside vault. Its provider is a Glewlwyd of its own."""
+"""oidc-agent with an open account, to compare with vault. It has its own Glewlwyd as the provider."""
 
 import os
 import re
@@ -18,7 +18,7 @@ SCOPE = "openid profile email offline_access"
 
 class OIDCAgent:
     def __init__(self, folder):
-        # Its modules need packages that the other parts of the benchmark do without.
+        # These modules need packages that the other parts of the benchmark do not need.
         import requests
         from support.glewlwyd import Glewlwyd
 
@@ -27,7 +27,7 @@ class OIDCAgent:
         session = requests.Session()
         call = self.provider._call
         call(session.post, "auth/", {"username": "admin", "password": "password"})
-        # It does not take public clients.
+        # oidc-agent does not accept public clients.
         call(session.post, "client/", {
             "client_id": CLIENT, "name": "oidc-agent", "confidential": True, "client_secret": SECRET, "enabled": True,
             "scope": [], "authorization_type": ["code", "refresh_token"], "redirect_uri": [self.provider.redirect_uri],

@@ -1,5 +1,5 @@
-"""Opening a secret with a PKCS#11 token through the provider, against the same by hand, on a token that SoftHSM plays and
-on one that tpm2-pkcs11 makes of a software TPM."""
+"""Compares the provider with PKCS#11 calls by hand: both open a secret with a token. One token is SoftHSM's, the other
+is tpm2-pkcs11's on a software TPM."""
 
 import contextlib
 import glob
@@ -25,7 +25,7 @@ def measure_token(rounds, program, token, module, environment):
     server = subprocess.Popen([program, module, PIN], env=environment, text=True, bufsize=1, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     times = {"provider": [], "raw": [], "thread": [], "decrypt": []}
-    for _ in range(rounds + 1):  # in turn, so that what disturbs the machine disturbs them all
+    for _ in range(rounds + 1):  # in turn, so that each disturbance of the machine affects them all
         for kind, results in times.items():
             server.stdin.write(kind + "\n")
             results.append(float(server.stdout.readline()))

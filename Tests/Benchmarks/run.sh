@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures speed and memory of the release build and prints each figure as a ratio of two things measured in one run.
-# Takes some minutes; everything it starts listens on loopback and is stopped at the end. Options: see benchmark.py.
+# Takes some minutes. Everything it starts listens on loopback and is stopped at the end. Options: see benchmark.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -19,7 +19,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}"
 fi
 
-# As README.md says how to build what is installed.
+# Builds as README.md says.
 mkdir -p .build/static
 ln -sf "$(clang -print-file-name=libstdc++.a)" .build/static/
 ln -sf "$(clang -print-file-name=libgcc_eh.a)" .build/static/libgcc_s.a
@@ -27,8 +27,8 @@ release=(-c release --static-swift-stdlib -Xlinker --no-export-dynamic -Xlinker 
 for product in vault vault-command vault-key-service vault-dev vault-benchmarks; do
     swift build "${release[@]}" --product "$product"
 done
-# Apart, as the traits change every target: the programs above stay those without hardware, and no later run builds
-# anything twice.
+# A separate build, because the traits change every target. The programs above stay without hardware, and no later run
+# builds a target twice.
 hardware=("${release[@]}" --traits TPM2,PKCS11 --scratch-path .build/hardware)
 for product in vault-tpm2-benchmark vault-pkcs11-benchmark; do
     swift build "${hardware[@]}" --product "$product"

@@ -1,4 +1,4 @@
-"""A TPM in software, for as long as it is measured."""
+"""A software TPM that runs during a measurement."""
 
 import contextlib
 import os
@@ -9,8 +9,9 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def software_tpm(folder):
-    """Gives the transmission interface's name of one that keeps its state in the folder."""
-    # Below the ports of outgoing connections; a taken one is an error, and swtpm takes the next one, too.
+    """Starts a TPM that keeps its state in the folder. Gives the name of its transmission interface."""
+    # The ports are below those of outgoing connections. swtpm also takes the next port. If one of them is taken, swtpm
+    # ends with an error.
     for _ in range(20):
         port = random.randrange(10000, 32000)
         process = Path(folder, "pid")

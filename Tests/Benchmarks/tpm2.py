@@ -1,4 +1,4 @@
-"""Opening a secret with a TPM through the provider, against the tools of tpm2-tools, on one software TPM."""
+"""Compares the provider with tpm2-tools: both open a secret with the same software TPM."""
 
 import os
 import statistics
@@ -68,7 +68,8 @@ def measure_key(rounds, program, folder, tcti, kind):
         inside.append(float(server.stdout.readline()))
 
     def measured(times, *steps):
-        """Without what the tools leave in a TPM that has no resource manager: removing it is not their fault."""
+        """Measures the steps without removing the objects that the tools leave. The tools rely on a resource manager,
+        and this TPM has none."""
         def all_steps():
             total = 0
             for step in steps:
@@ -82,7 +83,7 @@ def measure_key(rounds, program, folder, tcti, kind):
     # A secret has to be loaded, under a key, before it can be unsealed.
     before = [load] if parent == PERSISTENT else [create_primary, load]
     unseal_times, nothing_times, tools_times, encrypted_times = ([], [], [], [])
-    # The PIN and the secret encrypted on the bus, as the provider has them.
+    # The tools encrypt the PIN and the secret on the bus, as the provider does.
     encrypted = [*before, start_session, encrypt_session, lambda: unseal(f"session:{session}+1234")]
     program_times, *_ = in_turn(
         rounds, lambda: run([program, "open", tcti, protected], environment), provider,
@@ -91,7 +92,7 @@ def measure_key(rounds, program, folder, tcti, kind):
         lambda: flush(session))
     server.stdin.close()
     server.wait()
-    # Each was called once before it counted.
+    # The first call of each is not counted.
     inside, *tool_times = (times[-rounds:] for times in (
         inside, unseal_times, nothing_times, tools_times, encrypted_times))
     unseal_times, nothing_times, tools_times, encrypted_times = tool_times

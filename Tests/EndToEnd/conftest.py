@@ -1,4 +1,4 @@
-"""What the tests share: the services, a person with a fresh home, and the certainty that no child outlives its test."""
+"""Fixtures for all tests: the services and a person with a fresh home. No child process outlives its test."""
 
 import signal
 
@@ -12,7 +12,7 @@ from support.services import DevelopmentServices, KeyService
 
 
 def pytest_sessionstart(session):
-    # Whoever runs the tests in the background may have had these ignored, and every program here would inherit that.
+    # A shell may ignore these signals for tests in the background. Every program started here would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -23,7 +23,7 @@ def pytest_sessionstart(session):
 
 @pytest.fixture
 def children():
-    """Whatever a test starts: ended when the test ends, however it ends."""
+    """The processes that a test starts. They end when the test ends, even if it fails."""
     started = []
     yield started
     for child in reversed(started):
@@ -32,7 +32,7 @@ def children():
 
 @pytest.fixture(scope="session")
 def services(tmp_path_factory):
-    """One `vault-dev` for all tests that leave it alone."""
+    """One `vault-dev` for all tests that do not change it."""
     services = DevelopmentServices(tmp_path_factory.mktemp("services"))
     yield services
     services.kill()
@@ -48,7 +48,7 @@ def glewlwyd(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def django(tmp_path_factory):
-    """One django-oauth-toolkit for all tests that leave it alone."""
+    """One django-oauth-toolkit for all tests that do not change it."""
     provider = DjangoProvider(tmp_path_factory.mktemp("provider") / "django")
     yield provider
     provider.kill()
@@ -56,7 +56,7 @@ def django(tmp_path_factory):
 
 @pytest.fixture
 def own_services(tmp_path, children):
-    """A `vault-dev` of the test's own, to be stopped, killed and started again."""
+    """A `vault-dev` for one test, which can stop, kill and restart it."""
     services = DevelopmentServices(tmp_path)
     children.append(services)
     return services
@@ -64,7 +64,7 @@ def own_services(tmp_path, children):
 
 @pytest.fixture
 def key_service(tmp_path, children):
-    """A `vault-key-service` of the test's own."""
+    """A `vault-key-service` for one test."""
     service = KeyService(tmp_path)
     children.append(service)
     return service
@@ -72,19 +72,19 @@ def key_service(tmp_path, children):
 
 @pytest.fixture
 def person(tmp_path, services, children):
-    """Somebody with nothing registered yet."""
+    """A person without accounts."""
     return Person(tmp_path, services.environment, children)
 
 
 @pytest.fixture
 def alice(person):
-    """Somebody with one account, alice."""
+    """A person with one account, alice."""
     return person.registered()
 
 
 @pytest.fixture
 def runtime(tmp_path_factory):
-    """A runtime folder of the person's own, short enough for a socket."""
+    """The person's runtime folder, with a path short enough for a socket."""
     folder = tmp_path_factory.mktemp("r")
     folder.chmod(0o700)
     return folder
@@ -92,7 +92,7 @@ def runtime(tmp_path_factory):
 
 @pytest.fixture
 def anna(person, runtime):
-    """Somebody with one account, alice, and a runtime folder. No agent runs yet."""
+    """A person with one account, alice, and a runtime folder. No agent runs yet."""
     person.registered("--no-agent")
     person.settings["XDG_RUNTIME_DIR"] = str(runtime)
     yield person

@@ -1,4 +1,4 @@
-"""What `vault users` and `vault status` tell of an account that nobody opened."""
+"""The output of `vault users` and `vault status` for a closed account."""
 
 from support.person import PASSWORD
 
@@ -18,7 +18,7 @@ def test_chosen_claims_are_listed_and_lie_in_the_clear(alice):
     assert users[0].split()[:2] == ["USER", "NAME"] and "Alice Example" in users[1]
     assert alice.vault("users", "--json").json[0]["display_claims"] == {"name": "Alice Example"}
     assert "Alice Example" in alice.vault("status").out
-    # Another program's choice stays; "none" removes it.
+    # Another program's choice remains. "none" removes it.
     assert alice.vault("login", password=PASSWORD).status == 0
     assert "Alice Example" in alice.vault("users").out
     none = {name: "none" for name in CLAIMS}

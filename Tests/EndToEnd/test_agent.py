@@ -1,4 +1,4 @@
-"""Sessions that stay open between commands: what a person sees of the agent."""
+"""Sessions that stay open between commands, as a person sees them."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def test_the_socket_is_the_persons_own(anna, runtime):
 def test_locking_drops_the_session(anna, command):
     anna.vault("login", password=PASSWORD)
     assert anna.vault(*command).status == 0
-    assert anna.vault("token").status == 78  # there is no terminal to ask
+    assert anna.vault("token").status == 78  # no terminal for a question
     assert agent_status(anna)["sessions"] == []
     assert anna.vault("token", password=PASSWORD).status == 0
 
@@ -94,7 +94,7 @@ def test_an_account_that_does_not_open_keeps_no_other_closed(anna):
     assert terminal.end() == 77
     status = agent_status(anna)
     assert (len(status["sessions"]), len(status["locked"])) == (1, 1)
-    # A password that was given is tried on one account only.
+    # The program tries a given password on one account only.
     anna.vault("agent", "lock")
     result = anna.vault("agent", "unlock", password="not the password")
     assert result.status == 77 and result.err.count("Wrong password") == 1, result
@@ -158,7 +158,7 @@ def test_several_people_at_once(anna):
         assert anna.vault("login", "--user", f"{name}@example.com", password=PASSWORD).status == 0
     tokens = {anna.vault("token", "--user", f"{name}@example.com").out for name in ("alice", "bob")}
     assert len(tokens) == 2
-    # Nobody gets somebody's token by chance.
+    # No caller gets another account's token by accident.
     assert anna.vault("token").status == 66
     result = anna.vault("login", "--exclusive", "--user", "bob@example.com", password=PASSWORD)
     assert result.status == 0
@@ -169,7 +169,7 @@ def test_a_name_that_moves_to_another_account_is_noticed(anna):
     anna.registered("--no-agent", user="bob")
     for name in ("alice", "bob"):
         anna.vault("login", "--user", f"{name}@example.com", password=PASSWORD)
-    # Asked twice, the second answer comes from what the agent remembers.
+    # On the second request, the agent answers from memory.
     alice = {anna.vault("token", "--user", "alice@example.com").out for _ in range(2)}
     assert len(alice) == 1
     assert anna.vault("delete", "--user", "alice@example.com", "--yes").status == 0
@@ -204,7 +204,7 @@ def test_a_way_in_is_added_without_the_password(anna):
 
 
 def test_the_agent_ends_with_its_runtime_folder_in_another_place(anna, runtime):
-    """A second agent for the same place is refused, and one for another place is not."""
+    """A second agent for the same place is refused. An agent for another place is not."""
     anna.vault("login", password=PASSWORD)
     second = anna.vault("agent", "start", "--foreground")
     assert second.status == 75 and "runs already" in second.err
@@ -219,7 +219,7 @@ def test_a_folder_that_others_can_use_is_refused(anna, runtime):
 
 
 def test_an_agent_of_another_version_is_told(anna, runtime):
-    """The socket is there, and something else answers: a clear message, and no password typed in vain."""
+    """A client of another version gets a clear message."""
     anna.vault("login", password=PASSWORD)
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(str(socket_of(runtime)))
@@ -242,7 +242,8 @@ def test_clients_that_hang_do_not_disturb(anna, runtime):
 
 
 def resident(process, kind):
-    """Resident memory in KiB: `RssAnon` is the process's own, `RssFile` are pages of programs and libraries."""
+    """Resident memory in KiB. `RssAnon` is the process's own memory, and `RssFile` is pages of programs and
+    libraries."""
     with open(f"/proc/{process}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(kind))
 
@@ -261,7 +262,7 @@ def test_many_requests_leave_the_memory_where_it_was(anna):
 def test_an_agent_with_nothing_to_do_gives_memory_back(anna):
     anna.vault("login", password=PASSWORD)
     process = agent_process(anna)
-    # A login uses most of the program, and all that Swift and Foundation load: dozens of megabytes.
+    # A login uses most of the program, and everything that Swift and Foundation load: dozens of megabytes.
     wait_until(lambda: resident(process, "RssFile") < 10_000, "the agent to give its program's memory back")
     token = anna.vault("token").out
     assert anna.vault("token", "--refresh").out not in ("", token)
@@ -311,7 +312,7 @@ def test_systemd_can_hand_over_the_socket(anna, runtime):
 
 @pytest.mark.parametrize("place", ["XDG_DATA_HOME", "HOME", "config", "relative"])
 def test_a_token_of_another_store_is_never_printed(anna, place, tmp_path):
-    """Wherever the settings point, the small program asks only the agent of that store."""
+    """The small program asks only the agent of the store that its settings name."""
     other = tmp_path / "other"
     other.mkdir(mode=0o700)
     usual = tmp_path / "usual"
@@ -371,7 +372,7 @@ def test_an_agent_that_does_not_answer_is_told(anna):
 
 
 def test_stopping_waits_for_a_renewed_token(anna, runtime, services):
-    """The agent is stopped again and again while it renews: no token is ever lost."""
+    """The agent is stopped repeatedly during renewals, and no token is lost."""
     for _ in range(8):
         assert anna.vault("login", password=PASSWORD).status == 0
         renewal = anna.start("token", "--refresh")

@@ -1,4 +1,4 @@
-"""`vault agent start --confirm`: the person is asked before another program uses a session."""
+"""`vault agent start --confirm`: the agent asks the person before another program uses a session."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def window(alice, tmp_path_factory):
 
 
 def token_by_a_shell(alice, shell="/bin/sh"):
-    """What a shell of the person gets, which is another program than the one of the tests."""
+    """Runs a command in a new shell, which is a different program from the tests' own."""
     return subprocess.run(
         alice.command(shell, "-c", '"$0" token; exit $?', VAULT), env=alice.environment(), capture_output=True, text=True,
         stdin=subprocess.DEVNULL, start_new_session=True)
@@ -43,9 +43,9 @@ def test_the_person_is_asked_once_for_each_program(alice, window):
     assert first.returncode == 0 and first.stdout.count("\n") == 1, first
     (told,) = window.log
     assert told["SETDESC"].startswith("May /") and told["SETDESC"].endswith(" use the session of alice?"), told
-    # There is no second answer in the script: a second question would fail.
+    # The script has no second answer, so a second question would fail.
     assert token_by_a_shell(alice).stdout == first.stdout
-    # Another program is another question.
+    # Another program causes another question.
     window.answer(NOT_CONFIRMED)
     assert alice.vault("token").status == 82
     assert "CONFIRM" in window.log[0]
@@ -55,13 +55,13 @@ def test_a_no_gives_nothing(alice, window):
     window.answer(NOT_CONFIRMED, True)
     refused = token_by_a_shell(alice)
     assert refused.returncode == 82 and refused.stdout == "", refused
-    # The next time the person is asked again.
+    # The next request causes a question again.
     assert token_by_a_shell(alice).returncode == 0
 
 
 @pytest.fixture
 def someone(services, children):
-    """Somebody who is not root, in a folder of their own, with an agent that asks. Root could look into every process."""
+    """A person who is not root, with a folder and an agent that asks. Root could read every process."""
     folder = Path(tempfile.mkdtemp(prefix="someone-"))
     user = OwnUser()
     person = Person(folder, services.environment, children).registered("--no-agent")
@@ -86,7 +86,7 @@ def test_the_person_is_asked_for_each_program_also_without_being_root(someone):
         someone.disk.own(someone.window.folder)
 
     if someone.disk.is_root:
-        assert os.stat(f"/proc/{agent_process(someone)}").st_uid in (0, USER)  # of one that hides itself: root
+        assert os.stat(f"/proc/{agent_process(someone)}").st_uid in (0, USER)  # root if it hides itself
     answer(NOT_CONFIRMED)
     refused = token_by_a_shell(someone)
     assert (refused.returncode, refused.stdout) == (82, ""), refused
@@ -95,10 +95,10 @@ def test_the_person_is_asked_for_each_program_also_without_being_root(someone):
     answer(True)
     first = token_by_a_shell(someone)
     assert first.returncode == 0 and first.stdout.count("\n") == 1, first
-    # There is no second answer in the script: a second question would fail.
+    # The script has no second answer, so a second question would fail.
     assert token_by_a_shell(someone).stdout == first.stdout
     assert len(someone.window.log) == 1
-    # Another program is another question.
+    # Another program causes another question.
     other = someone.folder / "other-shell"
     shutil.copy(shell, other)
     answer(NOT_CONFIRMED)

@@ -1,4 +1,4 @@
-"""The end of an agent that renews a token, or that has the only copy of one."""
+"""The end of an agent that renews a token, or that has the only copy of a token."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ STORING = re.compile("storing the renewed token before stopping")
 
 
 def refuse_tokens(person):
-    """From now on the store takes no refresh token, as if the disk were full. It takes everything else."""
+    """Makes the store refuse refresh tokens, as if the disk were full. The store still accepts everything else."""
     for event in EVENTS:
         person.sql(f"CREATE TRIGGER full_{event} BEFORE {event} ON item WHEN NEW.name = 'vault/refresh-token'"
                    " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
@@ -27,13 +27,13 @@ def take_tokens(person):
 
 
 def is_still_logged_in(person):
-    """Whether the stored token still counts: the provider ends a login when it sees an old token again."""
+    """Whether the stored token is still valid. The provider ends a login when it sees an old token again."""
     return person.vault("token", "--no-agent", "--refresh", password=PASSWORD).status == 0
 
 
 @pytest.fixture
 def agent(anna):
-    """An agent in the foreground, with its messages, that holds alice's session."""
+    """An agent in the foreground that shows its messages and holds alice's session."""
     program = anna.start("agent", "start", "--foreground")
     wait_until(lambda: agent_status(anna)["running"], "the agent")
     assert anna.vault("login", password=PASSWORD).status == 0
@@ -42,7 +42,7 @@ def agent(anna):
 
 @pytest.fixture
 def unstored(anna, agent):
-    """The agent renewed the token, and could not store it."""
+    """Waits until the agent has renewed the token and failed to store it."""
     refuse_tokens(anna)
     result = anna.vault("token", "--refresh")
     assert result.status == 1 and "could not be stored" in result.err, result
@@ -94,11 +94,11 @@ def test_the_next_login_goes_on_with_it(anna, unstored):
 
 
 def test_out_of_reach_it_waits_until_the_token_is_stored(anna, unstored, runtime):
-    """The runtime folder goes when the person has logged out of the machine. Nobody could be told then."""
+    """The runtime folder is removed after the person logs out of the machine. The agent could inform nobody then."""
     watch = socket.socket(socket.AF_UNIX)
     watch.settimeout(PATIENCE)
     watch.connect(str(socket_of(runtime)))
-    watch.sendall(b"\0\0\0\3\1\x0c\0")  # what happens to all sessions
+    watch.sendall(b"\0\0\0\3\1\x0c\0")  # watches all sessions
     assert b"locked" not in watch.recv(4096)
     shutil.rmtree(runtime / "credential-vault")
     told = b""
@@ -116,7 +116,7 @@ def stored_token(person):
 
 @pytest.fixture
 def renewing(anna, runtime, own_services, key_service):
-    """An agent that renews a token, while the provider has the request and does not answer."""
+    """An agent that renews a token. The provider has the request and does not answer."""
     assert anna.vault("delete", "--yes").status == 0
     anna.settings = own_services.environment | {
         "CREDENTIAL_VAULT_KEY_SERVICE": key_service.url, "XDG_RUNTIME_DIR": str(runtime)}

@@ -13,7 +13,7 @@ def logind(anna, children, tmp_path_factory):
     children.append(logind)
     anna.settings["DBUS_SYSTEM_BUS_ADDRESS"] = logind.address
     assert anna.vault("login", password=PASSWORD).status == 0
-    # It listens as soon as it holds back the machine's sleep.
+    # The agent holds back the machine's sleep, so it already listens.
     logind.run("await_delays 1")
     return logind
 
@@ -27,9 +27,9 @@ def test_a_locked_screen_locks_the_sessions(anna, logind):
     assert anna.vault("token").status == 0
     logind.run("lock auto")
     wait_until(lambda: agent_status(anna)["sessions"] == [], "the lock")
-    assert anna.vault("token").status == 78  # there is no terminal to ask
+    assert anna.vault("token").status == 78  # no terminal for a question
     logind.run("unlock auto")
-    # Whoever comes back to the screen has to log in.
+    # The person has to log in again.
     assert anna.vault("token").status == 78
     assert anna.vault("agent", "unlock", password=PASSWORD).out == "Opened alice.\n"
     assert anna.vault("token").status == 0
@@ -37,7 +37,7 @@ def test_a_locked_screen_locks_the_sessions(anna, logind):
 
 def test_the_machine_sleeps_when_the_sessions_are_locked_and_not_before(anna, logind):
     logind.run("sleep true")
-    # From here on nothing holds back the sleep any more.
+    # From now on, nothing holds back the sleep.
     logind.run("await_delays 0")
     assert agent_status(anna)["sessions"] == []
     logind.run("sleep false")

@@ -1,4 +1,4 @@
-"""The agent and what lies around it: other spellings of the store's folder, a store that moves, a socket of systemd's."""
+"""The agent and its surroundings: other spellings of the store's folder, a moved store, and a socket from systemd."""
 
 import shutil
 import socket
@@ -28,7 +28,7 @@ def test_no_token_comes_from_a_store_that_was_moved_away(anna, tmp_path):
     shutil.copytree(tmp_path / "old", anna.home)
     result = anna.vault("token")
     assert result.status != 0 and token not in result.out, result
-    # The refresh token that was copied is good: nothing was renewed in the old place.
+    # The copied refresh token is valid, because the agent renewed nothing in the old place.
     assert anna.vault("token", "--no-agent", "--refresh", password=PASSWORD).status == 0
 
 
@@ -59,7 +59,7 @@ def test_an_agent_that_ends_while_it_is_asked_does_not_keep_people_out(anna, run
 def test_a_second_agent_does_not_take_a_socket_that_somebody_listens_at(anna, runtime):
     anna.vault("login", password=PASSWORD)
     process = agent_process(anna)
-    # As with a socket of systemd's, the first agent has no lock.
+    # The first agent has no lock, just like an agent with a socket from systemd.
     socket_of(runtime).with_suffix(".sock.lock").unlink()
     assert anna.vault("agent", "start").status == 0
     assert agent_process(anna) == process

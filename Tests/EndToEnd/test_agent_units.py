@@ -19,12 +19,12 @@ def verify(anna, paths):
 
 def test_systemd_takes_the_units(anna, installed):
     result = verify(anna, installed)
-    # It also says when it does not know a setting, and ends well then.
+    # systemd-analyze also prints a message for an unknown setting, but ends with 0.
     assert (result.status, result.out, result.err) == (0, "", "")
 
 
 def test_systemd_says_what_is_wrong(anna, installed):
-    """The proof that the test above can fail."""
+    """Proves that the test above can fail."""
     service = next(path for path in installed if path.endswith(".service"))
     with open(service, "a") as file:
         file.write("NoSuchSetting=yes\n")

@@ -1,4 +1,4 @@
-"""Signing in at backends that are no OpenID providers."""
+"""Signing in at backends without OpenID Connect."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def test_in_the_browser(person, way, method):
     claims = person.vault("userinfo", "--json", password=PASSWORD).json
     assert claims["email"] == "alice@example.com" and claims["username"] == "alice"
     result = person.vault("logout", "--everywhere", "--json", password=PASSWORD)
-    # The server has no call that ends OAuth's tokens.
+    # The server has no call that revokes OAuth tokens.
     assert (result.status, result.json["revoked"]) == ((0, True) if way == "backend" else (78, False)), result
 
 
@@ -144,7 +144,7 @@ def test_a_wrong_password_is_asked_for_again_and_too_many_have_to_wait(tmp_path,
     terminal.press("c")
     assert terminal.end() == 82
     assert terminal.mode == terminal.original_mode
-    # It is kept across restarts, and a script is told for how long.
+    # The pause survives restarts, and a script gets the remaining time.
     options = ("--username", "bob@example.com", "--login-password-file", person.password_file("bob-password", "bobs"))
     result = person.vault("register", "--method", "password", *options, "--json", password=PASSWORD)
     assert result.status == 75
@@ -156,7 +156,7 @@ def test_without_a_terminal_it_says_what_to_give(person):
     assert result.status == 78 and "--login-password-file" in result.err and "--username" in result.err
 
 
-# At a server that says what it has
+# At a server that announces its methods
 
 
 def test_an_older_server_gets_user_name_and_password(tmp_path, children):
@@ -185,7 +185,7 @@ def test_an_account_with_an_api_token_can_switch(tmp_path, children):
     assert with_password(person, "server", "alice").status == 0
     before = only(person)
     services.kill()
-    children.append(services := DevelopmentServices(tmp_path, "--backend"))  # the same server, which has OAuth now
+    children.append(services := DevelopmentServices(tmp_path, "--backend"))  # the same server, now with OAuth
     assert services.environment["CREDENTIAL_VAULT_DEV_BACKEND"] == person.settings["CREDENTIAL_VAULT_ISSUER"]
 
     def switch(user, *options):
@@ -207,7 +207,7 @@ def test_an_account_with_an_api_token_can_switch(tmp_path, children):
     assert only(person) == before | {"method": "server-oauth", "client_id": only(person)["client_id"]}
     assert person.vault("login", password=PASSWORD).status == 0
     assert "Nothing was changed." in switch("alice").err
-    # And back again.
+    # The server again has no OAuth.
     result = person.vault(
         "account", "switch-method", "--to", "api-token", "--username", "alice", "--login-password-file",
         person.password_file("alice-password", "login-password"), password=PASSWORD)
@@ -245,12 +245,12 @@ def test_a_layout_that_is_none(person, tmp_path, content, word):
     assert person.vault("users", env={"CREDENTIAL_VAULT_BACKEND_FILE": layout}).status == 0
 
 
-# What the paths and fields are called
+# The names of the paths and fields
 
 
 @pytest.fixture
 def renamed(services, tmp_path, children):
-    """Somebody with an account at a backend whose layout is in a file."""
+    """A person with an account at a backend whose layout is in a file."""
     person = at_backend(services, tmp_path, children)
     layout = tmp_path / "layout.json"
     layout.write_text(json.dumps({"password": {"refresh": "/auth/refresh?v=2"}}))
@@ -289,7 +289,7 @@ def test_a_backend_file_that_is_gone_stops_only_what_needs_it(renamed):
     assert person.vault("login", password=PASSWORD).status == 0
     result = with_password(person, "password", "bob@example.com", "bob-password")
     assert result.status == 78 and str(layout) in result.err
-    # An account of before has no layout of its own: nothing is sent, and nothing is lost.
+    # An older account has no layout. The command sends nothing, and the tokens stay valid.
     person.sql("UPDATE account SET layout = NULL, layout_checksum = NULL")
     result = person.vault("login", password=PASSWORD)
     assert result.status == 78 and str(layout) in result.err
@@ -312,12 +312,12 @@ def test_65_a_damaged_layout_stops_only_what_needs_it(renamed):
     assert person.vault("users", "--json").json == []
 
 
-# What a backend does for people beside signing them in
+# Services of a backend other than signing in
 
 
 @pytest.fixture
 def visitor(person, tmp_path):
-    """Somebody at a backend whose layout names all the paths."""
+    """A person at a backend whose layout names all the paths."""
     layout = tmp_path / "layout.json"
     layout.write_text(json.dumps({"password": {
         "signUp": "/auth/sign-up", "forgotPassword": "/auth/forgot-password", "localLogout": "/auth/local-logout",
@@ -416,7 +416,7 @@ def test_a_backend_that_cannot_be_told_holds_up_no_logout(tmp_path, children, vi
     person = at_backend(services, tmp_path / "person", children)
     person.settings["CREDENTIAL_VAULT_BACKEND_FILE"] = visitor.settings["CREDENTIAL_VAULT_BACKEND_FILE"]
     assert with_password(person, "password").status == 0
-    # Nobody can be asked for the password here.
+    # Without a terminal, the command cannot ask for the password.
     result = person.vault("logout")
     assert result.status == 0 and "the backend was not told" in result.err, result
     assert not person.vault("status", "--json").json["has_access_token"]

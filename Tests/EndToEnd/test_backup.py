@@ -34,7 +34,7 @@ def restore(person, file, *options, passphrase=PASSPHRASE, new=NEW_PASSWORD, **m
 
 @pytest.fixture
 def other(tmp_path, services, children):
-    """The same person's new machine."""
+    """The new machine of the same person."""
     folder = tmp_path / "new-machine"
     folder.mkdir()
     return Person(folder, services.environment, children)
@@ -61,18 +61,18 @@ def test_on_a_new_machine(alice, other, backup):
     (report,) = result.json["accounts"]
     assert report["new"] and report["items"] == ["large", "note"] and report["ways_left_behind"] == ["password", "pin"]
     assert report["next"].startswith("vault register --issuer http://127.0.0.1:")
-    # The items are at hand at once, without a login.
+    # The items are available at once, without a login.
     assert get(other, "note", password=NEW_PASSWORD) == b"Room 4: bandage\n"
     assert get(other, "large", password=NEW_PASSWORD) == b"0123456789" * 100_000
     assert other.vault("item", "get", "note", password=PASSWORD).status == 77
     login = other.vault("login", password=NEW_PASSWORD)
     assert login.status == 83 and "alice has no refresh token on this machine. Register again" in login.err
-    # One sign-in makes it a full account, and loses nothing.
+    # After one sign-in it is a full account, and nothing is lost.
     registered = other.register(password=NEW_PASSWORD)
     assert registered.status == 0, registered
     assert other.vault("login", password=NEW_PASSWORD).status == 0
     assert get(other, "note", password=NEW_PASSWORD) == b"Room 4: bandage\n"
-    # The old machine is as it was.
+    # The old machine did not change.
     assert alice.vault("login", password=PASSWORD).status == 0
     assert get(alice, "note") == b"Room 4: bandage\n"
 
@@ -118,7 +118,7 @@ def test_at_a_terminal(alice, other, backup, tmp_path):
     terminal.type(NEW_PASSWORD)
     terminal.expect("alice: imported 1 item.")
     assert terminal.end() == 0
-    # Once more: now the account is here.
+    # The second time, the account is already here.
     put(other, "note", b"newer", password=NEW_PASSWORD)
     for answer, left in (("n", b"newer"), ("y", b"Room 4: bandage\n")):
         terminal = other.terminal("import", second)
@@ -154,7 +154,7 @@ def test_several_accounts_and_some_of_them(alice, other, backup, tmp_path):
     alice.registered(user="bob")
     put(alice, "plan", b"bob's", user="bob")
     both = tmp_path / "both"
-    # The password is read once from standard input, and for each account from a file.
+    # The command reads the password from standard input once, but from a file for each account.
     result = alice.vault(
         "export", "--to", both, "--passphrase-file", alice.password_file(PASSPHRASE, "passphrase"),
         "--password-file", alice.password_file(), "--json")
@@ -242,7 +242,7 @@ def test_a_crash_in_the_middle_of_an_import(alice, other, backup):
 
 
 def test_no_token_is_in_the_backup(alice, other, backup):
-    """The refresh token stays in one place: after an import, both machines have a login of their own, or none."""
+    """The refresh token stays in one place. After an import, each machine has a separate login, or neither has one."""
     assert restore(other, backup).status == 0
     names = {name for (name,) in other.sql("SELECT name FROM item WHERE name LIKE 'vault/%'")}
     assert names == {"vault/id-token-claims"}

@@ -1,4 +1,4 @@
-"""The system's browser, which `xdg-open` starts. Here it is a script on the PATH that plays the person."""
+"""The system's browser, which `xdg-open` starts. Here a script on the PATH plays the person."""
 
 from support.desktop import desktop
 from support.programs import VAULT_DEV

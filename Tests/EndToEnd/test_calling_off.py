@@ -1,4 +1,4 @@
-"""A registration that is called off after the login: nobody can use what the provider issued, so it must not stay valid."""
+"""A registration that is cancelled after the login. Nobody can use its tokens, so they must not stay valid."""
 
 import json
 import signal
@@ -12,7 +12,7 @@ from support.waiting import wait_until
 
 @pytest.fixture
 def proxied(tmp_path, children, person, key_service):
-    """The provider behind a proxy that can keep its answers, and a key service that can be stopped."""
+    """The provider behind a proxy that can hold back answers, and a key service that a test can stop."""
     proxy = FaultProxy()
     children.append(proxy)
     services = DevelopmentServices(tmp_path, "--proxy", proxy.address)
@@ -23,7 +23,7 @@ def proxied(tmp_path, children, person, key_service):
 
 
 def logins(services):
-    """The logins that are valid, by the provider's own books."""
+    """Counts the valid logins in the provider's records."""
     families = json.loads((services.folder / "vault-dev" / "identity-provider.json").read_text())["families"]
     return len(families.values() if isinstance(families, dict) else families[1::2])
 
@@ -127,7 +127,7 @@ def test_an_alias_that_is_taken(proxied):
 
 
 def test_registering_again_that_is_called_off_leaves_the_account_alone(proxied):
-    """Many providers end all of a client's tokens with one. What is stored must not die of a login that was called off."""
+    """Many providers revoke all of a client's tokens together. A cancelled login must not end the stored one."""
     person, services, _ = proxied
     person.registered()
     terminal = person.terminal("register", "--no-browser")

@@ -1,4 +1,4 @@
-"""A client that the provider gave a secret: `client-secret-file`."""
+"""A client with a secret from the provider: `client-secret-file`."""
 
 import os
 
@@ -20,7 +20,7 @@ def confidential(tmp_path_factory):
 
 @pytest.fixture
 def member(tmp_path, confidential, children):
-    """Somebody whose client has a secret."""
+    """A person whose client has a secret."""
     return Person(tmp_path, confidential.environment, children)
 
 
@@ -122,7 +122,7 @@ def test_a_secret_without_a_client_id(member):
 
 @pytest.mark.parametrize("name", ["ISSUER", "CLIENT_ID"])
 def test_a_secret_goes_to_no_other_issuer_or_client(person, confidential, name):
-    """The public client of the other provider is refused if it sends a secret."""
+    """The other provider refuses a public client that sends a secret."""
     file = secret_file(person)
     others = {"ISSUER": ("issuer", "https://login.example.com"), "CLIENT_ID": ("client-id", "another")}
     for setting, value in [("client-id", "vault-cli"), ("issuer", person.settings["CREDENTIAL_VAULT_ISSUER"]),

@@ -1,4 +1,4 @@
-"""What the shells complete: commands and options, and the names of accounts, ways in and items on this machine."""
+"""Completion in the shells: commands, options, and the names of accounts, ways in and items on this machine."""
 
 import re
 
@@ -24,7 +24,7 @@ def test_the_completion_script_loads(person, shell, check):
 
 
 class CompletingShell:
-    """A shell that a person uses, with the completion script of `vault`."""
+    """A person's shell, with the completion script of `vault`."""
 
     def __init__(self, person, shell):
         self.person, self.shell = person, shell
@@ -34,7 +34,7 @@ class CompletingShell:
         self.environment = person.environment(TERM="dumb", PATH=f"{folder}:/usr/bin:/bin", ZDOTDIR=person.folder)
 
     def complete(self, line):
-        """The words that the shell offers for the last word of the line, as the command would get them."""
+        """Returns the shell's suggestions for the last word of the line, as the command would receive them."""
         if self.shell == "fish":
             shown = self.run(
                 ["fish", "-N", "-i"], "", f"complete -C {quoted(line)} | string replace -r '^' '<['; echo '<sho''wn>'")
@@ -47,13 +47,13 @@ class CompletingShell:
             prepare = "autoload -Uz compinit; compinit -u -D; bindkey -e; bindkey '^Xa' all; " \
                 "all() { _main_complete; compstate[insert]=all; }; zle -C all complete-word all"
         show = "show() { printf '<[%s]>\\n' \"$@\"; echo '<sho''wn>'; }"
-        # All that is offered is put in. Then the line becomes the arguments of a command that shows them.
+        # The shell inserts all suggestions. Then the line becomes the arguments of a command that prints them.
         shown = self.run(start, f"{prepare}; {show}", f"{line}\x18a\x01show ")
         words = re.findall(r"<\[(.*)\]>", shown)
         return sorted(words[len(line.split(" ")) - 1:])
 
     def run(self, start, prepare, line):
-        """What the shell shows after a line that is typed."""
+        """Types a line and returns the shell's output."""
         child = pexpect.spawn(
             start[0], start[1:], env=self.environment, cwd=str(self.person.folder), timeout=PATIENCE, encoding="utf-8",
             dimensions=(60, 500), echo=False)
@@ -73,7 +73,7 @@ def quoted(text):
 
 
 def completion(person, command, argument, *words, env=None):
-    """What the completion script of a shell asks for."""
+    """Asks for suggestions as a shell's completion script does."""
     words = ("vault", *command.split(), *words)
     return person.vault(
         "---completion", *command.split(), "--", argument, str(len(words) - 1), str(len(words[-1])), *words, env=env)
@@ -86,7 +86,7 @@ def shell(request):
 
 @pytest.fixture
 def people(person):
-    """alice with an alias and items, and bob, who is called as the provider calls him."""
+    """alice with an alias and items, and bob with the provider's name for him."""
     person.registered("--alias", "alice-at-work").registered(user="bob")
     file = person.password_file()
     for name in ("api-key", "Database password"):
@@ -140,7 +140,7 @@ def test_a_name_that_a_shell_would_read_is_not_run(people, shell, name):
     """Such a name can come from an identity provider."""
     people.sql("UPDATE account SET alias = ? WHERE alias IS NOT NULL", name)
     offered = CompletingShell(people, shell).complete("vault login --user ")
-    # What the shell would put into the line as it is.
+    # The shell would insert these characters without quotes.
     unquoted = {"bash": "$`!", "zsh": "!", "fish": ""}[shell]
     assert offered == (["bob"] if set(name) & set(unquoted) else sorted([name, "bob"]))
     assert not (people.folder / "ran").exists()
@@ -153,7 +153,7 @@ def test_a_name_that_moves_the_cursor_is_left_out(people):
 
 def test_an_e_mail_address_is_offered_for_one(people):
     assert completion(people, "login", "--user", "--user", "alice@").out == "alice@example.com\n"
-    # bash takes an address apart.
+    # bash splits an e-mail address into words.
     for words in (["alice@example.com"], ["alice", "@", "example.com"]):
         assert completion(people, "item get", "positional@0", "--user", *words, "").out.splitlines() == [
             "Database password", "api-key"]

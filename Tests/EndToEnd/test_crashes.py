@@ -1,4 +1,4 @@
-"""What is left when the command dies at the worst moments (debug builds kill themselves at a named point)."""
+"""The store after the command dies at the worst moments. Debug builds kill themselves at a named point."""
 
 import signal
 
@@ -15,14 +15,14 @@ def kill_at(point):
 
 @pytest.fixture
 def two(alice):
-    """Alice, and bob in the same store, with an item of an app, as a row."""
+    """Alice and bob in the same store. Alice also has an app's item, inserted as a row."""
     alice.registered(user="bob", password=BOB_PASSWORD)
     alice.sql("INSERT INTO item SELECT id, 'app/note', x'00' FROM account")
     return alice
 
 
 def rows_of(person, user):
-    """All of an account's rows but its tokens."""
+    """Returns all rows of an account except its tokens."""
     return (
         person.sql("SELECT issuer, subject, alias, email, device_secret, checksum FROM account"
                    " WHERE preferred_username = ?", user),
@@ -49,7 +49,7 @@ def test_a_crash_during_a_refresh(two, point, command):
     assert bool(interrupted) == (point != "refresh-committed")
     again = two.vault("login", "--user", "alice", "--json", password=PASSWORD)
     if point == "refresh-answered":
-        # The provider rotated the token, and its answer died with the program: this can only be said.
+        # The provider rotated the token, and its answer was lost with the program. The command can only report this.
         assert (again.status, again.error["code"]) == (81, "refreshInterrupted")
         assert "cut off" in again.error["message"] and "Register again" in again.error["message"]
         two.registered()
@@ -76,7 +76,7 @@ def test_a_crash_during_a_change_of_password(two, point, works, fails):
     assert two.vault("login", "--user", "alice", password=fails).status == 77
     assert two.vault("status", "--user", "alice", "--json").json["account"]["keyslots"] == ["password"]
     assert bobs(two) == of_bob
-    # The next change works, and clears away what was left.
+    # The next change works, and removes the leftovers.
     third = two.password_file("a third password", "third")
     change = ("passwd", "--user", "alice", "--new-password-file", third)
     assert two.vault(*change, password=works).status == 0
@@ -98,7 +98,7 @@ def test_a_crash_while_a_keyslot_gets_a_new_key(two, point, options, secret):
     died = two.vault(*login, password=secret, env=kill_at(point))
     assert (died.status, died.out) == (-signal.SIGKILL, "")
 
-    # Another copy, of what the crash left.
+    # Another copy, made after the crash.
     second = thief_of(two, "second-thief")
     for _ in range(3):
         assert two.vault(*login, password=secret).status == 0
@@ -114,7 +114,7 @@ def test_a_crash_while_a_keyslot_gets_a_new_key(two, point, options, secret):
 
 
 def test_twenty_logins_at_once_after_a_wrong_guess(two):
-    """Each of them is told of the guess, and one of them gives the password a new key."""
+    """Each login reports the guess, and one of them creates a new key for the password."""
     file = two.password_file()
     thief = thief_of(two)
     assert guess(thief) == "wrongSecret"
@@ -128,7 +128,7 @@ def test_twenty_logins_at_once_after_a_wrong_guess(two):
 
 
 def test_twenty_programs_refresh_at_once(two):
-    """The provider rotates and revokes everything on reuse: one wrong order, and the account is lost."""
+    """The provider rotates tokens and revokes all of them after a reuse. One wrong order loses the account."""
     file = two.password_file()
     programs = [two.start("token", "--refresh", "--user", "alice", "--password-file", file) for _ in range(20)]
     results = [program.wait(120) for program in programs]
@@ -143,7 +143,7 @@ def test_changing_the_password_twice_at_once(alice):
     old = alice.password_file()
     programs = [alice.start("passwd", "--password-file", old, "--new-password-file", new) for new in (first, second)]
     statuses = [program.wait().status for program in programs]
-    # One of them changed it. The other found that out in time, or only when its old password was wrong already.
+    # One program changed the password. The other noticed this in time, or failed with the old password.
     assert statuses.count(0) == 1 and set(statuses) <= {0, 75, 77, 80}, [program.err for program in programs]
     winner = ("the first new one", "the second new one")[statuses.index(0)]
     assert alice.vault("login", password=winner).status == 0

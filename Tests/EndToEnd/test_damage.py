@@ -1,4 +1,4 @@
-"""A store that is damaged, foreign, newer, or open to others: said clearly, and nothing of it is deleted."""
+"""A store that is damaged, foreign, newer, or open to others. The command reports this clearly and deletes nothing."""
 
 import sqlite3
 
@@ -35,7 +35,7 @@ def other_database():
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_database(two, damage):
-    two.sql("SELECT 1")  # brings everything from SQLite's log into the database
+    two.sql("SELECT 1")  # copies everything from SQLite's log into the database
     whole = two.database.read_bytes()
     two.database.write_bytes(DAMAGES[damage](whole))
     before = two.files()
@@ -46,14 +46,14 @@ def test_a_damaged_database(two, damage):
         assert result.err.count("\n") == 1 and "SQL" not in result.err
     after = two.files()
     assert {name: after.get(name) for name in before} == before
-    # Mended, it works as if nothing had been.
+    # After the repair, it works as before.
     two.database.write_bytes(whole)
     assert login(two).status == 0 and login(two, "bob", OTHER_PASSWORD).status == 0
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_database_keeps_its_log(two, damage):
-    """What was written last may lie in SQLite's log only: whatever is wrong with the database, the log stays."""
+    """SQLite's log may hold the only copy of the last changes, so the log stays, even if the database is damaged."""
     assert login(two).status == 0
     before = two.files()
     assert before["vault.sqlite-wal"]
@@ -83,7 +83,7 @@ def test_a_flipped_bit_in_what_is_stored(two, table, column, place):
     damaged[place] ^= 0x10
     two.sql(f"UPDATE {table} SET {column} = ? WHERE {where}", bytes(damaged))
     before = two.stored()
-    for _ in range(4):  # more often than there are guesses: damage must not cost any
+    for _ in range(4):  # more attempts than guesses, because damage must not cost a guess
         result = login(two)
         assert result.status == 65, result
         assert result.out == "" and "damaged" in result.err or "does not open" in result.err, result
@@ -95,7 +95,7 @@ def test_a_flipped_bit_in_what_is_stored(two, table, column, place):
 
 @pytest.mark.parametrize("table, column", [("account", "device_secret"), *BLOBS[2:4], BLOBS[5]], ids=lambda name: name)
 def test_swapped_rows(two, table, column):
-    """What is alice's does not open as bob's, nor the other way round."""
+    """Alice's data does not open as bob's, and bob's does not open as alice's."""
     name = " AND name = 'vault/refresh-token'" if table == "item" else ""
     account = "id" if table == "account" else "account_id"
 
@@ -116,7 +116,7 @@ def test_swapped_rows(two, table, column):
 
 
 def test_a_whole_keyslot_given_to_somebody_else(two):
-    """Bob's password must not open alice's account, whatever is written into the database."""
+    """Bob's password must not open alice's account, even if somebody changes the database."""
     two.sql("UPDATE keyslot SET account_id = (SELECT max(id) + min(id) FROM account) - account_id")
     assert login(two).status == 65
     assert login(two, "alice", OTHER_PASSWORD).status == 65

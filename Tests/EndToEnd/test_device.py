@@ -26,18 +26,18 @@ def services(tmp_path_factory):
 
 
 def connect(address, code, user="alice", *options):
-    """What the person does on the other device."""
+    """Signs in as the person does on the other device."""
     return run([VAULT_DEV, "browse", address, "--user-code", code, "--user", user, *options])
 
 
 def start(person, *arguments, **options):
-    """Starts a registration, and waits until it shows address and code."""
+    """Starts a registration, and waits for the address and the code."""
     program = person.start("register", *arguments, "--password-file", person.password_file(), **options)
     return program, program.wait_for(ADDRESS, "err")[1], program.wait_for(CODE, "err")[1]
 
 
 def at_terminal(person, *arguments, env=None, shell=None):
-    """The same at a terminal, which shows the countdown in the end."""
+    """Does the same at a terminal, which shows the countdown at the end."""
     terminal = person.terminal("register", *arguments, env=env, shell=shell)
     terminal.expect("Time left: ")
     address = re.search(r"^(http://\S+/device)\r$", terminal.shown, re.M)[1]
@@ -70,7 +70,7 @@ def test_another_program_is_told_line_by_line(person):
             pass_fds=[file.fileno()])
 
     def event(number):
-        lines = told.read_text().split("\n")  # whatever follows the last line feed is not whole yet
+        lines = told.read_text().split("\n")  # the text after the last line feed is not complete yet
         return json.loads(lines[number]) if len(lines) > number + 1 else None
     device = wait_until(lambda: event(0), "the first event")
     assert device["event"] == "device" and device["verification_uri_complete"].endswith(device["user_code"])
@@ -143,7 +143,7 @@ def test_whoever_says_no_registers_nothing(person):
 
 
 def test_a_code_that_is_not_entered_in_time(person, children):
-    """A provider whose codes end before they could be asked for even once."""
+    """The provider's codes expire before the first poll."""
     class Provider(BaseHTTPRequestHandler):
         def answer(self, content):
             self.send_response(200)
@@ -203,7 +203,7 @@ def test_without_a_browser_and_without_device_codes_the_address_is_printed(perso
 
 
 def test_a_browser_that_was_asked_for_is_not_replaced(person):
-    """--no-browser, --paste and --method browser mean what they say, wherever there is no browser."""
+    """--no-browser, --paste and --method browser keep their meaning if there is no browser."""
     for option in ("--no-browser", "--method=browser"):
         program = person.start(
             "register", option, "--password-file", person.password_file(), env={"DISPLAY": "", "PATH": "/usr/bin:/bin"})

@@ -25,7 +25,7 @@ def alice(person, disk):
 
 
 def contents(alice):
-    """The database as it is on the disk, read where the disk is mounted."""
+    """Reads the database in the disk's mount namespace."""
     return alice.disk.shell(f"sqlite3 -readonly '{alice.database}' .dump")
 
 
@@ -42,12 +42,12 @@ def test_a_full_disk(alice, disk):
     assert alice.register(user="bob").status == 1
     disk.empty()
     assert contents(alice) == before
-    # The provider was not asked: the stored token is still the newest one.
+    # The command sent no request to the provider, so the stored token is still the newest one.
     assert alice.vault("login", password=PASSWORD).status == 0
 
 
 def test_a_disk_that_fills_up_while_the_provider_answers(alice, disk, own_services, key_service):
-    """Room for the new token is set aside before the provider rotates the old one."""
+    """The command reserves space for the new token before the provider rotates the old one."""
     assert alice.vault("delete", "--yes").status == 0
     alice.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
     alice.registered()
@@ -63,7 +63,7 @@ def test_a_disk_that_fills_up_while_the_provider_answers(alice, disk, own_servic
 
 
 def test_nobody_sends_a_spent_token_while_the_new_one_cannot_be_stored(person, own_services, key_service):
-    """Between two tries to store the new token another program finds the account locked."""
+    """Between two tries to store the new token, another program finds the account locked."""
     person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
     alice = person.registered()
     own_services.program.signal(signal.SIGSTOP)
@@ -73,7 +73,7 @@ def test_nobody_sends_a_spent_token_while_the_new_one_cannot_be_stored(person, o
     blocker.execute("BEGIN IMMEDIATE")
     own_services.program.signal(signal.SIGCONT)
     second = alice.start("token", "--refresh", "--password-file", alice.password_file())
-    # It waited ten seconds for the store to become free.
+    # The first program waited ten seconds for the store to become free.
     first.wait_for(re.compile("could not be stored.*trying again in 1 second", re.S), "err")
     blocker.execute("ROLLBACK")
     blocker.close()

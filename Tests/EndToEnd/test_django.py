@@ -1,5 +1,5 @@
-"""The whole life of an account with django-oauth-toolkit: opaque access tokens, any port of the loopback redirect, and
-the provider's name in it."""
+"""The whole life of an account with django-oauth-toolkit: opaque access tokens, a loopback redirect with any port, and
+the provider's name in the redirect."""
 
 import re
 import shutil
@@ -44,7 +44,7 @@ def test_an_account_from_registration_to_the_end(anna, django):
 
 @pytest.mark.parametrize("command", [["logout", "--everywhere"], ["delete", "--yes"]], ids=" ".join)
 def test_revocation(anna, django, command):
-    """Its revocation endpoint is in the OAuth metadata only."""
+    """The provider's revocation endpoint is in the OAuth metadata only."""
     before = django.live_refresh_tokens()
     result = anna.vault(*command, "--json", password=PASSWORD)
     assert result.status == 0 and result.json["revoked"] is True, result
@@ -74,7 +74,7 @@ def test_every_login_rotates_and_reuse_is_noticed(anna, django):
 
 
 def test_any_port_of_the_redirect(tmp_path, django, settings, children):
-    """The client is registered there without a port."""
+    """The provider knows the client's redirect without a port."""
     person = Person(tmp_path, settings, children)
     ports = set()
 
@@ -109,12 +109,12 @@ def test_an_answer_that_is_lost_is_reported_as_an_interruption(tmp_path, setting
 
 
 def test_a_provider_that_makes_good_what_the_network_lost(tmp_path, settings, children):
-    """It takes a token that was rotated away once more for a minute, and gives what it gave the first time."""
+    """For a minute, the provider still accepts a rotated token, and gives the same answer as the first time."""
     proxy, person = behind_a_proxy(tmp_path, settings, children, "--grace", 60)
     proxy.set("swallow", request=b"POST /token/", once=True)
     assert person.vault("token", "--refresh", password=PASSWORD).status == 69
     assert proxy.hits == 1
-    # But for the ID token, which it makes for another access token than the one it sends: that is not believed.
+    # Only the ID token differs: it belongs to another access token than the one in the answer, so it is refused.
     result = person.vault("login", "--json", password=PASSWORD)
     assert (result.status, result.error["code"]) == (1, "tokenInvalid"), result
     assert "at_hash" in result.error["message"]
@@ -126,6 +126,6 @@ def test_a_provider_that_makes_good_what_the_network_lost(tmp_path, settings, ch
 def test_saying_no_at_the_provider(tmp_path, django, settings, children):
     person = Person(tmp_path, settings, children)
     result = person.register(visit=lambda url: django.visit(url, deny=True))
-    # It announces RFC 9207, and then leaves its name out when it sends an error.
+    # The provider announces RFC 9207, but leaves its name out of an error.
     assert result.status == 82 and "denied" in result.err, result
     assert person.vault("users", "--json").json == []

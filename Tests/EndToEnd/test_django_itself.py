@@ -1,5 +1,5 @@
-"""What the tests of the command take for granted of django-oauth-toolkit, in plain HTTP: if a later one does otherwise,
-this says so, and not a test that fails for no visible reason."""
+"""The behaviour of django-oauth-toolkit that the command's tests rely on, in plain HTTP. If a later version differs,
+these tests show the reason."""
 
 import pytest
 import requests
@@ -68,7 +68,7 @@ def test_device_code(django, client):
     page = django.visit(device["verification_uri"], user_code=device["user_code"])
     assert page.status_code == 200 and "device-grant-status" in page.url
     tokens = wait_until(lambda: (answer := poll()).status_code == 200 and answer.json(), "the tokens")
-    # Who it is comes from userinfo, or with the first refresh.
+    # The person's identity comes from userinfo, or with the first refresh.
     assert "id_token" not in tokens
     assert client.userinfo(tokens["access_token"]).json()["sub"] == "1"
     assert claims(client.refresh(tokens["refresh_token"]).json()["id_token"])["sub"] == "1"
@@ -84,7 +84,7 @@ def test_registration(django, client):
     assert answer.status_code == 201 and "client_secret" not in answer.json()
     client.client_id = answer.json()["client_id"]
     assert client.redeem(django.callback(client.authorization_url(client.authorization()))).status_code == 200
-    # One way in for each client.
+    # Each client can use only one grant for signing in.
     assert error(register("authorization_code", "refresh_token", DEVICE_CODE)) == (400, "invalid_client_metadata")
     assert register(DEVICE_CODE, "refresh_token").status_code == 201
     confidential = register("authorization_code", token_endpoint_auth_method="client_secret_basic").json()

@@ -1,4 +1,4 @@
-"""The README and the articles: what they tell to type does what they show."""
+"""The README and the articles: their commands produce the output that they show."""
 
 import json
 import os
@@ -16,7 +16,7 @@ SESSIONS = [path for path in documents() if any(block.reason is None for block i
 
 @pytest.fixture
 def desk(tmp_path, tmp_path_factory, services, children):
-    """Opens terminals of one person, in whose browser alice signs in."""
+    """Opens terminals for one person, whose browser signs in as alice."""
     home, runtime, programs = tmp_path / "home", tmp_path_factory.mktemp("r"), tmp_path / "programs"
     home.mkdir()
     runtime.chmod(0o700)
@@ -60,7 +60,7 @@ def test_each_session_shows_what_the_document_shows(path, desk, tmp_path, childr
             other.stop()
         typed = block.typed
         for index, (command, expected) in enumerate(block.steps):
-            # What the person types belongs to the last command of the block.
+            # The person's answers belong to the last command of the block.
             shown = shell.run(command, typed if index == len(block.steps) - 1 else ())
             wanted = "\n".join(expected)
             if not fits(shown, wanted):

@@ -1,4 +1,4 @@
-"""The example apps and the samples of the documents, built against this package as an app of somebody else's would be."""
+"""The example apps and the documents' samples, built against this package as another developer's app would be."""
 
 import os
 import re
@@ -15,15 +15,15 @@ PASSWORD = "seven otters juggle\n"
 
 
 def swift(*arguments):
-    # The variable: see Tests/run.sh.
+    # Tests/run.sh explains the variable.
     environment = os.environ | {"SWIFT_DETERMINISTIC_HASHING": "1"}
     return subprocess.run(["swift", *arguments], capture_output=True, text=True, timeout=1800, env=environment)
 
 
 @pytest.fixture(scope="module")
 def package():
-    """The package of the examples, and the options that build it. It asks for the traits that the programs under test were
-    built with, in their folder and with their versions: so next to nothing is built a second time."""
+    """The examples' package and its build options. It uses the traits, the folder and the versions of the programs
+    under test. So the build compiles almost nothing again."""
     folder = BINARIES.parent / "examples"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "Examples", folder, ignore=shutil.ignore_patterns(".*", "Package.resolved"))

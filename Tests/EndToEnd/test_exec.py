@@ -1,4 +1,4 @@
-"""`vault exec`: a command in place of vault, with the access token in its environment."""
+"""`vault exec` replaces vault with a command that has the access token in its environment."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 from support.person import PASSWORD
 from support.programs import VAULT, run
 
-# What a command finds that depends on the program that started it.
+# Prints everything that a command inherits from the program that started it.
 PROBE = """
 import ctypes, json, os, signal
 status = dict(line.split(":\\t", 1) for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
@@ -40,7 +40,7 @@ def test_the_command_finds_a_valid_token_and_its_arguments(alice):
 
 
 def test_the_command_finds_what_it_would_find_without_vault(alice, tmp_path):
-    """Signals, limits, files, environment: nothing of vault stays."""
+    """Signals, limits, files, environment: the command inherits nothing from vault."""
     with open(tmp_path / "open", "w") as file:
         def prepare():
             signal.signal(signal.SIGQUIT, signal.SIG_IGN)
@@ -68,7 +68,7 @@ def test_the_command_finds_what_it_would_find_without_vault(alice, tmp_path):
 
 
 def test_bytes_that_are_no_text_come_through(alice):
-    """Variables and arguments of a command need not be UTF-8."""
+    """Variables and arguments of a command may contain bytes that are not UTF-8."""
     command = [VAULT, "exec", "--password-file", alice.password_file(), "--", "sh", "-c", 'printf "%s|%s" "$X" "$1"', "sh"]
     environment = {name.encode(): value.encode() for name, value in alice.environment().items()} | {b"X": b"\xff\xfe"}
     done = subprocess.run([*command, b"\xe4"], env=environment, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
@@ -97,7 +97,7 @@ def test_the_terminal_belongs_to_the_command(alice):
     assert terminal.echoes and terminal.mode == terminal.original_mode
     terminal.type("some text")
     terminal.expect("some text")
-    terminal.expect("some text")  # the echo, and cat's
+    terminal.expect("some text")  # the echo, and the output of cat
     terminal.press("c")
     assert terminal.end() == -signal.SIGINT
 
@@ -124,7 +124,7 @@ def test_a_command_that_the_system_refuses(alice, tmp_path):
     script.chmod(0o755)
     result = executed(alice, script)
     assert result.status == 126 and "cannot be run" in result.err
-    script.write_text('echo "$1"\n')  # has no interpreter, so it is the shell's
+    script.write_text('echo "$1"\n')  # without an interpreter line, so a shell runs it
     assert executed(alice, script, "word").out == "word\n"
 
 

@@ -14,7 +14,7 @@ from support.waiting import wait_until
 
 @pytest.fixture
 def apart(person, own_services, key_service):
-    """Alice, with an identity provider and a key service that can be stopped one without the other."""
+    """Alice, with an identity provider and a key service that a test can stop separately."""
     person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
     return person.registered()
 
@@ -27,7 +27,7 @@ def test_0_and_77_and_80_three_wrong_passwords_lock_the_key(alice):
         result = alice.vault("login", password=password)
         assert (result.status, result.out) == (80, "")
         assert 'type "vault register"' in result.err
-    # And so it is, with the same password or another.
+    # Registering again works, with the same password or another.
     alice.registered()
     assert alice.vault("login", password=PASSWORD).status == 0
 
@@ -84,7 +84,7 @@ def test_69_the_identity_provider_is_down(apart, own_services):
     own_services.kill()
     result = apart.vault("login", password=PASSWORD)
     assert result.status == 69 and "identity provider" in result.err
-    # What is stored goes on being of use.
+    # The stored token stays valid.
     assert apart.vault("token", password=PASSWORD).status == 0
     assert apart.vault("token", "--refresh", password=PASSWORD).status == 69
     own_services.start()
@@ -102,7 +102,7 @@ def test_69_the_key_service_is_down(apart, key_service):
 @pytest.mark.parametrize("what", ["issuer", "key-service"])
 def test_69_before_the_browser_opens(person, what):
     with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))  # taken, but nobody listens
+        closed.bind(("127.0.0.1", 0))  # the port is taken, but nobody listens
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
         result = person.vault("register", "--no-browser", f"--{what}", url, password=PASSWORD)
     assert result.status == 69
@@ -127,7 +127,7 @@ def test_the_lock_of_an_account_is_waited_for(alice):
         terminal = alice.terminal("login")
         terminal.expect("Password of alice: ")
         terminal.type(PASSWORD)
-        terminal.expect("Signing in")  # shown when it takes longer than half a second
+        terminal.expect("Signing in")  # shown after half a second
         assert terminal.child.isalive()
         assert not alice.vault("status", "--json").json.get("refresh_interrupted_at")
     assert terminal.end() == 0
@@ -151,7 +151,7 @@ def test_78_an_alias_that_is_taken(alice):
     for alias in ("work", subject, "alice", "alice@example.com"):
         result = alice.register("--alias", alias, user="bob")
         assert result.status == 78 and f"alias {alias} is a name of" in result.err
-        # Of another issuer it is certain before the browser opens.
+        # With another issuer, the conflict is known before the browser opens.
         result = alice.register("--alias", alias, "--issuer", "https://login.invalid", "--json")
         assert result.status == 78 and result.error["code"] == "aliasTaken"
     assert len(alice.vault("users", "--json").json) == 1
@@ -171,13 +171,13 @@ def test_81_the_refresh_token_was_revoked(alice):
     thief = alice.folder / "copy"
     shutil.copytree(alice.home, thief)
     assert alice.vault("login", password=PASSWORD).status == 0
-    # The copy's token was rotated away: using it gives the theft away, and the provider revokes both.
+    # The copy's token was already rotated. Its use reveals the theft, and the provider revokes both.
     stolen = alice.vault("login", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": thief})
     assert stolen.status == 81
     before = alice.stored_for_good()
     result = alice.vault("login", password=PASSWORD)
     assert result.status == 81 and "Register again" in result.err
-    assert alice.stored_for_good() == before  # the first refusal deletes nothing but the dead access token
+    assert alice.stored_for_good() == before  # the first refusal deletes only the dead access token
     for arguments in (["token"], ["token", "--min-valid", "0"], ["userinfo"]):
         result = alice.vault(*arguments, password=PASSWORD)
         assert (result.status, result.out) == (81, ""), result

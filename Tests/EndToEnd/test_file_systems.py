@@ -1,4 +1,4 @@
-"""A store on a file system that does not keep what SQLite needs."""
+"""A store on a file system that lacks features that SQLite needs."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""The whole life of an account with an OpenID provider that is not ours, its login page in a real browser."""
+"""The whole life of an account with an independent OpenID provider, whose login page runs in a real browser."""
 
 import shutil
 from urllib.parse import parse_qs, urlsplit
@@ -26,7 +26,7 @@ def anna(tmp_path, glewlwyd, keys, children):
 
 
 def register(person, glewlwyd):
-    """Registers in the browser. Returns how vault ended and what the browser showed at last."""
+    """Registers in the browser. Returns vault's result and the browser's last page."""
     browser = person.keep(Browser(person.folder / f"profile-{len(person.children)}"))
     program = person.start("register", "--no-browser", "--redirect-uri", glewlwyd.redirect_uri,
                            "--password-file", person.password_file())
@@ -39,11 +39,11 @@ def register(person, glewlwyd):
 def test_an_account_from_registration_to_the_end(anna, glewlwyd):
     result, browser = register(anna, glewlwyd)
     assert result.status == 0, result
-    # The page that the person sees.
+    # The page at the end.
     assert browser.driver.current_url.startswith(glewlwyd.redirect_uri)
     assert browser.title == "Signed in"
     assert "You are signed in. You can close this tab" in browser.text
-    # The listener is gone.
+    # Nothing listens on the port any more.
     with pytest.raises(requests.ConnectionError):
         requests.get(glewlwyd.redirect_uri, timeout=5)
 
@@ -66,12 +66,12 @@ def test_an_account_from_registration_to_the_end(anna, glewlwyd):
     assert anna.vault("login", password=PASSWORD).status == 77
     assert anna.vault("login", password=OTHER_PASSWORD).status == 0
 
-    # Out, and in again.
+    # Log out, and log in again.
     assert anna.vault("logout").status == 0
     assert anna.vault("login", password=OTHER_PASSWORD).status == 0
     result = anna.vault("logout", "--everywhere", password=OTHER_PASSWORD)
     assert result.status == 0, result
-    # Glewlwyd lets no public client use its revocation endpoint, but has a way of its own.
+    # Glewlwyd lets no public client use its revocation endpoint. It has its own grant type instead.
     assert "everywhere" in result.out and result.err == ""
     assert anna.vault("login", password=OTHER_PASSWORD).status == 83
 
@@ -84,7 +84,7 @@ def test_a_token_that_was_used_twice_is_dead_and_registering_helps(anna, glewlwy
     copy = anna.folder / "copy"
     shutil.copytree(anna.home, copy)
     assert anna.vault("login", password=PASSWORD).status == 0
-    # The copy presents the token that was rotated away. Glewlwyd answers 400 with nothing in it, and revokes all.
+    # The copy sends the rotated token. Glewlwyd answers 400 without a body, and revokes all tokens.
     stolen = anna.vault("login", "--json", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
     assert (stolen.status, stolen.error["code"]) == (81, "refreshTokenExpired"), stolen
     before = anna.stored_for_good()

@@ -1,5 +1,5 @@
-"""What the tests of the command take for granted of Glewlwyd, in plain HTTP: if a later one does otherwise, this says
-so, and not a test that fails for no visible reason."""
+"""The behaviour of Glewlwyd that the command's tests rely on, in plain HTTP. If a later version differs, these tests
+show the reason."""
 
 import pytest
 import requests
@@ -10,13 +10,13 @@ from support.waiting import wait_until
 
 @pytest.fixture
 def modern(glewlwyd):
-    """The public client at the instance that has it all."""
+    """The public client at the instance "modern"."""
     return Client(glewlwyd.modern, CLIENT, glewlwyd.redirect_uri)
 
 
 @pytest.fixture
 def bound(glewlwyd):
-    """The same with a DPoP key."""
+    """The same client with a DPoP key."""
     return Client(glewlwyd.modern, CLIENT, glewlwyd.redirect_uri, DPoPKey())
 
 
@@ -53,7 +53,7 @@ def test_what_is_announced(glewlwyd, modern):
     assert DEVICE_CODE in modern.metadata["grant_types_supported"]
     assert strict["require_pushed_authorization_requests"] is True
     assert modern.metadata["require_pushed_authorization_requests"] is False
-    # There is no other document, and no "iss" in the redirect.
+    # There is no other metadata document, and no "iss" in the redirect.
     for url in (f"{glewlwyd.modern}/.well-known/oauth-authorization-server",
                 f"{glewlwyd.base}/.well-known/oauth-authorization-server/api/modern"):
         assert requests.get(url, timeout=10).status_code == 404
@@ -100,18 +100,18 @@ def test_registration(glewlwyd, modern):
     tokens = log_in(glewlwyd, own)
     assert own.refresh(tokens["refresh_token"]).status_code == 200
 
-    # Without the member of its own, the client counts as confidential whatever its authentication method, and gets no
-    # secret: it is of no use.
+    # Without Glewlwyd's own member, the client counts as confidential, with every authentication method. It gets no
+    # secret, so nobody can use it.
     unusable = Client(
         glewlwyd.modern, register(client_confidential=None).json()["client_id"], glewlwyd.redirect_uri)
     callback = glewlwyd.callback(unusable.authorization_url(unusable.authorization()))
     assert error(unusable.redeem(callback)) == (403, "unauthorized_client")
-    # It has a name of its own for RFC 8628's grant.
+    # Glewlwyd has its own name for RFC 8628's grant.
     assert error(register(grant_types=["authorization_code", DEVICE_CODE])) == (400, "invalid_client_metadata")
     for_device = register(grant_types=["authorization_code", "refresh_token", "device_authorization"]).json()
     answer = modern.post("device_authorization_endpoint", {"scope": "openid", "client_id": for_device["client_id"]})
     assert answer.status_code == 200
-    # A confidential client gets a secret; no custom scheme is allowed, and no other port than the registered one.
+    # A confidential client gets a secret. Custom schemes and ports other than the registered one are refused.
     confidential = register(token_endpoint_auth_method="client_secret_basic", client_confidential=True).json()
     assert confidential["client_secret"]
     assert error(register(redirect_uris=["com.example.app:/callback"])) == (400, "invalid_redirect_uri")
@@ -124,7 +124,7 @@ def test_registration(glewlwyd, modern):
 def test_pushed_authorization_requests(glewlwyd, modern):
     url = log_in_pushed(glewlwyd, modern)
     assert modern.redeem(glewlwyd.callback(url)).status_code == 200
-    assert glewlwyd.callback(url) is None  # good for one time
+    assert glewlwyd.callback(url) is None  # usable only once
     wrong = modern.authorization() | {"redirect_uri": "http://127.0.0.1:1/callback"}
     answer = modern.post("pushed_authorization_request_endpoint", wrong)
     assert (answer.status_code, answer.text) == (403, "")
@@ -141,23 +141,23 @@ def test_dpop(glewlwyd, modern, bound):
     assert claims(tokens["access_token"])["cnf"] == {"jkt": bound.key.thumbprint}
     assert bound.userinfo(tokens["access_token"], bound.key).status_code == 200
     assert bound.userinfo(tokens["access_token"]).status_code == 401
-    # Another key or none at all is refused, and does not use the refresh token up.
+    # Another key, or none, is refused. The refresh token stays valid.
     assert error(bound.refresh(tokens["refresh_token"], DPoPKey())) == (403, "invalid_dpop_proof")
     assert error(modern.refresh(tokens["refresh_token"])) == (403, "invalid_dpop_proof")
     tokens = bound.refresh(tokens["refresh_token"]).json()
     assert tokens["token_type"] == "DPoP"
-    # A token that is not bound takes no proof.
+    # Glewlwyd refuses a proof for an unbound token.
     plain = log_in(glewlwyd, modern)
     assert error(bound.refresh(plain["refresh_token"])) == (403, "invalid_dpop_proof")
     assert modern.refresh(plain["refresh_token"]).status_code == 200
-    # The code is bound, too, when the request named the key.
+    # The code is also bound if the request named the key.
     callback = glewlwyd.callback(modern.authorization_url(modern.authorization(dpop_jkt=bound.key.thumbprint)))
     assert modern.redeem(callback).status_code == 403
 
 
 @pytest.mark.parametrize("way", ["code", "device"])
 def test_dpop_with_nonces(glewlwyd, way):
-    """Pushed with the key's thumbprint: with a proof, Glewlwyd wants a nonce there that it does not give out."""
+    """The request is pushed with the key's thumbprint. With a proof, Glewlwyd demands a nonce that it never sends."""
     key = DPoPKey()
     client = Client(glewlwyd.strict, CLIENT, glewlwyd.redirect_uri, key)
     if way == "code":
@@ -179,15 +179,15 @@ def test_dpop_with_nonces(glewlwyd, way):
     refused = redeem()
     assert error(refused) == (400, "use_dpop_nonce") and refused.headers["DPoP-Nonce"] == key.nonce
     answer = redeem()
-    assert answer.status_code == 200, answer.text  # the code was not used up by the first try
-    # New nonces come with answers, too, now and then.
+    assert answer.status_code == 200, answer.text  # the first try did not use up the code
+    # Some answers also bring new nonces.
     nonces = {key.nonce}
     for _ in range(6):
         answer = client.refresh(answer.json()["refresh_token"])
         assert answer.status_code == 200, answer.text
         nonces.add(key.nonce)
     assert len(nonces) > 1
-    # And so it is with a stale one at the token endpoint and at userinfo.
+    # A stale nonce has the same effect at the token endpoint and at userinfo.
     tokens, key.nonce = answer.json(), "stale"
     assert error(client.refresh(tokens["refresh_token"])) == (400, "use_dpop_nonce")
     assert client.refresh(tokens["refresh_token"]).status_code == 200
@@ -198,7 +198,7 @@ def test_dpop_with_nonces(glewlwyd, way):
 
 
 def test_revocation(glewlwyd, modern, bound):
-    """A public client cannot revoke but with an access token of a certain scope, which the instance "modern" allows."""
+    """A public client can revoke only with an access token of a certain scope. The instance "modern" allows this."""
     tokens = log_in(glewlwyd, modern)
     form = {"token": tokens["refresh_token"], "token_type_hint": "refresh_token"}
     url = modern.metadata["revocation_endpoint"]
@@ -212,7 +212,7 @@ def test_revocation(glewlwyd, modern, bound):
     refused = requests.post(plain.metadata["revocation_endpoint"], data=form, headers=bearer, timeout=10)
     assert refused.status_code == 401
 
-    # With DPoP, it compares the proof with an address that has lost a slash.
+    # With DPoP, Glewlwyd compares the proof with an address in which a slash is missing.
     tokens = log_in(glewlwyd, bound)
     form = {"token": tokens["refresh_token"], "token_type_hint": "refresh_token"}
     statuses = []
@@ -225,7 +225,8 @@ def test_revocation(glewlwyd, modern, bound):
 
 @pytest.mark.parametrize("name", ["issuer", "modern"])
 def test_deletion_of_a_refresh_token(glewlwyd, bound, name):
-    """What a public client can do instead: a grant type of its own at the token endpoint, without a proof."""
+    """Public clients can delete a refresh token with Glewlwyd's own grant type at the token endpoint, without a
+    proof."""
     plain = Client(getattr(glewlwyd, name), CLIENT, glewlwyd.redirect_uri)
     for client in [plain] if name == "issuer" else [plain, bound]:
         tokens = log_in(glewlwyd, client)

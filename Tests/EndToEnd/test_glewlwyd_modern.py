@@ -1,4 +1,4 @@
-"""Pushed authorization requests and DPoP, with a provider that is not ours."""
+"""Pushed authorization requests and DPoP, with an independent provider."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,7 +13,8 @@ from support.waiting import wait_until
 
 @pytest.fixture(params=["modern", "strict"])
 def anna(request, tmp_path, glewlwyd, services, children):
-    """Somebody who is registered at the instance that offers it all, or at the one that insists on it, with nonces."""
+    """A person who is registered at the instance "modern", or at the instance "strict", which demands all of it and
+    nonces."""
     person = Person(tmp_path, services.environment | {
         "CREDENTIAL_VAULT_ISSUER": getattr(glewlwyd, request.param), "CREDENTIAL_VAULT_CLIENT_ID": CLIENT,
         "CREDENTIAL_VAULT_REDIRECT_URI": glewlwyd.redirect_uri}, children)
@@ -60,12 +61,12 @@ def test_tokens_are_bound_to_a_key_that_stays(anna):
     first = token(anna)
     assert first["token_type"] == "DPoP"
     key = claims(first["access_token"])["cnf"]
-    for _ in range(6):  # more often than a nonce is good for
+    for _ in range(6):  # more often than a nonce is valid
         assert anna.vault("login", password=PASSWORD).status == 0
     renewed = token(anna, "--refresh")
     assert renewed["access_token"] != first["access_token"]
     assert renewed["token_type"] == "DPoP" and claims(renewed["access_token"])["cnf"] == key
-    # The token alone is of no use.
+    # The token alone is useless.
     url = f"{anna.settings['CREDENTIAL_VAULT_ISSUER']}/userinfo"
     answer = requests.get(url, headers={"Authorization": f"Bearer {renewed['access_token']}"}, timeout=10)
     assert answer.status_code == 401
@@ -77,7 +78,7 @@ def test_the_rest_of_an_account_s_life(anna):
     assert anna.vault("login", password=OTHER_PASSWORD).status == 0
     assert anna.vault("logout").status == 0
     assert anna.vault("login", password=OTHER_PASSWORD).status == 0
-    # Registered again there is another key, and the same account.
+    # A second registration creates another key for the same account.
     before = claims(anna.vault("token", "--json", password=OTHER_PASSWORD).json["access_token"])
     anna.registered(visit=anna.visit, password=OTHER_PASSWORD)
     after = claims(anna.vault("token", "--json", password=OTHER_PASSWORD).json["access_token"])

@@ -1,4 +1,4 @@
-"""Opening an account with hardware: a TPM and a token, both made of software, behind the real interfaces."""
+"""Opening an account with hardware: a software TPM and a software token, behind the real interfaces."""
 
 import os
 import shutil
@@ -50,11 +50,11 @@ class SoftwareTPM:
         subprocess.run(["tpm2_changeauth", "-c", "lockout", self.LOCKOUT_PASSWORD], env=self.env, check=True)
 
     def drop_lockout_password(self):
-        """As most machines come: clearing it is what a machine's firmware does."""
+        """Clears the TPM, as a machine's firmware does. Most machines come in this state."""
         subprocess.run(["tpm2_clear", "-c", "p"], env=self.env, check=True)
 
     def lock(self):
-        """Uses up the tries. It takes another one after two hours."""
+        """Uses up the tries. The TPM accepts the next try after two hours."""
         env = self.env
         subprocess.run(
             ["tpm2_dictionarylockout", "--setup-parameters", "--max-tries=1", "--recovery-time=7200",
@@ -72,7 +72,7 @@ class SoftwareTPM:
 
 
 class DumbSocket:
-    """A PKCS#11 module that hangs: p11-kit's, at the other end of which somebody listens and never answers."""
+    """A PKCS#11 module that hangs: p11-kit's client, connected to a socket that never answers."""
 
     MODULE = next(Path("/usr/lib").glob("*/pkcs11/p11-kit-client.so"))
     address = f"pkcs11:?module-path={MODULE}"
@@ -101,7 +101,7 @@ def tpm(tmp_path, children):
 
 @pytest.fixture
 def token(tmp_path, monkeypatch):
-    """The URI of a token, and the environment in which it is plugged in."""
+    """The URI of a token, and the environment that has it plugged in."""
     (tmp_path / "tokens").mkdir()
     settings = tmp_path / "softhsm2.conf"
     settings.write_text(f"directories.tokendir = {tmp_path / 'tokens'}\n")
@@ -132,7 +132,7 @@ def test_a_tpm_opens_the_account(alice, tpm):
     assert alice.vault("token", "--tpm2", tpm.address, password=PIN).status == 0
     wrong = alice.vault("login", "--tpm2", tpm.address, "--json", password=WRONG)
     assert (wrong.status, wrong.error["code"]) == (77, "wrongSecret")
-    # The password does not mind when the TPM is gone.
+    # The password also works without the TPM.
     tpm.kill()
     assert alice.vault("login", "--tpm2", tpm.address, password=PIN).status == 84
     assert alice.vault("login", password=PASSWORD).status == 0
@@ -158,7 +158,7 @@ def test_a_token_opens_the_account(alice, token):
     assert added.status == 0, added
     assert alice.vault("login", "--pkcs11", uri, password=PIN, env=env).status == 0
     assert alice.vault("login", "--pkcs11", uri, password=WRONG, env=env).status == 77
-    # Unplugged: there is no token in this environment.
+    # Unplugged: this environment has no token.
     assert alice.vault("login", "--pkcs11", uri, password=PIN).status == 84
     assert alice.vault("login", password=PASSWORD).status == 0
 
@@ -182,7 +182,7 @@ def test_a_crash_while_a_token_is_enrolled(alice, token, point, is_there):
     assert kinds(alice) == (["password", "pkcs11"] if is_there else ["password"])
     assert (alice.vault("login", "--pkcs11", uri, password=PIN, env=env).status == 0) == is_there
     assert alice.vault("login", password=PASSWORD).status == 0
-    # The key that was made is used, and no other one is.
+    # The new key is used, and no other key.
     assert add(alice, "pkcs11", uri, env=env).status == 0
     assert alice.vault("login", "--pkcs11", uri, password=PIN, env=env).status == 0
 
@@ -205,7 +205,7 @@ def test_registering_again_with_a_tpm_keeps_everything(alice, tpm):
     assert alice.vault("login", password=PASSWORD).status == 0
 
 
-# Where it is looked for
+# Finding the hardware
 
 
 def usual(person, kind, address):
@@ -227,7 +227,7 @@ def test_a_tpm_is_found_at_the_address_of_the_settings(alice, tpm):
     terminal.expect("PIN of ")
     terminal.type(PIN)
     assert terminal.end() == 0 and "Signed in as alice." in terminal.shown
-    # What is at the usual address needs no --which, and no advice.
+    # Hardware at the usual address needs no --which, and the command gives no advice.
     again = add(alice, "tpm2", tpm.address)
     assert again.status == 0 and again.err == ""
     pin = alice.password_file(PIN, "pin")
@@ -246,7 +246,7 @@ def test_a_token_is_found_by_itself_and_its_module_by_the_settings_only(alice, t
     added = add(alice, "pkcs11", uri, env=env)
     assert f"vault config set pkcs11 '{uri}'" in added.err
     assert state(alice, "pkcs11", env) == "not there"
-    # What the store says of the token never names what is loaded.
+    # The store's note about the token never names the library to load.
     assert not any("module" in line or ".so" in line for line in alice.stored())
     usual(alice, "pkcs11", uri)
     assert state(alice, "pkcs11", env) == "ready"
@@ -265,14 +265,14 @@ def test_what_cannot_be_an_address_is_refused(person, value):
 def test_no_library_writes_to_the_terminal(alice, token):
     uri, env = token
     assert add(alice, "pkcs11", "pkcs11:token=mine", "--make-key", env=env).status == 0
-    # The module of tpm2-pkcs11 warns of this when p11-kit loads it.
+    # When p11-kit loads it, the module of tpm2-pkcs11 warns about this variable.
     listed = alice.vault("unlock", "list", env=env | {"TPM2_PKCS11_STORE": "/nowhere"})
     assert listed.status == 0 and "WARNING" not in listed.err
     asked_for = alice.vault("unlock", "list", env=env | {"TPM2_PKCS11_STORE": "/nowhere", "TPM2_PKCS11_LOG_LEVEL": "1"})
     assert "WARNING" in asked_for.err
 
 
-# Without saying how
+# Without a named way in
 
 
 def finish_with_the_password(terminal):
@@ -310,7 +310,7 @@ def test_all_hardware_is_looked_for_at_once(alice, tpm, token, hanging_module):
     assert add(alice, "pkcs11", uri, "--make-key", env=env).status == 0
     usual(alice, "tpm2", tpm.address)
     usual(alice, "pkcs11", hanging_module.address)
-    # The TPM answers as soon as the module was asked.
+    # The TPM continues after the command has contacted the module.
     tpm.process.send_signal(signal.SIGSTOP)
 
     def resume():
@@ -335,7 +335,7 @@ def test_a_token_that_is_gone_gives_way(alice, token, tmp_path):
     terminal.type(PIN)
     terminal.expect("is not there.")
     finish_with_the_password(terminal)
-    # And now it is seen at once.
+    # The next login notices it at once.
     terminal = alice.terminal("login", env=env)
     terminal.expect('The token "mine" is not there.')
     finish_with_the_password(terminal)
@@ -399,7 +399,7 @@ def test_a_token_of_software_never_opens_without_the_key_service(alice, token):
     assert kinds(alice) == ["password"]
 
 
-# Whose count of wrong PINs is worth nothing
+# Hardware that does not limit wrong PINs
 
 
 def test_a_token_of_software_is_asked_about(alice, token):

@@ -1,4 +1,5 @@
-"""`vault helper`: access tokens for git, docker, kubectl and curl, with those programs as far as they are installed."""
+"""`vault helper`: access tokens for git, docker, kubectl and curl. The tests use the real programs if they are
+installed."""
 
 import base64
 import http.server
@@ -23,7 +24,7 @@ REFS = {
 
 
 def has(program):
-    """Whether the real program is there. If not, the test says so, and tests the protocol alone."""
+    """Whether the real program is installed. If not, the test prints this, and checks only the protocol."""
     if shutil.which(program):
         return True
     warnings.warn(f"{program} is not installed: only its protocol was tested", stacklevel=2)
@@ -32,7 +33,7 @@ def has(program):
 
 @pytest.fixture
 def user(alice):
-    """alice with a home folder of her own for the settings of other programs."""
+    """alice with a home folder for the settings of other programs."""
     folder = alice.folder / "user"
     folder.mkdir()
     alice.settings |= {
@@ -51,7 +52,7 @@ def web(children):
 
 
 def helper(person, tool, *arguments, request=b"", **more):
-    """Runs a helper as its program does: the request on standard input."""
+    """Runs a helper as its program does, with the request on standard input."""
     words = [VAULT, "helper", tool, "--password-file", person.password_file(), *arguments]
     return run(words, person.environment(**more), request)
 
@@ -144,7 +145,7 @@ def test_git_itself_signs_in_with_the_token(user, web):
     result = git(user, "ls-remote", f"{web.url}/repository.git")
     assert result.status == 0 and "refs/heads/main" in result.out, result
     assert set(web.passwords) == {("oauth2", user.token)}
-    # git also stored it, as it does after each success: nowhere.
+    # After each success git stores the credential. Here no file received it.
     assert user.token not in "".join(path.read_text() for path in user.user_home.rglob("*") if path.is_file())
 
 
@@ -203,7 +204,7 @@ def test_installing_for_git_is_taken_back_exactly(user, content):
     assert helpers == f"!{VAULT} helper git --host git.example.com --user alice\n"
     again = user.vault("helper", "install", *words, "--user", "alice")
     assert (again.status, again.out) == (0, "Nothing needed to be changed.\n") and path.read_text() == installed
-    # Another account takes the place of the first.
+    # Another account replaces the first.
     assert user.vault("helper", "install", *words, "--user", user.vault("users", "--json").json[0]["subject"]).status == 0
     assert path.read_text().count("helper git --host git.example.com") == 1
     removed = user.vault("helper", "uninstall", *words)
@@ -213,12 +214,12 @@ def test_installing_for_git_is_taken_back_exactly(user, content):
 
 
 def test_installing_takes_other_helpers_out_of_the_way(user, web):
-    """A helper for all servers would get to see the token, and might store it in the clear."""
+    """A helper for all servers would see the token, and might store it unencrypted."""
     stored = user.user_home / "stored"
     git(user, "config", "--global", "credential.helper", f"store --file {stored}")
     setting = ["config", "--global", "--add", f"credential.{web.url}.helper"]
     assert user.vault("helper", "install", "git", "--host", web.url).status == 0
-    # The test gives the password by a file.
+    # The test passes the password in a file.
     git(user, "config", "--global", "--unset-all", f"credential.{web.url}.helper", "vault helper")
     git(user, *setting, f"!'{VAULT}' helper git --host {web.url} --password-file {user.password_file()}")
     assert git(user, "ls-remote", f"{web.url}/repository.git").status == 0
@@ -259,7 +260,7 @@ def test_curl_itself_sends_nothing_over_plain_http(user, web):
 
 @pytest.fixture
 def cluster(user, children):
-    """The API server of a cluster, over TLS, with its entry in kubectl's configuration."""
+    """The API server of a cluster, over TLS, and its entry in kubectl's configuration."""
     folder = user.folder
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "server.pem", "-days",
@@ -308,7 +309,7 @@ def test_kubectl_of_another_kind_is_told_so(user, info):
 
 
 def test_kubectl_that_may_not_ask_does_not(user):
-    """Without standard input for the helper, the terminal is kubectl's."""
+    """The helper gets no standard input, because kubectl uses the terminal."""
     terminal = user.terminal("helper", "kubectl", env={"KUBERNETES_EXEC_INFO": exec_info(interactive=False)})
     assert terminal.end() == 78
     assert "vault login --user" in terminal.shown and "Password" not in terminal.shown
@@ -332,7 +333,7 @@ def test_kubectl_itself_signs_in_with_the_token(user, cluster):
     kubectl("config", "use-context", "test")
     failed = kubectl("get", "--raw", "/version")
     assert failed.status != 0 and "vault login --user alice" in failed.err and not cluster.tokens, failed
-    # The test gives the password by a file.
+    # The test passes the password in a file.
     arguments = ["helper", "kubectl", "--host", cluster.authority, "--password-file", user.password_file()]
     kubectl("config", "set-credentials", "vault-alice", *(f"--exec-arg={argument}" for argument in arguments))
     result = kubectl("get", "--raw", "/version")
@@ -397,7 +398,7 @@ def test_docker_can_store_and_erase_nothing(user):
     before = user.stored()
     result = stored("registry.example.com")
     assert (result.status, result.out, result.err) == (0, "", "")
-    # The password of another registry is not lost in silence.
+    # The command does not silently lose another registry's password.
     result = stored("other.example.com")
     assert result.status == 1 and "nothing was stored" in result.out and "of-somebody" not in result.out
     assert helper(user, "docker", "--host", "registry.example.com", "erase", request="registry.example.com").status == 0
@@ -412,7 +413,7 @@ def test_docker_is_told_on_standard_output_what_went_wrong(user):
 
 @pytest.fixture
 def engine(children):
-    """What docker's client needs of an engine to pull an image: it hands on who pulls."""
+    """Imitates the part of an engine that docker's client needs to pull an image. It records the credentials."""
     seen = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -468,10 +469,10 @@ def test_docker_itself_signs_in_with_the_token(user, engine):
         path = f"{folder}:{user.environment()['PATH']}"
         return run(["docker", "pull", image], user.environment(PATH=path, DOCKER_HOST=engine.url), patience=60)
 
-    pull("registry.example.com/image")  # docker goes on without a password, and does not say why
+    pull("registry.example.com/image")  # docker continues without a password, and does not say why
     assert engine.pulled_by and all(user.token not in str(who) for who in engine.pulled_by)
     engine.pulled_by.clear()
-    # The test gives the password by a file.
+    # The test passes the password in a file.
     script.write_text(script.read_text().replace('"$@"', f'--password-file {user.password_file()} "$@"'))
     result = pull("registry.example.com/image")
     assert result.status == 0, result

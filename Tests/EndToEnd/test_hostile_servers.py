@@ -1,4 +1,4 @@
-"""No answer of a server ends the program: it is an error like any other."""
+"""No answer of a server crashes the program. Each bad answer is an ordinary error."""
 
 import pytest
 from support.person import PASSWORD

@@ -1,4 +1,4 @@
-"""An app's own secrets at the command line: `vault item`."""
+"""An app's secrets at the command line: `vault item`."""
 
 import hashlib
 import json
@@ -19,18 +19,18 @@ LARGE = 16 * 2**20
 
 
 def some_bytes(size, salt=b""):
-    """Bytes that look random, the same each time."""
+    """Returns bytes that look random but are the same each time."""
     return hashlib.shake_128(salt + b"item").digest(size)
 
 
 def put(person, name, content, *options, **more):
-    """Stores an item; the value goes through standard input, so the password comes from a file."""
+    """Stores an item. Standard input holds the value, so the password comes from a file."""
     command = ("item", "set", name, "--password-file", person.password_file(), *options)
     return person.vault(*command, input=content, stdin=None, **more)
 
 
 def get(person, name, *options, password=PASSWORD, env=None):
-    """An item's bytes."""
+    """Returns an item's bytes."""
     file = person.password_file(password)
     done = subprocess.run(
         person.command(VAULT, "item", "get", name, "--password-file", file, *options), capture_output=True,
@@ -60,7 +60,7 @@ def test_list_and_remove(alice):
     assert alice.vault("item", "list", "--json").json == []
     for name in ("b", "a", "größe/1"):
         assert put(alice, name, name.encode()).status == 0
-    # No password is needed for the names.
+    # The names need no password.
     assert alice.vault("item", "list").out == "a\nb\ngröße/1\n"
     assert alice.vault("item", "list", "--json").json == [{"name": "a"}, {"name": "b"}, {"name": "größe/1"}]
     assert alice.vault("item", "rm", "a", password=PASSWORD).out == "Removed a.\n"
@@ -152,7 +152,7 @@ def test_when_the_provider_refuses_the_account(alice):
     copy = alice.folder / "copy"
     shutil.copytree(alice.home, copy)
     assert alice.vault("login", password=PASSWORD).status == 0
-    # The copy's token was rotated away: using it gives the theft away, and the provider revokes both.
+    # The copy's token was already rotated. Its use reveals the theft, and the provider revokes both.
     assert alice.vault("login", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy}).status == 81
     assert alice.vault("token", "--refresh", password=PASSWORD).status == 81
     assert get(alice, "note") == b"old"
@@ -168,12 +168,12 @@ def test_reading_to_a_reader_that_went_away(alice):
 
 
 def waiting_set(person, content, **more):
-    """`vault item set` that has read `content` and waits for the rest."""
+    """Starts `vault item set`, which has read `content` and waits for the rest."""
     program = person.start(
         "item", "set", "note", "--password-file", person.password_file(), stdin=subprocess.PIPE, **more)
     program.process.stdin.write(content)
     program.process.stdin.flush()
-    # It has taken what fits into a pipe, so it is past opening the account.
+    # The command has read all but a pipe's capacity, so it has already opened the account.
     return program
 
 
@@ -222,14 +222,14 @@ def test_on_a_full_disk_the_old_value_stays(alice, tmp_path, children):
     full = put(alice, "note", some_bytes(LARGE), "--json")
     assert (full.status, full.error["code"]) == (1, "storeUnreadable")
     assert "The disk is full. Nothing was changed." in full.error["message"]
-    full = put(alice, "note", some_bytes(5_000_000), "--json")  # the chunks fit, and the transaction does not
+    full = put(alice, "note", some_bytes(5_000_000), "--json")  # the chunks fit, but the transaction does not
     assert "The disk is full. Nothing was changed." in full.error["message"]
     assert get(alice, "note") == b"old"
     assert put(alice, "note", some_bytes(1_000_000)).status == 0
 
 
 def peak(program):
-    """The most memory that a process had since `reset_peak`, in KiB."""
+    """Returns the highest memory use of a process since `reset_peak`, in KiB."""
     return int(re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{program.pid}/status").read_text())[1])
 
 
@@ -239,12 +239,12 @@ def reset_peak(program):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the program lets only root look at its memory")
 def test_memory_does_not_grow_with_the_item(alice):
-    """Opening the account takes Argon2's 64 MiB, so the peak is counted from after it."""
+    """Opening the account needs 64 MiB for Argon2, so the test measures the peak after that."""
     peaks, small = {}, 300_000
     for size in (small, LARGE):
         content = some_bytes(size)
         program = waiting_set(alice, content[:90_000])
-        # It reads the value when it has opened the account.
+        # The command reads the value after it has opened the account.
         wait_until(lambda: any("chunks" in os.readlink(file) for file in descriptors(program)), "the first chunk")
         reset_peak(program)
         program.process.stdin.write(content[90_000:])
@@ -265,7 +265,7 @@ def test_memory_does_not_grow_with_the_item(alice):
         first = os.read(process.stdout.fileno(), 1)
         reset_peak(process)
         rest = bytearray()
-        while len(rest) < size - 140_000:  # the pipe does not hold what is left, so the program still waits
+        while len(rest) < size - 140_000:  # the rest exceeds the pipe's capacity, so the program still waits
             rest += os.read(process.stdout.fileno(), 65_536)
         peaks["get", size] = peak(process)
         rest += process.stdout.read()

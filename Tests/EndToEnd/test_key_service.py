@@ -1,4 +1,4 @@
-"""vault-key-service as a process: its folder, its life, its operator's commands."""
+"""vault-key-service as a process: its folder, its start and end, and its operator's commands."""
 
 import concurrent.futures
 import json
@@ -119,7 +119,7 @@ def test_requests_under_way_finish_before_it_ends(key_service, number):
         connection.sendall(
             b"POST /keyservice/v1/key HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
             b"Content-Length: %d\r\n\r\n%s" % (len(body), body[:5]))
-        # The server has this request when a later one on another connection was answered.
+        # The server has received this request when it answers a later one on another connection.
         assert requests.get(f"{key_service.url}/healthz", timeout=10).status_code == 200
         key_service.program.signal(number)
         wait_until(lambda: refuses(host, int(port)), "it to accept no more connections")
@@ -166,7 +166,8 @@ def test_kill_9_in_the_middle_of_a_guess_never_gives_it_back(key_service, childr
     assert listed(key_service, key["keyid"])["guessesRemaining"] == remaining
     key_service.start()
     assert fetch(key_service, key["keyid"]).json()["key"] == key["key"]
-    # Given back at once for whoever guesses next; on the disk a moment later, together with what else is written.
+    # The server gives the guesses back at once, but writes this to the disk a moment later, together with other
+    # changes.
     wait_until(lambda: listed(key_service, key["keyid"])["guessesRemaining"] == 3, "the guesses to be given back")
 
 
@@ -176,7 +177,7 @@ def test_a_right_answer_after_wrong_ones_survives_kill_9(key_service, secret, re
     headers = {"Credential-Vault-Renews": "1"} if renews else {}
     key = create(key_service, secret)
     for _ in range(5):
-        # A client that renews leaves the count as it is, so only the first round may guess.
+        # A client that renews does not reset the count, so only the first round may guess.
         while listed(key_service, key["keyid"])["guessesRemaining"] > 1:
             assert fetch(key_service, key["keyid"], "wrong guess").status_code == 401
         answer = requests.post(f"{key_service.url}/keyservice/v1/key", headers=headers, timeout=30,
@@ -235,7 +236,7 @@ def test_bad_bodies(key_service_for_reading, call, body):
                                headers={"Content-Type": "application/json"})
         status = answer.status_code
     except requests.ConnectionError:
-        assert body == "10 MB"  # it may hang up on somebody who goes on sending
+        assert body == "10 MB"  # the server may close the connection while the client still sends
         status = 413
     if call == "createkey" and body in ("a missing field",):
         assert status in (400, 422)
@@ -274,7 +275,7 @@ def test_a_backup_while_it_runs_opens_everything(key_service, tmp_path, children
     assert stat.S_IMODE((tmp_path / "copy.sqlite").stat().st_mode) == 0o600
     again = operate(key_service, "backup", "--to", tmp_path / "copy.sqlite")
     assert again.status != 0 and "not overwritten" in again.err
-    # Restored with its master key on another machine.
+    # The data is restored on another machine with its master key.
     restored = tmp_path / "restored"
     restored.mkdir()
     assert run([KEY_SERVICE, "init", "--data", restored / "keys"]).status == 0

@@ -1,4 +1,4 @@
-"""What was removed is gone from the disk: also from SQLite's log, where an old password could still open it."""
+"""Removed data also disappears from the disk, including SQLite's log, where an old password could still open it."""
 
 import sqlite3
 
@@ -6,7 +6,7 @@ from support.person import OTHER_PASSWORD, PASSWORD
 
 
 def secrets_of(person):
-    """Every sealed blob of the store, and the salts and device secrets that go with them."""
+    """Returns every sealed blob of the store, with its salts and device secrets."""
     with sqlite3.connect(f"file:{person.database}?mode=ro", uri=True) as database:
         columns = [("keyslot", "wrapped"), ("keyslot", "salt"), ("account", "device_secret"), ("item", "sealed")]
         return {row[0] for table, column in columns for row in database.execute(f"SELECT {column} FROM {table}")}

@@ -1,4 +1,4 @@
-"""Man pages: made of the help of the commands, and shown by man and mandoc without a warning."""
+"""Man pages, made from the commands' help. man and mandoc show them without a warning."""
 
 import re
 
@@ -10,7 +10,7 @@ PROGRAMS = [(VAULT, "vault"), (KEY_SERVICE, "vault-key-service")]
 
 
 def shown(page, folder):
-    """The page as man shows it on 80 columns."""
+    """Returns the page as man shows it, 80 columns wide."""
     file = folder / "page.1"
     file.write_text(page)
     result = run(["man", "--warnings", "-l", str(file)], {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
@@ -27,7 +27,7 @@ def test_the_page_reads_well_and_has_every_command(program, name, tmp_path):
     lint = run(["mandoc", "-Tlint", str(page)])
     assert (lint.status, lint.out, lint.err) == (0, "", "")
     text = shown(result.out, tmp_path)
-    # A sample of what is typed stays on its line.
+    # A sample command stays on its line.
     samples = "".join(re.findall(r"^\.nf\n(.*?)^\.fi", result.out, re.M | re.S))
     for escape, character in {"\\-": "-", "\\(aq": "'", "\\(dq": '"', "\\(ti": "~", "\\e": "\\"}.items():
         samples = samples.replace(escape, character)

@@ -1,4 +1,4 @@
-"""Two hundred programs that want a fresh token of one account at the same moment."""
+"""Two hundred programs that request a fresh token of one account at the same moment."""
 
 import json
 import re
@@ -12,13 +12,13 @@ from support.person import PASSWORD, Person
 from support.services import DevelopmentServices
 
 PROCESSES = 200
-MEMORY_OF_ONE = 72  # MiB: 64 of Argon2id's and what the program changes of its own
+MEMORY_OF_ONE = 72  # MiB: 64 for Argon2id, the rest for the program's own changes
 OTHER_TESTS = 512  # MiB
 
 
 @pytest.fixture
 def watched(tmp_path, children):
-    """`vault-dev` behind a proxy that sees every request. It revokes everything when a token is used twice."""
+    """`vault-dev` behind a proxy that records every request. It revokes everything when a client uses a token twice."""
     proxy = FaultProxy()
     children.append(proxy)
     services = DevelopmentServices(tmp_path, "--proxy", proxy.address)
@@ -28,13 +28,14 @@ def watched(tmp_path, children):
 
 
 def presented_tokens(proxy):
-    """Every refresh token that was presented at the token endpoint."""
+    """Returns every refresh token that the token endpoint received."""
     bodies = [body for sent in proxy.sent for body in re.findall(rb"grant_type=refresh_token[^\s]*", bytes(sent))]
     return [parse_qs(body.decode())["refresh_token"][0] for body in bodies]
 
 
 def generations(services):
-    """How often each login's refresh token was renewed, by the provider's own books. A revoked login is not there."""
+    """Returns the number of renewals of each login's refresh token, from the provider's records. Revoked logins are
+    absent."""
     state = json.loads((services.folder / "vault-dev" / "identity-provider.json").read_text())
     families = state["families"]
     return [login["generation"] for login in (families.values() if isinstance(families, dict) else families[1::2])]
@@ -43,15 +44,15 @@ def generations(services):
 def test_two_hundred_processes_never_use_a_token_twice(tmp_path, watched, children):
     proxy, services = watched
     alice = Person(tmp_path, services.environment, children).registered()
-    # All of them at once where there is memory for that (16 GiB), else as many as there is memory for, beside what other
-    # tests need at the same time.
+    # All programs run at once if there is enough memory (16 GiB). Otherwise fewer run at once, so that other tests have
+    # memory, too.
     at_once = max(2, min(PROCESSES, int(available_mebibytes() * 0.95 - OTHER_TESTS) // MEMORY_OF_ONE))
     tokens = []
     while len(tokens) < PROCESSES:
         count = min(at_once, PROCESSES - len(tokens))
         command = ("token", "--refresh", "--password-file", "-")
         programs = [alice.start(*command, stdin=subprocess.PIPE) for _ in range(count)]
-        # They wait for the password, which starts them all at the same moment.
+        # All programs wait for the password, so they start at the same moment.
         for program in programs:
             program.process.stdin.write(PASSWORD.encode())
             program.process.stdin.close()
@@ -63,7 +64,7 @@ def test_two_hundred_processes_never_use_a_token_twice(tmp_path, watched, childr
     presented = presented_tokens(proxy)
     print(f"{at_once} at once, {len(presented)} refreshes")
     assert presented and len(presented) == len(set(presented)), "a refresh token was used twice"
-    # Every one of them was taken and renewed, and the login still stands.
+    # Each token was accepted and renewed, and the login is still valid.
     assert generations(services) == [1 + len(presented)]
     assert len(set(tokens)) == len(presented)
     assert alice.vault("login", password=PASSWORD).status == 0

@@ -1,4 +1,4 @@
-"""What the commands show and do of the ways in: methods, bound tokens, the person's claims, the provider's logout."""
+"""The commands' output and changes for methods, bound tokens, the person's claims, and the provider's logout."""
 
 import re
 import subprocess
@@ -25,7 +25,7 @@ def bound(binding, tmp_path, children):
 
 
 def curl(url, fields):
-    """What a person types: the header fields come by standard input."""
+    """Runs curl as a person would, with the header fields on standard input."""
     done = subprocess.run(
         ["curl", "-s", "-D", "-", "-o", "/dev/null", "-H", "@-", url], input=fields, capture_output=True, text=True)
     return int(done.stdout.split()[1]), done.stdout

@@ -1,4 +1,4 @@
-"""What a person is told when the network to the identity provider fails, and that no stored token is lost over it."""
+"""Messages about network faults to the identity provider. No fault loses a stored token."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from support.waiting import wait_until
 DISCOVERY = b"GET /.well-known/openid-configuration"
 TOKEN = b"POST /token"
 
-# What is said of the network: an error code and a part of the message.
+# Reports of a network fault: an error code and a part of the message.
 NO_CONNECTION = ("identityProviderUnavailable", "no connection to {}")
 BROKEN = ("identityProviderInterrupted", "the connection to {} broke")
 LATE = ("identityProviderTimedOut", "did not answer in time: {}")
@@ -21,7 +21,7 @@ SENSELESS = "identityProviderAnswerInvalid"
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory):
-    """`vault-dev` behind a proxy, whose address is the issuer: everything goes through it."""
+    """`vault-dev` behind a proxy. The issuer is the proxy's address, so all requests pass through it."""
     proxy = FaultProxy()
     folder = tmp_path_factory.mktemp("services")
     services = DevelopmentServices(folder, "--proxy", proxy.address)
@@ -40,7 +40,7 @@ def alice(tmp_path, network, children):
 
 
 def refresh_token(person):
-    """As it is stored, sealed."""
+    """Returns the sealed token from the store."""
     ((sealed,),) = person.sql("SELECT sealed FROM item WHERE name = 'vault/refresh-token'")
     return sealed
 
@@ -50,13 +50,13 @@ def is_interrupted(person):
 
 
 def check(result, network, expected):
-    """All of these are status 69: try again later."""
+    """Checks for status 69 (try again later) and the message."""
     code, message = expected
     assert (result.status, result.out, result.error["code"]) == (69, "", code), result
     assert message.format(network.address) in result.error["message"], result
 
 
-# What breaks before the provider can have rotated the token.
+# Faults before the provider can rotate the token.
 BEFORE = {
     "refused": (("refuse",), {}, NO_CONNECTION),
     "discovery reset": (("reset",), {"request": DISCOVERY}, BROKEN),
@@ -79,7 +79,7 @@ def test_a_fault_before_the_provider_acts_loses_nothing(alice, network, fault):
         check(alice.vault(*command, "--json", password=PASSWORD), network, expected)
     assert network.hits or what == ("refuse",)
     assert refresh_token(alice) == before
-    # What is stored goes on being of use meanwhile.
+    # The stored token stays valid meanwhile.
     assert alice.vault("token", password=PASSWORD).status == 0
     network.heal()
     assert alice.vault("login", password=PASSWORD).status == 0
@@ -91,14 +91,14 @@ def test_a_connection_that_is_thrown_away_at_once(alice, network):
     before = refresh_token(alice)
     network.set("reset")
     result = alice.vault("token", "--refresh", "--json", password=PASSWORD)
-    # Which of the two it is, is a matter of who is faster.
+    # The error depends on timing.
     assert result.status == 69 and result.error["code"] in (NO_CONNECTION[0], BROKEN[0]), result
     network.heal()
     assert refresh_token(alice) == before
     assert alice.vault("login", password=PASSWORD).status == 0
 
 
-# What breaks when the provider has rotated the token already.
+# Faults after the provider has rotated the token.
 AFTER = {
     "swallowed": (("swallow",), BROKEN),
     "cut off in the head": (("cut-answer", 10), BROKEN),
@@ -112,7 +112,7 @@ AFTER = {
 def test_an_answer_that_is_lost_is_reported_as_an_interruption(alice, network, fault):
     what, expected = AFTER[fault]
     before = refresh_token(alice)
-    # Once only: if the command tried again by itself, it would succeed, or be told of the reuse at once.
+    # The fault happens once. If the command retried by itself, it would succeed or report the reuse at once.
     network.set(*what, request=TOKEN, once=True)
     check(alice.vault("token", "--refresh", "--json", password=PASSWORD), network, expected)
     assert network.hits == 1
@@ -140,7 +140,7 @@ def test_a_slow_network_is_only_slow(alice, network, fault):
 
 
 def test_a_network_that_hangs(alice, network, tmp_path, children):
-    """Takes the time that the setting provider-timeout allows."""
+    """The command waits as long as the setting provider-timeout allows."""
     few = {"CREDENTIAL_VAULT_PROVIDER_TIMEOUT": "2"}
     (tmp_path / "bob").mkdir()
     bob = Person(tmp_path / "bob", network.services.environment, children).registered(user="bob")
@@ -155,7 +155,7 @@ def test_a_network_that_hangs(alice, network, tmp_path, children):
     for program in programs:
         check(program.wait(60), network, LATE)
     assert [refresh_token(person) for person in people] == before
-    # Only the token request may have been carried out, as far as anybody can know from here.
+    # Only the token request may have reached the provider.
     assert [is_interrupted(person) for person in people] == [True, False]
     for person in people:
         assert person.vault("login", password=PASSWORD).status == 0
@@ -169,7 +169,7 @@ def test_registering_with_a_broken_network_ends_before_the_browser(tmp_path, net
     person = Person(tmp_path, network.services.environment, children)
     result = person.register("--json")
     assert (result.status, result.out) == (69, ""), result
-    assert result.error["code"].startswith("identityProvider")  # standard error is nothing but this
+    assert result.error["code"].startswith("identityProvider")  # standard error holds only this
     network.heal()
     assert person.vault("users", "--json").json == []
     person.registered()

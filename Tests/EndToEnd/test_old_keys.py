@@ -1,4 +1,4 @@
-"""Ways in that are gone are dead: a copy of the store that was taken before does not open with the old secret."""
+"""Removed ways in are dead: an older copy of the store does not open with the old secret."""
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD

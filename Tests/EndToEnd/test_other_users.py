@@ -1,4 +1,4 @@
-"""Another user of the machine, who reads the address of a sign-in in the process list, cannot finish it in one's place."""
+"""Another user of the machine reads a sign-in's address in the process list, but cannot finish the sign-in."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def test_a_stranger_s_request_is_not_answered(person, address):
     curl = ["curl", "-s", "-i", "-m", "20", "-H", f"Host: {own}", f"http://{address}:{port(url)}/elsewhere"]
     stolen = run([*AS_STRANGER, *curl])
     assert (stolen.status != 0, stolen.out) == (True, "")
-    # The same request of one's own is answered.
+    # The person's own request gets an answer.
     assert "404" in run(curl).out
     program.kill()
 

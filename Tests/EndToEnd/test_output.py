@@ -1,4 +1,4 @@
-"""What goes where: results on standard output, everything else on standard error, JSON on request."""
+"""Results go to standard output, all else to standard error, and JSON on request."""
 
 import re
 import time
@@ -48,7 +48,7 @@ def test_a_valid_token_is_kept_and_a_new_one_is_had_on_request(alice):
     first = alice.vault("token", password=PASSWORD).out
     assert alice.vault("token", password=PASSWORD).out == first
     assert alice.vault("token", "--refresh", password=PASSWORD).out != first
-    # vault-dev's tokens live 300 seconds.
+    # vault-dev's tokens are valid for 300 seconds.
     second = alice.vault("token", password=PASSWORD).out
     assert alice.vault("token", "--min-valid", "3600", password=PASSWORD).out not in (first, second)
 

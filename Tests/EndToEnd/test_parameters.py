@@ -1,4 +1,4 @@
-"""What a sign-in asks for besides the protocol's own: --prompt, --login-hint and their kin."""
+"""Additional parameters of a sign-in: --prompt, --login-hint and others."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -17,7 +17,7 @@ SENT = {"prompt": "login", "login_hint": "al ice&x=1", "acr_values": "gold silve
 
 
 def asked(person, *arguments):
-    """What the address of a registration asks for."""
+    """Returns the parameters in a registration's address."""
     program = person.start("register", "--no-browser", "--password-file", person.password_file(), *arguments)
     query = parse_qs(urlsplit(program.wait_for(URL, "err")[1]).query, strict_parsing=True)
     program.kill()

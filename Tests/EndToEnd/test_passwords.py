@@ -1,4 +1,4 @@
-"""Where passwords come from, and where they never show up."""
+"""Sources of passwords, and places where a password never appears."""
 
 import os
 import re
@@ -35,7 +35,7 @@ def test_a_password_may_be_given_through_a_pipe(alice):
 
 
 def test_with_a_given_password_no_terminal_is_needed_and_nothing_is_asked(alice):
-    # Program.start and run make a session of its own: there is no /dev/tty.
+    # Program.start and run create a new session, which has no /dev/tty.
     assert alice.vault("login", password=PASSWORD).status == 0
     result = alice.vault("login")
     assert result.status == 78
@@ -66,7 +66,7 @@ def test_a_weak_password_is_refused_with_the_reason(person, weak, reason):
     result = person.register(password=weak)
     assert result.status == 77
     assert reason in result.err
-    assert weak not in result.err.replace("<alice@example.com>", "")  # who signed in
+    assert weak not in result.err.replace("<alice@example.com>", "")  # the person who signed in
     assert person.vault("users", "--json").json == []
 
 
@@ -90,7 +90,7 @@ def test_passwd_without_a_terminal(alice):
 
 
 def test_no_secret_in_the_arguments_or_the_environment(person):
-    """While vault runs it holds the password; nobody sees it from outside."""
+    """While vault runs it holds the password, but other processes cannot see it."""
     program = person.start("register", "--no-browser", "--password-file", person.password_file())
     url = program.wait_for(URL, "err")[1]
     process = Path(f"/proc/{program.pid}")
@@ -110,13 +110,13 @@ def test_the_environment_is_no_way_to_give_a_password(alice):
 
 
 def test_a_crash_shows_nothing_of_the_memory(alice):
-    """No core dump, and no crash report of the Swift runtime, which would print what the registers point to."""
+    """A crash writes no core dump. It also writes no report of the Swift runtime, which would show memory."""
     fifo, folder = alice.folder / "fifo", alice.folder / "cores"
     os.mkfifo(fifo)
     folder.mkdir()
     shell = 'ulimit -c unlimited; cd "$1"; exec "$0" login --password-fd 3 3<"$2"'
     program = alice.keep(Program(["bash", "-c", shell, VAULT, folder, fifo], alice.folder, alice.environment()))
-    with open(fifo, "wb"):  # opens as soon as the shell does; the program then waits for the password
+    with open(fifo, "wb"):  # opens when the shell opens it; then the program waits for the password
         limits = Path(f"/proc/{program.pid}/limits")
         wait_until(lambda: re.search(r"Max core file size\s+0\s", limits.read_text()), "core dumps to be forbidden")
         program.signal(signal.SIGABRT)

@@ -1,4 +1,4 @@
-"""Signing in with a browser on another machine, whose last address is pasted."""
+"""Signing in with a browser on another machine. The person pastes its last address."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Asking in a window by pinentry, where there is a display and no terminal."""
+"""Questions in a pinentry window, if there is a display but no terminal."""
 
 import json
 import os
@@ -103,13 +103,13 @@ def is_alive(process):
 
 
 def test_the_program_knows_nothing_of_vaults_connections(alice, window):
-    """And gets the signals as a program usually has them."""
+    """The program gets the usual handling of signals, too."""
     window.program.write_text(
         '#!/bin/sh\nls -l /proc/self/fd > "$TEST_PINENTRY/files"\ngrep -E "Sig(Ign|Blk)" /proc/self/status > "$TEST_PINENTRY/signals"\n')
     assert alice.vault("login").status == 78
     files = (window.folder / "files").read_text()
     assert not re.search(r" [3-9] -> (?!/proc)", files) and files.count("socket:") == 1, files
-    # posix_spawn of glibc lets a program ignore the two signals that glibc uses itself.
+    # glibc's posix_spawn lets a program ignore the two signals that glibc itself uses.
     signals = [int(word, 16) & ~(0b11 << 31) for word in (window.folder / "signals").read_text().split()[1::2]]
     assert signals == [0, 0]
 

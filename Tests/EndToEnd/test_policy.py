@@ -1,4 +1,4 @@
-"""The machine's policy, /etc/credential-vault/policy.json, as the command keeps it."""
+"""How the command follows the machine's policy, /etc/credential-vault/policy.json."""
 
 import pytest
 from support.machine import POLICY, Machine
@@ -47,7 +47,7 @@ def test_85_new_secrets_have_to_be_as_long_as_the_policy_says(alice, machine):
     assert result.status == 85
     assert "The password is too short. It needs at least 24 characters. Choose another one." in result.err
     assert [slot["kind"] for slot in alice.vault("unlock", "list", "--json").json] == ["password"]
-    # What is there already still opens the account, and what is long enough is taken.
+    # Old secrets still open the account, and a secret that is long enough is accepted.
     assert alice.vault("login", password=PASSWORD).status == 0
     assert add_pin(alice, PIN).status == 0
     new = alice.password_file(PASSPHRASE, "new")
@@ -123,14 +123,14 @@ def test_85_servers_that_the_policy_does_not_name_are_not_used(person, machine, 
     person.registered()
     assert person.vault("login", password=PASSWORD).status == 0
     assert person.vault("status", "--json").json.get("forbidden_by") is None
-    # The rule also counts for accounts that are there already.
+    # The rule also applies to existing accounts.
     machine.set_policy(**{rule: [other]})
     before = person.stored()
     new = person.password_file(OTHER_PASSWORD, "new")
     for arguments in (["login"], ["token"], ["passwd", "--new-password-file", new], ["unlock", "add", "offline", "--yes"]):
         result = person.vault(*arguments, password=PASSWORD)
         assert (result.status, result.out) == (85, "") and f"The rule {name} " in result.err, result
-    # No password is asked for that opens nothing.
+    # The command asks for no password if the account cannot open.
     result = person.vault("login")
     assert result.status == 85
     assert person.stored() == before
@@ -166,7 +166,7 @@ def test_the_limits_of_a_session_are_shown(alice, machine):
 def test_the_policy_is_stricter_than_the_option_for_days_without_the_network(person, machine):
     person.registered("--allow-offline")
     person.sql("UPDATE account SET last_online_at = last_online_at - 2 * 86400")
-    assert person.vault("login", "--offline", password=PASSWORD).status == 0  # it is online by that again
+    assert person.vault("login", "--offline", password=PASSWORD).status == 0  # this login reached the network again
     person.sql("UPDATE account SET last_online_at = last_online_at - 2 * 86400")
     machine.set_policy(maximum_offline_days=1)
     result = person.vault("login", "--offline", "--offline-max-age", "30", password=PASSWORD)
@@ -206,7 +206,7 @@ def test_doctor_shows_the_policy(alice, machine):
     assert (outcome, finding) == (
         "ok", f"{POLICY} applies. New PINs: at least 6 characters. New passwords: at least 8. "
         "Longest time without the network: 3 days. Ways in: password, pin.")
-    # A policy is no way to make anything less strict.
+    # A policy cannot make a rule less strict.
     machine.set_policy(minimum_pin_length=1, minimum_password_length=1)
     assert standard in policy_check(alice)[1]
     machine.set_policy(allowed_ways_in=["password", "passwrod"])

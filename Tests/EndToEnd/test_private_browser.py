@@ -1,4 +1,4 @@
-"""`--private-browser`: the default browser of the desktop, in a way that leaves no login behind."""
+"""`--private-browser` starts the desktop's default browser in a mode that keeps no login."""
 
 import os
 import signal
@@ -13,18 +13,18 @@ PRIVATE = ("register", "--private-browser")
 
 
 class Browsers:
-    """A desktop with a default browser, which is a script that notes its arguments."""
+    """A desktop whose default browser is a script that records its arguments."""
 
     def __init__(self, person):
         self.person = person
         self.desktop = Desktop(person)
         self.temporary = person.folder / "tmp"
         self.temporary.mkdir()
-        # The machine's own browsers do not count.
+        # Hides the machine's own browsers.
         person.settings |= {"TMPDIR": self.temporary, "XDG_DATA_DIRS": person.folder / "share"}
 
     def install(self, name, script):
-        """`$last` is the last argument, and `$folder` one of the test's own."""
+        """Sets the script. `$last` is the last argument, and `$folder` is the test's folder."""
         head = f'folder="{self.person.folder}"; echo $$ > "$folder/pid"; printf "%s\\n" "$@" > "$folder/arguments.new"\n'
         head += 'mv "$folder/arguments.new" "$folder/arguments"; for last; do :; done\n'
         self.desktop.install(name, head + script)
@@ -95,7 +95,7 @@ def test_a_browser_that_is_not_installed_any_more(person, browsers):
     browsers.install("firefox", SIGN_IN)
     (person.folder / "firefox").unlink()
     (person.folder / "bin").mkdir()
-    settings = person.folder / "bin/xdg-settings"  # that of a desktop that does not look
+    settings = person.folder / "bin/xdg-settings"  # for a desktop that does not check
     settings.write_text("#!/bin/sh\necho firefox.desktop\n")
     settings.chmod(0o755)
     path = f"{settings.parent}:{os.environ['PATH']}"

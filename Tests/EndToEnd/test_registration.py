@@ -1,4 +1,4 @@
-"""Without a client id: a client is registered at the provider (RFC 7591), and used again."""
+"""Without a client id, the command registers a client at the provider (RFC 7591), and uses it again."""
 
 import re
 
@@ -17,7 +17,7 @@ def without_client(services, folder, children):
 
 @pytest.fixture
 def stranger(services, tmp_path, children):
-    """Somebody without a client id."""
+    """A person without a client id."""
     return without_client(services, tmp_path, children)
 
 
@@ -71,7 +71,7 @@ def test_a_secret_is_sealed(tmp_path, children):
     assert known["alice"] != known["bob"], "a client with a secret is one account's alone"
     for user in known:
         assert stranger.vault("login", "--user", user, password=PASSWORD).status == 0
-    # Unsealed are only clients without a secret, for whoever registers next.
+    # Only clients without a secret are unsealed, for later registrations.
     assert not [name for (name,) in stranger.sql("SELECT name FROM record") if name.startswith("client ")]
 
 

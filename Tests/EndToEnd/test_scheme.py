@@ -1,4 +1,4 @@
-"""A redirect with a scheme of its own, which the desktop's xdg-open brings back."""
+"""A redirect with a custom scheme. The desktop's xdg-open passes it to the command."""
 
 import re
 import shutil
@@ -48,7 +48,7 @@ def desktop(person):
 
 
 def start(person, *arguments, redirect=REDIRECT, env=None):
-    """Starts a registration whose redirect the desktop takes, and returns the address to open."""
+    """Starts a registration with a redirect through the desktop, and returns the address to open."""
     program = person.start(
         "register", "--redirect-uri", redirect, "--no-browser", "--password-file", person.password_file(), *arguments,
         env=env)
@@ -80,7 +80,7 @@ def test_a_signal_leaves_nothing(person, desktop, number, content):
     program, _ = start(person)
     program.signal(number)
     program.wait()
-    if number == signal.SIGKILL:  # nobody can clean up after that, but the next run
+    if number == signal.SIGKILL:  # after SIGKILL, only the next run can clean up
         assert desktop.everything() != before
         result = person.vault("register", "--redirect-uri", "https://app.example/cb", password=PASSWORD)
         assert result.status == 78
@@ -97,7 +97,7 @@ def test_a_desktop_without_any_folders_has_none_afterwards(person):
 
 
 def test_the_browser_that_is_the_desktops_signs_in(person, desktop):
-    """All of it: xdg-open starts the browser, and the browser has xdg-open take the redirect."""
+    """The full way: xdg-open starts the browser, and the browser passes the redirect to xdg-open."""
     (person.folder / "browse.py").write_text(
         f"import sys; sys.path.insert(0, '{SUPPORT}')\n"
         "from support.pages import redirect_of; print(redirect_of(sys.argv[1]))\n")
@@ -175,7 +175,7 @@ def test_nobody_else_can_reach_the_socket(person, desktop):
 
 
 def test_the_folder_of_the_session_is_used_where_nobody_else_can_ever_make_it(person, desktop):
-    """Not so a folder in /tmp, which is gone after a restart, and then whoever is first may make it."""
+    """A folder in /tmp is not used. It is gone after a restart, and then another user could create it first."""
     own = Path(tempfile.mkdtemp(prefix=".run-", dir=Path.home()))
     others = Path(tempfile.mkdtemp(prefix="run-", dir="/tmp"))
     (others / "open").mkdir()
@@ -193,7 +193,7 @@ def test_the_folder_of_the_session_is_used_where_nobody_else_can_ever_make_it(pe
             assert program.wait().status == 0
             assert not folder.exists() and desktop.everything() == before
             assert person.vault("delete", "--yes").status == 0
-        # What others may write to is not used.
+        # A folder that others may write to is not used.
         (desktop.cache / "credential-vault").mkdir()
         (desktop.cache / "credential-vault").chmod(0o777)
         before = desktop.everything()

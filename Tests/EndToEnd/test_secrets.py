@@ -1,4 +1,4 @@
-"""No secret in anything that is printed or logged, or lies on the disk in the clear."""
+"""No output, log or unencrypted file contains a secret."""
 
 import base64
 import re
@@ -12,14 +12,14 @@ from support.programs import VAULT_DEV, run
 from support.recorder import Recorder
 from support.services import KeyService
 
-# As far as this machine has them.
+# The IPv6 address is used only if this machine has it.
 ADDRESSES = Path("/proc/net/if_inet6")
 LOOPBACK = ["127.0.0.1"] + (["::1"] if ADDRESSES.exists() and "0" * 31 + "1 " in ADDRESSES.read_text() else [])
 
 
 @pytest.fixture
 def recorded(person, own_services, tmp_path, children):
-    """Somebody whose traffic with the key service and the token endpoint is looked into, and with it every secret."""
+    """A person whose traffic with the key service and the token endpoint is recorded, including every secret."""
     service = KeyService(tmp_path, "--log-level", "trace")
     children.append(service)
     recorder = Recorder(service.url)
@@ -74,7 +74,7 @@ def test_nothing_secret_lies_on_the_disk_in_the_clear(recorded):
             assert secret.encode() not in content, path
         for key in raw:
             assert key not in content, path
-    # The refresh token is never printed, but it looks like the access token.
+    # The refresh token is never printed, but has the same form as the access token.
     looks_like_a_token = re.compile(rb"[A-Za-z0-9_-]{80,}")
     assert looks_like_a_token.fullmatch(token.encode())
     for path in recorded.home.iterdir():
@@ -113,7 +113,7 @@ def test_a_callback_that_nobody_asked_for_ends_nothing(person):
 
 @pytest.mark.parametrize("address", LOOPBACK)
 def test_a_port_of_localhost_that_somebody_else_has(person, address):
-    """A browser may try either address first: whoever listens there would get the code."""
+    """A browser may try either address first. A program that listens there would get the code."""
     with socket.create_server((address, 0), family=socket.AF_INET6 if ":" in address else socket.AF_INET) as server:
         port = server.getsockname()[1]
         uri = f"http://localhost:{port}/callback"

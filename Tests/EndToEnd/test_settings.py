@@ -1,4 +1,4 @@
-"""Settings from options, environment and file, and the permissions of what is written."""
+"""Settings from options, environment and file, and the permissions of the files."""
 
 import json
 import os

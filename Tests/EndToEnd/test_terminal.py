@@ -66,7 +66,7 @@ def test_sigterm_at_a_prompt_restores_the_terminal(alice):
 def test_no_key_can_leave_the_shell_without_echo(alice, key):
     terminal = alice.terminal("login")
     terminal.expect("Password of alice: ")
-    terminal.press(key)  # arrives as a character, and takes the password with it
+    terminal.press(key)  # arrives as a character, which Ctrl-U then removes
     terminal.press("u")
     terminal.type(PASSWORD)
     assert terminal.end() == 0
@@ -144,14 +144,14 @@ def test_registering_again_asks_for_the_present_password(alice):
 
 @pytest.mark.parametrize("item", [None, "notes"])
 def test_registering_again_can_choose_a_new_password(alice, item):
-    if item:  # what an app sealed there
+    if item:  # an app's sealed item
         with sqlite3.connect(alice.database) as database:
             database.execute("INSERT INTO item SELECT id, ?, x'00' FROM account", (item,))
     terminal = alice.terminal("register", "--no-browser")
     terminal.browse()
     terminal.expect("empty to choose a new password): ")
     terminal.type("")
-    if item:  # only then something is lost
+    if item:  # only then the person loses something
         terminal.expect("A new password deletes: notes. Continue? [y/N] ")
         assert terminal.echoes
         terminal.type("y")
@@ -223,7 +223,7 @@ def test_ctrl_c_ends_a_call_that_hangs(person, own_services, key_service):
     terminal = person.terminal("login")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
-    terminal.expect("Signing in")  # the spinner: it hangs
+    terminal.expect("Signing in")  # the spinner, while the request hangs
     terminal.press("c")
     assert terminal.end() == 82
     assert terminal.mode == terminal.original_mode
@@ -241,7 +241,7 @@ def test_ctrl_c_while_a_token_is_renewed_waits_until_it_is_stored(person, own_se
     terminal.expect("storing the renewed token before stopping")
     own_services.program.signal(signal.SIGCONT)
     assert terminal.end() == 82
-    # What the provider rotated was stored: otherwise this would be refused as reuse.
+    # The rotated token was stored. Otherwise the provider would report a reuse.
     assert person.vault("login", password=PASSWORD).status == 0
 
 
@@ -282,5 +282,5 @@ def test_a_signal_waits_for_a_renewed_token_that_cannot_be_stored_yet(person, ow
         database.execute("ROLLBACK")
     result = program.wait()
     assert (result.status, result.out) == (-signal.SIGTERM, "")
-    # What the provider rotated was stored: otherwise this would be refused as reuse.
+    # The rotated token was stored. Otherwise the provider would report a reuse.
     assert person.vault("login", password=PASSWORD).status == 0

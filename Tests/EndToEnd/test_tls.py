@@ -1,4 +1,4 @@
-"""TLS: its least version, and certificate authorities of one's own."""
+"""TLS: its oldest version, and private certificate authorities."""
 
 import json
 import os
@@ -10,12 +10,12 @@ import pytest
 from support.person import PASSWORD
 from support.raw_server import RawServer, json_answer, tls
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # for naming the old versions
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # for the names of old versions
 
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory):
-    """A private certificate authority, and a certificate of 127.0.0.1 that it signed."""
+    """A private certificate authority, and its certificate for 127.0.0.1."""
     folder = tmp_path_factory.mktemp("authority")
 
     def openssl(*arguments):
@@ -33,7 +33,7 @@ def authority(tmp_path_factory):
 
 @pytest.fixture
 def provider(authority, children):
-    """An identity provider and key service that speaks one version of TLS."""
+    """An identity provider and key service that accepts only one version of TLS."""
     def start(version=None):
         def answer(head):
             if b"/keyservice/" in head:
@@ -72,12 +72,13 @@ def test_an_authority_of_one_s_own_is_trusted_when_it_is_named(person, authority
     assert not server.requests
     ca = authority / "ca.pem"
     assert outcomes(person, server, env={"CREDENTIAL_VAULT_CA_FILE": ca}) == ("ok", "ok")
-    # A relative path is one from here; in the configuration file it counts from everywhere.
+    # On the command line, a relative path starts at the current folder. The configuration file stores the absolute
+    # path.
     assert outcomes(person, server, "--ca-file", "ca.pem", cwd=authority) == ("ok", "ok")
     assert person.vault("config", "set", "ca-file", "ca.pem", cwd=authority).status == 0
     assert person.vault("config", "get", "ca-file").out == f"{ca}\n"
     assert outcomes(person, server) == ("ok", "ok")
-    # The server's own certificate is no authority for another name.
+    # The server's own certificate does not work as an authority for another name.
     assert person.vault("config", "set", "ca-file", "").status == 0
     assert outcomes(person, server) == ("fail", "fail")
 
@@ -112,12 +113,12 @@ def test_78_a_file_that_cannot_be_used(alice, kind):
             result = alice.vault(*command, *arguments, password=PASSWORD, env=env)
             assert result.status == 78, result
             assert str(path) in result.err and reason in result.err and removal in result.err, result
-        # What needs no network goes on.
+        # Commands without network access still work.
         for command in (["users"], ["status"], ["config", "get"], ["logout"]):
             assert alice.vault(*command, *arguments, env=env).status == 0
     result = alice.vault("config", "set", "ca-file", path)
     assert result.status == 78 and reason in result.err
-    # One that was good when it was set.
+    # The file was valid when the setting was made.
     alice.config_home.joinpath("credential-vault").mkdir(parents=True)
     alice.config_home.joinpath("credential-vault/config.json").write_text(json.dumps({"ca-file": str(path)}))
     result = alice.vault("login", password=PASSWORD)

@@ -1,4 +1,4 @@
-"""Ways into an account beside the password: PIN, recovery code, and the password without the network."""
+"""Other ways into an account: PIN, recovery code, and the password without the network."""
 
 import contextlib
 import os
@@ -56,7 +56,7 @@ def test_locking_the_pin_leaves_the_password_working(with_pin):
         assert result.status == 77 and left in result.err
     assert with_pin.vault("login", "--pin", password=PIN).status == 80
     assert with_pin.vault("login", password=PASSWORD).status == 0
-    # And the password gets a new one, with a key of its own.
+    # With the password, the person adds a new PIN, which gets a separate key.
     assert add_pin(with_pin).status == 0
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
 
@@ -82,7 +82,7 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
     terminal.type(PASSWORD)
     assert terminal.end() == 0
     assert "PIN of alice: " not in terminal.shown, "that is known, and nobody should type it in vain"
-    # As where it was locked from another machine.
+    # Another machine's lock would leave the same state here.
     person.sql("DELETE FROM record WHERE name LIKE '%/key-locks'")
     assert states()["pin"] == "ready"
     terminal = person.terminal("login")
@@ -93,7 +93,7 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
     terminal.type(PASSWORD)
     assert terminal.end() == 0
     assert states()["pin"] == "locked at the key service"
-    # Its operator unlocks it, and with the next answer that is known here.
+    # The operator unlocks the key, and the next answer shows this here.
     keys = [key["id"] for key in run([KEY_SERVICE, "keys", "list", "--data", key_service.data, "--json"]).json]
     for secret, status in [(PIN, 0), ("9999", 77)]:
         for key in keys:
@@ -199,7 +199,7 @@ def test_the_last_way_in_that_is_not_locked_goes_only_if_that_is_confirmed(with_
     terminal.type("n")
     assert terminal.end() == 82
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
-    # What is locked may go unasked.
+    # A locked way in may be removed without a question.
     assert with_pin.vault("unlock", "remove", "password").status == 0
     assert kinds(with_pin) == ["pin"]
 
@@ -227,7 +227,7 @@ def test_a_damaged_way_in_is_shown_and_leaves_the_others(with_pin):
     assert kinds(with_pin) == ["password"]
     assert add_pin(with_pin).status == 0
     with_pin.sql("UPDATE keyslot SET wrapped = x'00' WHERE kind = 'pin'")
-    # A new one takes its place.
+    # A new PIN replaces the damaged one.
     assert add_pin(with_pin).status == 0
     assert kinds(with_pin) == ["password", "pin"]
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
@@ -289,7 +289,7 @@ def test_registering_again_with_a_pin_keeps_everything(with_pin):
     terminal.expect("vault passwd --pin")
     assert terminal.end() == 0
     after = with_pin.vault("unlock", "list", "--json").json
-    # The wrong PIN gave the PIN a new keyslot. The password's is as it was.
+    # The wrong PIN caused a new keyslot for the PIN. The password's keyslot did not change.
     assert [way["kind"] for way in after] == [way["kind"] for way in before] == ["password", "pin"]
     assert after[0]["id"] == before[0]["id"] and after[1]["id"] != before[1]["id"]
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
@@ -448,12 +448,12 @@ def test_a_crash_while_the_way_without_the_network_is_added(alice, point, is_the
 
 
 def namespace():
-    """Where there is no network at all, not even the loopback one."""
+    """Returns the command that runs a program without any network, including loopback."""
     return ["unshare", "-n", "--"] if os.geteuid() == 0 else ["unshare", "-r", "-n", "--"]
 
 
 def cut_off(person, *arguments, password=PASSWORD):
-    """Runs `vault` there."""
+    """Runs `vault` without any network."""
     command = [*namespace(), *person.command(VAULT, *arguments, "--password-file", "-")]
     done = subprocess.run(
         command, input=password + "\n", env=person.environment(), capture_output=True, text=True, timeout=60)
@@ -473,7 +473,7 @@ def test_without_the_network_the_password_opens_the_account(offline):
     assert status == 0 and re.fullmatch(r"\S+\n", out)
     status, out, err = cut_off(offline, "login", "--offline", "--json")
     assert status == 0 and '"offline" : true' in out
-    # With the network back it is a login like any other.
+    # With the network again, the login is an ordinary login.
     result = offline.vault("login", "--offline", "--json", password=PASSWORD)
     assert result.status == 0 and result.json["offline"] is False
 
@@ -545,7 +545,7 @@ def test_the_time_without_the_network_is_limited(offline):
 
 
 def test_without_the_network_a_wrong_password_is_slowed_down(offline):
-    # A guess takes a while by itself, so the first waits may be over before the next guess.
+    # A guess takes time, so the first waits may end before the next guess.
     for _ in range(10):
         status, _, err = cut_off(offline, "login", password="not the one")
         if status == 75:
@@ -564,7 +564,7 @@ def test_it_is_added_only_when_it_is_wanted(alice):
     result = alice.vault("unlock", "add", "offline", password=PASSWORD)
     assert result.status == 78 and "--yes" in result.err
     assert kinds(alice) == ["password"]
-    # Nor is anything asked where the password was given, terminal or not.
+    # If the password was given, the command asks nothing, even at a terminal.
     terminal = alice.terminal("unlock", "add", "offline", "--password-file", alice.password_file())
     assert terminal.end() == 78 and "[y/N]" not in terminal.shown
     terminal = alice.terminal("unlock", "add", "offline")

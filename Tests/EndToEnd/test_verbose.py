@@ -1,4 +1,4 @@
-"""What `--verbose` tells, and that it tells nothing secret."""
+"""The output of `--verbose`, which contains no secret."""
 
 from support.person import OTHER_PASSWORD, PASSWORD
 

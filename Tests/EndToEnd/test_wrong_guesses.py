@@ -1,4 +1,4 @@
-"""A guess with a copy of the store costs the copy, and the person is told."""
+"""A guess with a copy of the store makes the copy useless, and the person gets a warning."""
 
 import json
 import re
@@ -15,7 +15,7 @@ TOLD = re.compile(
 
 @pytest.fixture
 def thief(alice):
-    """Somebody who copied alice's store and made two guesses."""
+    """A thief who copied alice's store and made two guesses."""
     thief = thief_of(alice)
     assert [guess(thief), guess(thief)] == ["wrongSecret", "wrongSecret"]
     return thief
@@ -44,7 +44,7 @@ def test_each_command_that_opens_the_account_tells(alice, thief, command, as_jso
     if not as_json:
         assert TOLD.search(result.err), result.err
     else:
-        # What userinfo prints is the provider's.
+        # userinfo prints the provider's JSON, so the report is on standard error.
         told = json.loads(result.err if command[0] == "userinfo" else result.out)["wrong_guesses"]
         assert [(guesses["keyslot"], guesses["count"], guesses["renewed"]) for guesses in told] == [("password", 2, True)]
         assert re.fullmatch(TIME, told[0]["last"])

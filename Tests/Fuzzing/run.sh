@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Fuzzes the readers of bytes from outside with LLVM's libFuzzer:
 #
-#     Tests/Fuzzing/run.sh SECONDS [TARGET...]    each target, or those named, for so many seconds
-#     Tests/Fuzzing/run.sh merge [TARGET...]      adds what was found on the way to Tests/Fuzzing/Seeds, as little as does
+#     Tests/Fuzzing/run.sh SECONDS [TARGET...]    each target, or the named ones, for SECONDS each
+#     Tests/Fuzzing/run.sh merge [TARGET...]      adds as few new inputs as possible to Tests/Fuzzing/Seeds
 #
-# An input that traps, takes more than a second, or more than 100 MB ends the run. It is left in .build/fuzzing/found;
-# put it into Tests/Fuzzing/Seeds/TARGET when it is mended: the ordinary tests read all of that.
+# An input ends the run if it traps, takes more than a second, or takes more than 100 MB. It is left in
+# .build/fuzzing/found. After the repair, put it into Tests/Fuzzing/Seeds/TARGET. The ordinary tests read all seeds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 what=${1:?"SECONDS or merge"}
 shift
 scratch=${CREDENTIAL_VAULT_FUZZING_SCRATCH:-.build/fuzzing}
 work=.build/fuzzing
-# The library without a main function of its own: vault-fuzz has one.
+# The library without a main function, because vault-fuzz has its own.
 toolchain=$(dirname "$(readlink -f "$(command -v swift)")")/../lib
 libraries=("$toolchain"/clang/*/lib/linux/libclang_rt.fuzzer_no_main-"$(uname -m)".a)
 export CREDENTIAL_VAULT_FUZZING=${libraries[0]}

@@ -57,7 +57,7 @@ import Testing
         Input("huge key id", Array("{\"secret\":\"a\",\"keyid\":\"\(String(repeating: "k", count: 15_000))\"}".utf8)),
     ]
 
-    /// What one reader of JSON takes and another does not, or takes for something else.
+    /// JSON that some readers accept, and others refuse or read differently.
     static let ambiguous = [
         Input(#"{"keyid":"KEY","secret":"SECRET","secret":"wrong"}"#),
         Input(#"{"keyid":"KEY","secret":"wrong","secret":"SECRET"}"#),
@@ -85,7 +85,7 @@ import Testing
             let text = String(decoding: input.body, as: UTF8.self)
                 .replacing("KEY", with: made.keyid).replacing("SECRET", with: strongSecret)
             #expect(try await client.post(KeyServicePath.key, Array(text.utf8)).status == 400)
-            // None of them was a guess.
+            // The service counted none of them as a guess.
             #expect(try await client.key(made.keyid, secret: "wrong").problem?.guessesRemaining == 2)
         }
     }

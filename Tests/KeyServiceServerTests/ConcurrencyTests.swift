@@ -11,7 +11,7 @@ import VaultLocks
 @testable import KeyServiceServer
 
 @Suite struct ConcurrencyTests {
-    /// A store whose transactions wait at a gate, and which counts them.
+    /// A store that counts its transactions and makes them wait at a gate.
     private final class GatedStore: KeyRecordStore {
         private let store = InMemoryKeyRecordStore()
         private let sizes = Lock<[Int]>([])

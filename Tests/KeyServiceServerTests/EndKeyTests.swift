@@ -8,7 +8,7 @@ import VaultCrypto
 import VaultHTTP
 import VaultLocks
 
-/// Our client against our server: keys that are ended, and what a release tells.
+/// Our client against our server: ended keys, and the facts that a release reports.
 @Suite struct EndKeyTests {
     @Test(arguments: [strongSecret, "1234"]) func endedKeyOpensWithNothing(secret: String) async throws {
         try await withService { client async throws in
@@ -62,7 +62,7 @@ import VaultLocks
                 let told = released.wrongGuesses
                 #expect(told == WrongGuesses(count: 1, last: Date(timeIntervalSince1970: 1_700_000_000)))
             }
-            // A long secret says nothing of renewing, and sets the count back.
+            // A request with a long secret never mentions renewal, and resets the count.
             let released = try await service.releaseKey(id: id, secret: made.longSecret, kind: .longSecret)
             #expect(released.wrongGuesses?.count == 1)
             let again = try await service.releaseKey(id: id, secret: made.longSecret, kind: .longSecret)
@@ -75,7 +75,7 @@ import VaultLocks
 @Suite(.timeLimit(.minutes(1))) struct HostileServiceTests {
     struct Behaviour: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        /// How many calls there may be at most.
+        /// The greatest number of calls.
         let calls: Int
         let answer: @Sendable (_ call: Int, _ isProbe: Bool) -> HTTPAnswer
 
@@ -232,7 +232,7 @@ private func page(_ status: Int) -> HTTPAnswer {
         status: .init(code: status), headerFields: [.contentType: "text/html"], body: Array("<h1>No</h1>".utf8))
 }
 
-/// Answers as told, and keeps what was asked.
+/// Gives the set answers, and records the requests.
 private final class ScriptedTransport: HTTPTransport {
     private struct Asked {
         var bodies: [KeyRequest] = []
@@ -260,7 +260,7 @@ private final class ScriptedTransport: HTTPTransport {
 }
 
 extension Client {
-    /// Our client, whose requests go the same way.
+    /// Our client, which sends its requests through this test client.
     fileprivate func keyService(basePath: String = "") throws -> HTTPKeyService {
         try HTTPKeyService(baseURL: "https://keys.example\(basePath)", transport: ClientTransport(client: self))
     }

@@ -5,20 +5,20 @@ import VaultLocks
 
 @testable import KeyServiceServer
 
-/// Every order of wrong guesses, right ones of both kinds of clients, and crashes of the service, up to a length.
+/// Every order of wrong guesses, right guesses of both kinds of clients, and crashes of the service, up to a length.
 @Suite(.timeLimit(.minutes(2))) struct GuessOrderTests {
     enum Step: CaseIterable {
         case wrong, right, renewing, long, crash
     }
 
-    /// What was seen so far.
+    /// The events so far.
     private struct Seen {
-        /// Wrong guesses that were evaluated, in all and since a right one set the count back.
+        /// Wrong guesses that were evaluated: in all, and since a right guess reset the count.
         var inAll = 0
         var inARow = 0
         /// Crashes that may have left a charge behind.
         var leftovers = 0
-        /// Whether nothing but crashes came after a right answer.
+        /// Whether only crashes came after a right answer.
         var mustSucceed = false
     }
 
@@ -44,7 +44,7 @@ import VaultLocks
         var seen = Seen()
         for step in steps {
             if step == .crash {
-                // What was not durable is lost with the process.
+                // Data that was not durable is lost with the process.
                 connection.crash()
                 connection = CrashingStore(store)
                 keeper = try Self.keeper(connection, masterKey)
@@ -91,7 +91,7 @@ import VaultLocks
         (0..<length).map { Step.allCases[number / power(Step.allCases.count, $0) % Step.allCases.count] }
     }
 
-    /// A process's way to the store, which ends with the process.
+    /// A process's connection to the store, which ends with the process.
     private final class CrashingStore: KeyRecordStore {
         private let store: InMemoryKeyRecordStore
         private let isCrashed = Lock(false)

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// 256 bits cannot be guessed: counting would only let others lock the key.
+    /// 256 bits cannot be guessed. Counting would only let others lock the key.
     @Test func wrongLongSecretIsNoGuess() async throws {
         try await withService { client async throws in
             let made = try await client.createKey(strongSecret)
@@ -56,7 +56,7 @@ import Testing
             let reply = try await client.key(made.keyid, longSecret: made.longsecret)
             #expect(reply.key?.key == made.key)
             #expect(reply.key?.wrongGuesses == 2)
-            // The right one ends the row.
+            // The right guess resets the count of wrong guesses in a row.
             #expect(try await client.key(made.keyid, secret: "wrong").problem?.guessesRemaining == 2)
         }
     }
@@ -134,7 +134,7 @@ import Testing
             }
             let body = Array(#"{"secret":"1234"}"#.utf8)
             #expect(try await client.post(KeyServicePath.createKey, body).status == 503)
-            // What needs no Argon2 goes on.
+            // Requests that need no Argon2 still work.
             #expect(try await client.key(made.keyid, longSecret: made.longsecret).status == 200)
             _ = try await client.createKey(strongSecret)
         }

@@ -43,7 +43,7 @@ import Testing
         #expect(try await queue.read { try SQLiteSchema.migrator.hasCompletedMigrations($0) })
     }
 
-    /// A count that somebody damaged locks or counts as none, and traps nowhere.
+    /// A damaged count locks the key or counts as zero. It never traps.
     @Test(arguments: [Int64.min, -1, Int64.max]) func damagedCountsDoNoHarm(count: Int64) async throws {
         let made = try await withFolder { try await $0.createKey(strongSecret) }
         let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
@@ -66,7 +66,7 @@ import Testing
         return try await withService(store: store, masterKey: masterKey, body)
     }
 
-    /// Makes of the database what the first version of the program wrote.
+    /// Turns the database into one that the first version of the program wrote.
     private func makeFirstVersion() async throws {
         let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
         try await queue.write {

@@ -5,7 +5,7 @@ import Testing
 
 /// The program `vault-key-service`, as built beside the tests.
 final class Program: @unchecked Sendable {
-    // Sound because `Process` is used by the one test that made the value; its output goes through the lock.
+    // Sound because only the test that made the value uses `Process`. The lock guards its output.
     private let process = Process()
     private let output: AsyncStream<String>
     private let ended: AsyncStream<Int32>
@@ -27,7 +27,7 @@ final class Program: @unchecked Sendable {
     private init(_ arguments: [String], environment: [String: String], errors: URL) throws {
         process.executableURL = try Self.productFolder.appendingPathComponent("vault-key-service")
         process.arguments = arguments
-        // Nothing of this process's environment but what a sanitizer goes by.
+        // From this process's environment, only the variables for sanitizers.
         process.environment = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }.merging(
             environment
         ) { $1 }
@@ -68,7 +68,7 @@ final class Program: @unchecked Sendable {
         return Result(output: output, errors: text, exitCode: exitCode)
     }
 
-    /// A server that runs until ``stop(_:)`` or until it ends by itself.
+    /// A server that runs until ``stop(_:)`` is called or until it ends by itself.
     struct Server: Sendable {
         let program: Program
         let baseURL: String
@@ -93,7 +93,7 @@ final class Program: @unchecked Sendable {
             basePath = String(match.3)
         }
 
-        /// What it wrote on standard error so far: its log.
+        /// The server's log: its output on standard error so far.
         var errors: String { (try? String(contentsOfFile: folder.path + "/errors", encoding: .utf8)) ?? "" }
 
         /// Sends the program a signal, and returns its exit code, or minus the signal that ended it.

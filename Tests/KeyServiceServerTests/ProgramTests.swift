@@ -64,8 +64,8 @@ import Testing
         #expect(await last.stop() == 0)
     }
 
-    /// The process ends after the right guess is settled and before it is answered: the last moment at which the answer
-    /// can still go out.
+    /// The process ends after the right guess is settled and before the answer is sent. This is the last moment at
+    /// which the answer can still be sent.
     @Test(arguments: [1, 2], [false, true])
     func rightGuessAfterWrongOnesIsSettledDurably(wrongGuesses: Int, renews: Bool) async throws {
         let faulty = try await serve(environment: ["VAULT_KEY_SERVICE_FAULT": "settled"])
@@ -86,7 +86,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    /// Where the first wrong guess locks, the charge of a right one would.
+    /// If the first wrong guess locks the key, a charge that a right guess left behind would lock it too.
     @Test(arguments: [["--max-guesses", "1"], ["--max-guesses-total", "1"]])
     func onlyGuessIsSettledDurably(limit: [String]) async throws {
         let arguments = ["--data", data, "--listen", "127.0.0.1:0"] + limit
@@ -140,7 +140,7 @@ import Testing
         let log = server.errors
         #expect(log.contains(tag))
         #expect(!log.contains(made.keyid))
-        // Where systemd keeps the master key, the rest of the list is there without it.
+        // If systemd keeps the master key, the rest of the list still works without it.
         try FileManager.default.removeItem(atPath: data + "/master.key")
         let without = try await Program.run("keys", "list", "--data", data)
         #expect(without.exitCode == 0)
@@ -232,7 +232,7 @@ import Testing
         let credentials = temporary.path + "/credentials"
         try FileManager.default.createDirectory(atPath: credentials, withIntermediateDirectories: false)
         try FileManager.default.moveItem(atPath: data + "/master.key", toPath: credentials + "/master.key")
-        // As systemd grants access: by a list that shows as the permissions of the group.
+        // systemd grants access with an access list, which shows as group permissions.
         try setMode(0o440, credentials + "/master.key")
         let server = try await serve(environment: ["CREDENTIALS_DIRECTORY": credentials])
         #expect(await server.stop() == 0)

@@ -15,7 +15,7 @@ let strongSecret = "cv1." + String(repeating: "Ab3_-x9", count: 6) + "Z"
 /// Another one.
 let otherStrongSecret = "cv1." + String(repeating: "Cd4_-y8", count: 6) + "Z"
 
-/// Runs a service around `body`. Plain secrets cost next to nothing.
+/// Runs a service for `body`. Argon2 for plain secrets costs almost nothing here.
 func withService<R: Sendable>(
     store: any KeyRecordStore = InMemoryKeyRecordStore(), masterKey: MasterKey? = nil,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, setup: TestingSetup = .router,
@@ -40,7 +40,7 @@ func withService<R: Sendable>(
     }
 }
 
-/// What a client sees.
+/// An answer, as a client sees it.
 struct Reply: Sendable {
     let status: Int
     private let headers: HTTPFields
@@ -60,7 +60,7 @@ struct Reply: Sendable {
     var problem: KeyServiceProblem? { try? JSONDecoder().decode(KeyServiceProblem.self, from: Data(body)) }
 }
 
-/// Calls a service, wherever it runs.
+/// Calls a service over any connection.
 struct Client: Sendable {
     typealias Send =
         @Sendable (String, HTTPRequest.Method, HTTPFields, ByteBuffer?) async throws -> Reply
@@ -108,7 +108,7 @@ final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Where a data folder may be made.
+    /// The folder in which data folders may be made.
     var data: String { path + "/data" }
 }
 

@@ -15,7 +15,7 @@ import VaultCrypto
         folder = KeyServiceFolder(path: temporary.data)
     }
 
-    /// Runs a service on the folder, which is made when there is none.
+    /// Runs the service on the folder. Makes the folder if it does not exist.
     func withFolder<R: Sendable>(
         _ body: @escaping @Sendable (Client) async throws -> R
     ) async throws -> R {
@@ -46,7 +46,7 @@ import VaultCrypto
                 #expect(try await client.key(key.keyid, secret: secret).key?.key == key.key)
             }
         }
-        // The guesses given back last are there too after an orderly end.
+        // After an orderly end, the store also has the guesses that were given back last.
         let summaries = try folder.openStore().summaries()
         #expect(summaries.map(\.wrongGuesses.inARow) == [0, 0])
         #expect(summaries.allSatisfy { $0.lastUsedAt != nil })
@@ -167,7 +167,7 @@ import VaultCrypto
         }
         let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
         try await queue.write { db in
-            // The second key's blobs under the first key's id, and the second one's cut short.
+            // The second key's blobs under the first key's id, and the second key's blobs cut short.
             try db.execute(
                 sql: """
                     UPDATE key_record SET (salt, wrapped_by_secret, wrapped_by_long_secret) =
@@ -183,7 +183,7 @@ import VaultCrypto
                 #expect(try await client.key(made[0].keyid, secret: secret).status == 401)
             }
             for _ in 1...4 {
-                // Damage is a fault of ours and costs no guess.
+                // Damage is the service's fault and costs no guess.
                 #expect(try await client.key(made[1].keyid, secret: otherStrongSecret).status == 500)
             }
             #expect(try await client.key(made[1].keyid, longSecret: made[1].longsecret).status == 200)

@@ -28,7 +28,7 @@ import VaultCrypto
         let other = try derivation.key("secreT", masterKey)
         let otherSalt = try derivation.key("secret", salt: [UInt8](repeating: 8, count: 16), masterKey)
         let otherMasterKey = try derivation.key("secret", MasterKey.random())
-        // `#expect` cannot take what cannot be copied.
+        // `#expect` cannot take noncopyable values.
         let isSame = key.isEqual(to: again)
         let isSameOfAnother = [
             key.isEqual(to: other), key.isEqual(to: otherSalt), key.isEqual(to: otherMasterKey),

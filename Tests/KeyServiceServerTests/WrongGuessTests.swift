@@ -5,7 +5,7 @@ import KeyServiceServer
 import Testing
 import VaultLocks
 
-/// What a client hears of wrong guesses, and what they cost a thief over time.
+/// The reports of wrong guesses to a client, and the cost of wrong guesses for a thief over time.
 @Suite struct WrongGuessTests {
     @Test(arguments: [strongSecret, "1234"], [false, true])
     func releaseTellsWrongGuessesAndWhen(secret: String, renews: Bool) async throws {
@@ -56,7 +56,8 @@ import VaultLocks
         }
     }
 
-    /// The thief has one copy, and guesses before each login of the owner, whose client renews at the first one.
+    /// The thief has one copy, and guesses before each login of the owner. The owner's client renews at the first
+    /// login.
     @Test func thiefOfACopyGetsThreeGuessesEver() async throws {
         try await withService { client async throws in
             let copied = try await client.createKey(strongSecret)
@@ -80,7 +81,7 @@ import VaultLocks
         }
     }
 
-    /// The same against a client that does not renew: what success does not reset ends it.
+    /// The same thief against a client that does not renew. The limit that success does not reset stops the thief.
     @Test func thiefIsStoppedInAll() async throws {
         try await withService(maxGuessesTotal: 9) { client async throws in
             let made = try await client.createKey(strongSecret)

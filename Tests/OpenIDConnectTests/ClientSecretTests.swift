@@ -17,7 +17,7 @@ struct ClientSecretTests {
             transport: transport ?? provider.transport(), clock: provider.clock)
     }
 
-    /// The last says whether the secret goes into the header.
+    /// The last value says whether the secret goes into the header.
     @Test(
         "the secret goes where the registration or else the provider wants it",
         arguments: [
@@ -33,7 +33,7 @@ struct ClientSecretTests {
         _ = try await client(transport, method: registered).refresh("R", subject: "alice")
         let sent = try #require(transport.requests.last)
         if isInHeader {
-            // RFC 6749 section 2.3.1: both encoded like a form.
+            // RFC 6749 section 2.3.1: the client ID and the secret are both form-encoded.
             let pair = Data("a%3Ab:se%20cret%3A1".utf8).base64EncodedString()
             #expect(sent.headerFields[.authorization] == "Basic \(pair)")
             #expect(sent.body == "grant_type=refresh_token&refresh_token=R")
@@ -88,7 +88,7 @@ struct ClientSecretTests {
         #expect(withSecret.map(\.url) == ["https://id.example/revoke", "https://id.example/device"])
     }
 
-    /// In the form or in the header, and as the provider read or got it.
+    /// The secret is in the form or in the header. The provider repeats it as sent or as decoded.
     @Test(
         "a provider that repeats the secret is not quoted",
         arguments: [
@@ -155,7 +155,7 @@ struct ClientSecretTests {
         let sent = try #require(transport.requests.last)
         #expect(sent.url == "https://id.example/token")
         #expect(sent.body == "grant_type=delete_token&refresh_token=R&client_id=vault-cli")
-        // There is nothing of the kind for access tokens.
+        // No such check exists for access tokens.
         #expect(await errorCode { try await provider.client(transport).revoke("A", hint: "access_token") } != nil)
         #expect(transport.count(of: "https://id.example/token") == 1)
     }

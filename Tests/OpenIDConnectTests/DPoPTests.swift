@@ -20,7 +20,7 @@ struct DPoPTests {
         try provider.answer(["token_type": "DPoP"])
     }
 
-    /// A proof taken apart, with its signature checked by the key that it names.
+    /// A decoded proof. Its signature was checked with the key that it names.
     struct Proof {
         let header: JSONValue
         let claims: JSONValue
@@ -43,7 +43,7 @@ struct DPoPTests {
         try transport.requests.filter { $0.url == url }.map { try Proof($0.headerFields[.dpop]) }
     }
 
-    /// What a server says that wants its nonce in the proof.
+    /// A server's answer that demands its nonce in the proof.
     static func wantsNonce(_ nonce: String?, status: Int = 400, _ text: String = #"{"error":"use_dpop_nonce"}"#)
         -> HTTPAnswer
     {
@@ -148,7 +148,7 @@ struct DPoPTests {
         #expect(tokens.tokenType == "Bearer")
         #expect(tokens.dpopKey === request.dpopKey)
         #expect(tokens.dpopKey != nil)
-        // And stays so (RFC 9449 section 5).
+        // The provider keeps the client bound (RFC 9449 section 5).
         #expect(try await client.refresh("R", subject: "alice", dpopKey: tokens.dpopKey).dpopKey === tokens.dpopKey)
         #expect(try proofs(transport).count == 2)
     }
@@ -165,7 +165,7 @@ struct DPoPTests {
         #expect(!request.url.contains("dpop"))
         let token = try provider.key.token(provider.claims(nonce: request.nonce))
         try provider.answer(idToken: token, ["token_type": "DPoP"])
-        // Tokens bound to a key that nobody has are worth nothing.
+        // Tokens bound to a key that nobody has are useless.
         #expect(await errorCode { _ = try await client.redeem(request, callback: callback) } == .unsupported)
         #expect(transport.requests.allSatisfy { $0.headerFields[.dpop] == nil })
     }

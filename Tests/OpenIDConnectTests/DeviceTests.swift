@@ -30,7 +30,7 @@ struct DeviceTests {
         provider.set { $0.routes[Self.endpoint] = { _ in .text(text, status: status) } }
     }
 
-    /// What the token endpoint says to one poll after the other; after the last it gives tokens.
+    /// The answers of the token endpoint to the polls, in order. After the last answer it gives tokens.
     private func poll(_ answers: [Result<HTTPAnswer, HTTPError>]) throws {
         let left = Lock(answers)
         let tokens = try json([

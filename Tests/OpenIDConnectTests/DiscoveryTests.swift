@@ -22,7 +22,7 @@ struct DiscoveryTests {
     @Test("100 callers share one request, and later ones ask no more")
     func singleFlight() async throws {
         let provider = TestProvider()
-        // The answer is held back until all have asked: afterwards the document is simply there.
+        // The answer is held back until all callers have asked. Later callers would find the document in the cache.
         let crowd = Crowd(100)
         provider.set { $0.gate = { await crowd.wait() } }
         let transport = provider.transport()
@@ -56,7 +56,7 @@ struct DiscoveryTests {
         await started.wait()
         let second = Task { try await client.metadata() }
         first.cancel()
-        // The answer is still held back: only because of its cancellation can the first caller be through.
+        // The answer is still held back, so only its cancellation can have ended the first caller.
         #expect(await errorCode { _ = try await first.value } == .cancelled)
         open.open()
         #expect(try await second.value.issuer == TestProvider.issuer)
@@ -174,7 +174,7 @@ struct DiscoveryTests {
         let transport = ScriptedTransport { _ in answer }
         let client = TestProvider().client(transport)
         #expect(await errorCode { _ = try await client.metadata() } == code)
-        // Also for 302: nothing is followed.
+        // The client follows no redirect, and no 302 either.
         #expect(transport.requests.count == 1)
     }
 

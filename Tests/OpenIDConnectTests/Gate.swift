@@ -24,7 +24,7 @@ final class Gate: Sendable {
     }
 }
 
-/// Holds tasks back until so many others have come.
+/// Holds tasks back until this many tasks have come.
 final class Crowd: Sendable {
     private let gate = Gate()
     private let missing: Lock<Int>

@@ -1,6 +1,6 @@
 import VaultLocks
 
-/// A clock on which every wait is over at once, and remembered.
+/// A clock that ends every wait at once and remembers it.
 final class HastyClock: Clock {
     struct Instant: InstantProtocol {
         var offset: Duration
@@ -14,7 +14,7 @@ final class HastyClock: Clock {
 
     var now: Instant { state.withLock { $0.now } }
     var minimumResolution: Duration { .zero }
-    /// How long was waited, one by one.
+    /// The lengths of the waits, in order.
     var waits: [Duration] { state.withLock { $0.waits } }
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {

@@ -7,7 +7,7 @@ import Testing
 struct IDTokenTests {
     let provider = TestProvider()
 
-    /// Verifies through the public API: as the answer of a sign-in.
+    /// Verifies with the public API: the token is the answer of a sign-in.
     private func verify(_ make: (_ nonce: String) throws -> String) async throws -> OpenIDConnectError? {
         let client = provider.client()
         let (request, callback) = try await provider.signIn(client)
@@ -102,7 +102,7 @@ struct IDTokenTests {
         try provider.answer(idToken: other.token(provider.claims(nonce: request.nonce), header: [member: value]))
         #expect(await errorCode { _ = try await client.redeem(request, callback: callback) } == .tokenInvalid)
         #expect(transport.requests.allSatisfy { $0.url.hasPrefix("https://id.example/") })
-        // The provider's own key is enough even when such a member is there.
+        // The provider's key is enough, even if such a member exists.
         #expect(try await verify(changing: [:], header: [member: value]) == nil)
     }
 

@@ -19,7 +19,7 @@ struct JSONTests {
         #expect(parse(nested(100_000)) == nil)
         #expect(parse(#"{"a":"# + String(repeating: "[", count: 100_000)) == nil)
         #expect(parse(#"{"a":""# + String(repeating: "[{", count: 100_000) + #""}"#)?["a"]?.string?.count == 200_000)
-        // Levels count, not brackets.
+        // The limit is on nesting levels, not on the number of brackets.
         #expect(parse(#"{"a":["# + String(repeating: "[],", count: 100) + "[]]}")?["a"]?.array?.count == 101)
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import OpenIDConnect
 import Testing
 
-/// What an app can read of a token.
+/// The parts of a token that an app can read.
 @Suite struct JWTTests {
     private static func token(_ claims: String, header: String = #"{"alg":"none"}"#) -> String {
         [header, claims, "signature"].map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")

@@ -29,7 +29,7 @@ struct MetadataTests {
         }
     }
 
-    /// The fields are what `Cache-Control` says, and after how many seconds the document is asked for again.
+    /// The fields are the value of `Cache-Control`, and the seconds until the document is fetched again.
     @Test(
         "the metadata is asked for again when its lifetime is over",
         arguments: [
@@ -188,10 +188,10 @@ struct MetadataTests {
         try publish(["token_endpoint": "https://id.example/new"])
         provider.clock.advance(3600)
         for _ in 0..<3 { #expect(try await isComplete()) }
-        // With what is new in the other one.
+        // The result includes the news of the other document.
         #expect(try await client.completeMetadata().tokenEndpoint == "https://id.example/new")
         #expect(transport.count(of: Self.authorizationServer) == 2)
-        // It is tried again, however often it failed.
+        // The client tries again, even after many failures.
         provider.clock.advance(60)
         #expect(try await isComplete())
         #expect(transport.count(of: Self.authorizationServer) == 3)

@@ -43,7 +43,7 @@ struct PushedRequestTests {
                 "code_challenge": AuthorizationRequest.challenge(for: request.verifier),
                 "code_challenge_method": "S256",
             ])
-        // The redirect is the same as ever.
+        // The redirect is the same as without a pushed request.
         try provider.answer(idToken: provider.key.token(provider.claims(nonce: request.nonce)))
         let tokens = try await client.redeem(request, callback: "/callback?code=C&state=\(request.state)")
         #expect(tokens.idToken?.subject == "alice")
@@ -75,7 +75,8 @@ struct PushedRequestTests {
         #expect(pushed.url.contains("request_uri="))
     }
 
-    /// Without a code: the plain request is the answer. The last is what happens when the provider insists.
+    /// Answers without a code lead to a plain request. The last value is the error if the provider insists on pushed
+    /// requests.
     @Test(
         "a provider that refuses gets the plain request, unless it insists or means the person",
         arguments: [

@@ -24,7 +24,7 @@ struct SignInParametersTests {
             redirectURI: TestProvider.redirectURI, scopes: ["openid"], parameters: parameters)
     }
 
-    /// What a query or form has, each name once.
+    /// The parameters of a query or form. Each name occurs once.
     private func decoded(_ text: some StringProtocol) throws -> [String: String] {
         let pairs = try #require(FormParameters.decode(text))
         return try Dictionary(pairs.map { ($0.name, $0.value) }) { _, _ in

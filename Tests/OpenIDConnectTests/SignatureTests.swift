@@ -27,7 +27,7 @@ enum RFC7515 {
         + "d2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo"
         + "7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkM"
         + "Ls91kzk2PAcDTW9gb54h4FRWyuXpoQ"
-    /// Published in the RFC, so that anybody can sign with it.
+    /// This private key is published in the RFC, so anybody can sign with it.
     static let rsaPrivateExponent =
         "Eq5xpGnNCivDflJsRQBXHx1hdR1k6Ulwe2JZD50LpXyWPEAeP88vLNO97IjlA7_GQ5sLKMgvfTeXZx9SE-7YwVol2NXOoAJe46sui395"
         + "IW_GO-pWJ1O0BkTGoVEn2bKVRUCgu-GjBVaYLU6f3l9kJfFNS3E0QbVdxzubSu3Mkqzjkn439X0M_V51gfpRLI9JYanrC4D4qAdGcopV"
@@ -46,7 +46,7 @@ enum RFC7515 {
 }
 
 extension TestKey {
-    /// The RSA key of RFC 7515 appendix A.2, signing with any RSA algorithm.
+    /// The RSA key of RFC 7515 appendix A.2, for any RSA algorithm.
     static func rsa(_ algorithm: String) async throws -> TestKey {
         let keys = JWTKeyCollection()
         try await keys.add(
@@ -107,7 +107,7 @@ struct SignatureTests {
         arguments: [
             ["use": "enc"], ["alg": "ES384"], ["alg": "HS256"], ["crv": "P-384"], ["kty": "RSA"], ["kty": "oct"],
             ["kty": "OKP"], ["kid": "other"], ["x": "f83O"], ["y": "x_FE"], ["x": "%%"],
-            // On the curve's field but not on the curve.
+            // A point on the curve's field but not on the curve.
             ["x": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE"],
         ])
     func misfits(change: [String: String]) throws {
@@ -164,7 +164,7 @@ struct KeyRotationTests {
     static let keysURL = "https://id.example/keys"
     let provider = TestProvider()
 
-    /// Refreshes with an ID token signed by `key`; whether it was accepted.
+    /// Refreshes with an ID token signed by `key`. Returns whether the client accepted it.
     private func accepts(_ key: TestKey, _ client: OpenIDProvider) async throws -> Bool {
         try provider.answer(idToken: key.token(provider.claims()))
         return await errorCode { _ = try await client.refresh("R", subject: "alice") } == nil
@@ -208,7 +208,7 @@ struct KeyRotationTests {
         provider.clock.advance(1)
         #expect(try await !accepts(stranger, client))
         #expect(transport.count(of: Self.keysURL) == 3)
-        // Known keys are not hindered by any of this.
+        // Known keys still work.
         #expect(try await accepts(provider.key, client))
     }
 

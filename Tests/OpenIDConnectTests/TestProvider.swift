@@ -15,7 +15,7 @@ final class ManualClock: WallClock {
     func advance(_ seconds: TimeInterval) { time.withLock { $0 += seconds } }
 }
 
-/// A private key, its published form, and how it signs.
+/// A private key, its published form, and its signing function.
 struct TestKey: Sendable {
     var algorithm: String
     var jwk: [String: String]
@@ -63,7 +63,7 @@ struct TestKey: Sendable {
         return TestKey(algorithm: algorithm, jwk: jwk, sign: sign)
     }
 
-    /// A token with this header and payload, both as they are.
+    /// A token with this header and payload, both unchanged.
     func token(header: String, payload: String) throws -> String {
         let input = "\(Base64URL.encode(header.utf8)).\(Base64URL.encode(payload.utf8))"
         return "\(input).\(Base64URL.encode(try sign(Array(input.utf8))))"
@@ -81,16 +81,16 @@ func json(_ object: [String: Any]) throws -> String {
     String(decoding: try JSONSerialization.data(withJSONObject: object, options: .sortedKeys), as: UTF8.self)
 }
 
-/// A provider made of canned answers. What a test does not change is as it should be.
+/// A provider made of canned answers. Answers are right unless a test changes them.
 final class TestProvider: Sendable {
     struct State: Sendable {
         var metadata: [String: any Sendable] = [:]
         var keys: [[String: String]] = []
         var token: @Sendable (ScriptedTransport.Request) async throws -> HTTPAnswer = { _ in .text("{}", status: 500) }
         var revocation = HTTPAnswer.text("")
-        /// Answers of other addresses, and instead of those above.
+        /// Answers of other addresses. They replace the answers above.
         var routes: [String: @Sendable (ScriptedTransport.Request) async throws -> HTTPAnswer] = [:]
-        /// Waited for by discovery and key set.
+        /// A gate that discovery and key set wait for.
         var gate: @Sendable () async throws -> Void = {}
     }
 
@@ -150,7 +150,8 @@ final class TestProvider: Sendable {
         return claims
     }
 
-    /// Lets the token endpoint give this; "ACCESS" and "REFRESH" are the tokens unless `members` says otherwise.
+    /// Makes the token endpoint return these members. The tokens are "ACCESS" and "REFRESH" unless `members` says
+    /// otherwise.
     func answer(idToken: String? = nil, _ members: [String: any Sendable] = [:]) throws {
         var answer: [String: Any] = [
             "access_token": "ACCESS", "refresh_token": "REFRESH", "token_type": "Bearer", "expires_in": 60,
@@ -169,7 +170,7 @@ final class TestProvider: Sendable {
     }
 }
 
-/// The code of the OpenID Connect error that `body` throws; nil for none or another error.
+/// The code of the OpenID Connect error that `body` throws. Nil if `body` throws no error or another error.
 func errorCode(_ body: () async throws -> Void) async -> OpenIDConnectError.Code? {
     await caught(body)?.code
 }

@@ -104,7 +104,7 @@ struct UserInfoTests {
             answer(token, type: "application/jwt")
             #expect(await error()?.code == .userInfoInvalid)
         }
-        // A token is not read as if it were plain information either.
+        // The client does not read a signed token as plain information.
         answer(try provider.key.token(claims), type: "application/json")
         #expect(await error()?.code == .userInfoInvalid)
     }

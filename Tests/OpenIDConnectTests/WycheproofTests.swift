@@ -40,7 +40,8 @@ struct WycheproofTests {
             for vector in group.tests {
                 let isSigned = vector.isSigned(byAnyOf: [key].compactMap(\.self))
                 // Stricter than the vectors in two ways: shared secrets never count, and a key that names its algorithm
-                // is used for no other (some keys of RFC 7520 are labelled "ES521", or PS256 and signed with PS384).
+                // works for no other. (Some keys of RFC 7520 are labelled "ES521", or labelled PS256 and used with
+                // PS384.)
                 let algorithm = try? SignedToken(vector.jws.string ?? "").algorithm.rawValue
                 let isLabelledRight = group.key?["alg"] == nil || group.key?["alg"]?.string == algorithm
                 let expected = vector.result == "valid" && key != nil && isLabelledRight
@@ -72,7 +73,7 @@ struct WycheproofTests {
     }
 }
 
-/// Only the vectors are read along with other types: the library reads JSON with its own parser.
+/// Only the test vectors are read with other types. The library reads JSON with its own parser.
 extension JSONValue: Decodable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

@@ -1,6 +1,6 @@
 internal import VaultLocks
 
-/// A clock on which the time that is waited for has passed when it rings.
+/// A clock whose waits end when the test rings it. The time of the wait has passed then.
 package final class HandClock: Clock {
     package struct Instant: InstantProtocol {
         let offset: Duration
@@ -33,7 +33,7 @@ package final class HandClock: Clock {
         try Task.checkCancellation()
     }
 
-    /// - Parameter longest: whoever waits for more goes on waiting.
+    /// - Parameter longest: the longest wait that ends. Longer waits go on.
     package func ring(longest: Duration = .seconds(1_000_000)) {
         state.withLock { state in
             state.passed = longest

@@ -3,7 +3,7 @@ internal import Testing
 package import VaultBiometric
 package import VaultCrypto
 
-/// Bytes to look for in this process's memory, kept as two halves that give them when they are combined.
+/// Bytes to search for in this process's memory. They are kept as two halves, which give the bytes when combined.
 package struct HiddenBytes: Sendable {
     private let first: [UInt8]
     private let second: [UInt8]
@@ -30,7 +30,7 @@ package struct HiddenBytes: Sendable {
 
     package func revealed() throws -> SecretBytes { try SecretBytes(count: count, write) }
 
-    /// How often they are in this process's memory now.
+    /// The number of times that the bytes are in this process's memory now.
     package func occurrences() throws -> Int {
         let memory = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/mem"))
         let size = 1 << 20
@@ -47,7 +47,7 @@ package struct HiddenBytes: Sendable {
             }
             var found = 0
             for range in try Self.readableRanges() {
-                // Overlapping reads, so that nothing lies across two of them unseen, and nothing in both.
+                // Reads overlap, so that each match lies whole in exactly one read.
                 for start in stride(from: range.lowerBound, to: range.upperBound, by: size - wanted.count + 1) {
                     let read = pread(
                         memory.fileDescriptor, buffer.baseAddress, min(size, range.upperBound - start), off_t(start))
@@ -73,9 +73,9 @@ package struct HiddenBytes: Sendable {
         return places
     }
 
-    /// Where this process can have written anything.
+    /// The memory that this process can have written to.
     private static func readableRanges() throws -> [Range<Int>] {
-        // Read to the end: the size that the file system gives for it is 0.
+        // Read to the end, because the file system gives its size as 0.
         let maps = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps")).readToEnd() ?? Data()
         let ranges = String(decoding: maps, as: UTF8.self).split(separator: "\n").compactMap { line -> Range<Int>? in
             let fields = line.split(separator: " ")
@@ -88,7 +88,7 @@ package struct HiddenBytes: Sendable {
 }
 
 extension BiometricProvider {
-    /// Protects a secret that is nowhere in memory but where this holds it.
+    /// Protects a secret. No memory outside this value holds it.
     package func protectedUnseen(by person: any BiometricPrompt) async throws -> (ProtectedSecret, HiddenBytes) {
         let secret = try SecretBytes.random(count: 32)
         let hidden = HiddenBytes(secret)
@@ -97,7 +97,7 @@ extension BiometricProvider {
         return (protected, hidden)
     }
 
-    /// Opens a secret that then is nowhere in memory but where this holds it.
+    /// Opens a secret. Afterwards, no memory outside this value holds it.
     package func openUnseen(
         _ protected: ProtectedSecret, _ hidden: HiddenBytes, by person: any BiometricPrompt
     ) async throws {

@@ -2,23 +2,23 @@ package import VaultBiometric
 package import VaultCrypto
 internal import VaultLocks
 
-/// Somebody who types a PIN when asked, and does what the hardware wants.
+/// A person who types a PIN when asked, and does the action that the hardware wants.
 package final class Person: BiometricPrompt {
-    /// What is typed unless a test says otherwise.
+    /// The PIN that is typed unless a test says otherwise.
     package static let pin = "123456"
 
     private let answer: @Sendable (PINRequest) async throws -> String
     private let action: @Sendable (String) async -> Void
     private let asked = Lock<(requests: [PINRequest], instructions: [String])>(([], []))
 
-    /// What was asked, in order.
+    /// The requests for a PIN, in order.
     package var requests: [PINRequest] { asked.withLock { $0.requests } }
-    /// What was to be done at the hardware, in order.
+    /// The requested actions at the hardware, in order.
     package var instructions: [String] { asked.withLock { $0.instructions } }
 
     /// - Parameters:
-    ///   - answer: what the person does before the PIN is typed, and the PIN.
-    ///   - action: what the person does when told to do something at the hardware.
+    ///   - answer: the person's action before the PIN is typed, and the PIN.
+    ///   - action: the person's action when the hardware wants one.
     package init(
         _ answer: @escaping @Sendable (PINRequest) async throws -> String,
         action: @escaping @Sendable (String) async -> Void = { _ in }
@@ -44,7 +44,7 @@ package final class Person: BiometricPrompt {
     }
 }
 
-/// Somebody whose PIN is in memory only while it is typed.
+/// A person whose PIN is in memory only while it is typed.
 package struct QuietPerson: BiometricPrompt {
     private let pin: HiddenBytes
 

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A connection or listener on this machine, with calls that block: only for threads of a test's own.
+/// A connection or listener on this machine, with calls that block. Use it only on the test's own threads.
 package final class Socket: Sendable {
     package enum Address: Sendable {
         /// A local socket.
@@ -10,7 +10,7 @@ package final class Socket: Sendable {
     }
 
     package struct Broken: Error {
-        /// Where, and `errno` there.
+        /// The call that failed, and its `errno`.
         let call: String
         let number = errno
 
@@ -71,7 +71,7 @@ package final class Socket: Sendable {
         }
     }
 
-    /// Where a TCP listener listens.
+    /// The port on which a TCP listener listens.
     package var port: Int {
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -109,6 +109,6 @@ package final class Socket: Sendable {
         }
     }
 
-    /// Ends what blocks in a call on this, also a call that is still to come.
+    /// Ends calls that block on this socket, and all later calls.
     package func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }

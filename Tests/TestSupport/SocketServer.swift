@@ -1,12 +1,12 @@
 internal import Foundation
 internal import VaultLocks
 
-/// Serves connections, each on a thread of its own, until it is stopped.
+/// Serves each connection on its own thread, until it is stopped.
 package final class SocketServer: Sendable {
     private let listener: Socket
     private let state = Lock<(open: [Socket], isStopped: Bool)>(([], false))
 
-    /// - Parameter serve: its end, or an error, ends the connection.
+    /// - Parameter serve: serves one connection. The connection ends when it returns or throws.
     package init(_ listener: Socket, _ serve: @escaping @Sendable (Socket) throws -> Void) {
         self.listener = listener
         Thread.detachNewThread { @Sendable [self] in
@@ -24,7 +24,7 @@ package final class SocketServer: Sendable {
         }
     }
 
-    /// Ends all connections, and takes no more.
+    /// Ends all connections, and accepts no more.
     package func stop() {
         let open = state.withLock { state in
             state.isStopped = true

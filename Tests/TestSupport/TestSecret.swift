@@ -23,7 +23,7 @@ extension BiometricProvider {
         try await protected(secret, by: Person(pin))
     }
 
-    /// What was protected.
+    /// The protected bytes.
     package func opened(
         _ protected: ProtectedSecret, by person: any BiometricPrompt = Person()
     ) async throws -> [UInt8] {
@@ -34,7 +34,7 @@ extension BiometricProvider {
         try await opened(protected, by: Person(pin))
     }
 
-    /// Why it does not open.
+    /// The error of a failed opening.
     package func failure(
         _ protected: ProtectedSecret, by person: any BiometricPrompt = Person(),
         sourceLocation: SourceLocation = #_sourceLocation
@@ -51,7 +51,7 @@ extension BiometricProvider {
         try await failure(protected, by: Person(pin), sourceLocation: sourceLocation)
     }
 
-    /// Why it does not protect.
+    /// The error of a failed protection.
     package func refusal(
         _ secret: TestSecret, by person: any BiometricPrompt = Person(),
         sourceLocation: SourceLocation = #_sourceLocation

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A gate that is closed at first. Threads wait at it until it opens.
+/// A gate that is closed at first. Threads wait at the gate until it opens.
 package final class ThreadGate: @unchecked Sendable {
     // Sound because the condition guards the flag.
     private let condition = NSCondition()

@@ -13,7 +13,7 @@ import VaultTesting
 final class AgentBench: Sendable {
     let test = TestVault()
     let clock = ManualContinuousClock()
-    /// The provider of the test vault, as the agent sees it.
+    /// The provider of the test vault, in the agent's form.
     let provider: HookedProvider
     let sessions: HeldSessions
     let server: AgentServer
@@ -31,7 +31,7 @@ final class AgentBench: Sendable {
         let (test, timer, provider) = (test, ManualContinuousClock(), HookedProvider(test.provider))
         self.provider = provider
         sessions = HeldSessions(clock: SteadyClock(clock)) {
-            // As in the agent: each session lives in a vault of its own, over one store.
+            // As in the agent: each session has its own vault, over one store.
             let accounts = Self.accounts(test, test.clock, timer)
             return Auth(
                 settings: nil, accounts: accounts,

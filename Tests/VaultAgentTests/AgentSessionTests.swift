@@ -8,7 +8,7 @@ import VaultTesting
 
 @testable import VaultAgent
 
-/// Sessions that the agent holds, as its clients meet them.
+/// Sessions that the agent holds, seen by its clients.
 struct AgentSessionTests {
     @Test func tokensAreAskedForOnceForAllClients() async throws {
         let bench = try AgentBench()
@@ -116,7 +116,7 @@ struct AgentSessionTests {
         #expect(await code { _ = try await bench.token(alice) } == .notLoggedIn)
     }
 
-    /// A session that is being left to the agent while somebody locks must not be open afterwards.
+    /// A session that is given to the agent during a lock must not be open afterwards.
     @Test func aLockDuringALoginWins() async throws {
         let bench = try AgentBench()
         let id = try await bench.test.addAccount("alice", password: AgentBench.password)
@@ -128,7 +128,7 @@ struct AgentSessionTests {
             _ = try await bench.client.ask(.lock(nil, isFinal: false))
             let wasRefused = await holding == .notLoggedIn
             guard case .status(let status) = try await bench.client.ask(.status) else { return }
-            // Either the lock came first, and the login was later, or nothing is open.
+            // Either the lock came before the login, or no session is open.
             if wasRefused { #expect(status.sessions.isEmpty) }
             _ = try await bench.client.ask(.lock(nil, isFinal: false))
         }

@@ -8,7 +8,7 @@ import VaultTesting
 
 @testable import VaultAgent
 
-/// What an app does with a session that the agent holds.
+/// The use of an agent's session by an app.
 struct AttachedSessionTests {
     @Test func withoutAnAgentNobodyIsLoggedIn() async throws {
         let bench = try AgentBench()
@@ -27,7 +27,7 @@ struct AttachedSessionTests {
         let own = try await bench.token(id).value
         #expect(try await app.accessToken().value == own)
         #expect(try await session.identity().claimsJSON.isEmpty == false)
-        // What the app seals there opens after a login without the agent, too.
+        // The app's sealed data also opens after a login without the agent.
         let key = try await session.openVaultKey()
         #expect(key.bytes == nil)
         let sealed = try await key.seal([1, 2, 3], as: ItemName(rawValue: "notes"), of: id)
@@ -58,7 +58,7 @@ struct AttachedSessionTests {
     @Test func twoProgramsThatForceARenewalAtOnceGetOne() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
-        // By their clocks, both ask at the same moment. One request takes longer to arrive.
+        // On their own clocks, both ask at the same moment. One request takes longer to arrive.
         let moment = ManualClock(bench.test.clock.now)
         let (one, two) = (bench.app(clock: moment), bench.app(clock: moment))
         let (first, second) = (try await one.attach(id), try await two.attach(id))
@@ -67,7 +67,7 @@ struct AttachedSessionTests {
         let value = try await first.accessToken(forceRefresh: true).value
         #expect(try await second.accessToken(forceRefresh: true).value == value)
         #expect(bench.test.provider.renewals == before + 1)
-        // Whoever asks after that gets another one.
+        // A later request gets another token.
         moment.advance(by: 2)
         #expect(try await second.accessToken(forceRefresh: true).value != value)
         #expect(bench.test.provider.renewals == before + 2)

@@ -4,14 +4,14 @@ import VaultLocks
 import VaultStorage
 import VaultTesting
 
-/// A provider to which something happens between its answer and the moment when the new token is stored.
+/// A provider with a hook between its answer and the moment when the new token is stored.
 final class HookedProvider: IssuerKind, TokenIssuer {
     private let provider: FakeProvider
     private let hook = Lock<@Sendable () async -> Void>({})
 
     init(_ provider: FakeProvider) { self.provider = provider }
 
-    /// Runs `hook` whenever the provider has renewed a token.
+    /// Runs `hook` each time the provider has renewed a token.
     func whenRenewed(_ hook: @escaping @Sendable () async -> Void) { self.hook.withLock { $0 = hook } }
 
     func renew(

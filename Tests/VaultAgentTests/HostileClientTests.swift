@@ -23,7 +23,7 @@ struct HostileClientTests {
 
         func send(_ bytes: [UInt8]) { _ = Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 
-        /// What comes until the agent ends the connection.
+        /// The bytes that arrive until the agent ends the connection.
         func rest() -> [UInt8] {
             var (all, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
             while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 { all += buffer[..<count] }
@@ -45,7 +45,7 @@ struct HostileClientTests {
             for _ in 0..<100 { group.addTask { _ = try await bench.token(id) } }
             try await group.waitForAll()
         }
-        // Those whose request is completed late are answered.
+        // Clients that complete their request late still get an answer.
         for (number, client) in clients.enumerated().prefix(20) {
             client.send(Array(request.dropFirst(number % request.count)))
             var first: UInt8 = 0
@@ -62,7 +62,7 @@ struct HostileClientTests {
             let client = try RawClient(path)
             let count = Int.random(in: 1...200, using: &generator)
             var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
-            // Half of them have a length that fits, so that the rest is read.
+            // Half of them have a length that fits, so the agent reads the rest.
             if round.isMultiple(of: 2) { bytes = [0, 0, 0, UInt8(count), 1] + bytes }
             client.send(bytes)
         }

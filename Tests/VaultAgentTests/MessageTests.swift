@@ -1,7 +1,7 @@
 import Testing
 import VaultAgentProtocol
 
-/// What agent and client send each other: written and read again, and read from bytes that nobody meant so.
+/// The messages between agent and client: written and read again, and read from random bytes.
 struct MessageTests {
     static let account = AgentAccount(issuer: "https://login.example", subject: "alice ü")
 
@@ -75,7 +75,7 @@ struct MessageTests {
                 return
             }
         }
-        // Why it is refused is understood all the same.
+        // The reason for the refusal is still understood.
         var refusal = Array(try message(AgentAnswer.failed(AgentFailure(code: "c", message: "m")).bytes))
         refusal[0] = 9
         #expect(try AgentAnswer(refusal[...]) == .failed(AgentFailure(code: "c", message: "m")))

@@ -8,7 +8,7 @@ import VaultTesting
 
 @testable import VaultAgent
 
-/// A token that the provider has renewed and that cannot be stored, as on a full disk: the agent has the only copy.
+/// A renewed token that cannot be stored, as on a full disk. The agent has the only copy.
 struct UnstoredTokenTests {
     /// An agent that renewed a token of alice and could not store it.
     private func bench() async throws -> (AgentBench, AccountID, vaultKey: [UInt8]) {
@@ -32,7 +32,7 @@ struct UnstoredTokenTests {
         #expect(await code { try await bench.hold(id, vaultKey: key) } == nil)
         bench.test.store.writeFailure = nil
         _ = try await bench.token(id, Self.forced)
-        // Without that token, the provider would have seen the old one for the second time.
+        // Without that token, the provider would have received the old token twice.
         #expect(bench.test.provider.hasLogin("alice"))
     }
 
@@ -71,7 +71,7 @@ struct UnstoredTokenTests {
             #expect(error.code == .storeUnreadable)
             #expect(error.description.contains("alice") && error.description.contains("vault agent stop --force"))
         }
-        // It is there, and everything is locked.
+        // The token is stored, and everything is locked.
         #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
         bench.test.store.writeFailure = nil
         #expect(try await bench.client.ask(.stop(isForced: false)) == .done)

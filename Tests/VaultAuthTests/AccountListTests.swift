@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import VaultTesting
 
-/// What a list of accounts tells without opening them: chosen claims, scopes, and when the access token ends.
+/// The data that a list of accounts shows without opening them: chosen claims, scopes, and the end of the access token.
 @Suite struct AccountListTests {
     private static let password = "tea at half past four"
     private let store = InMemoryStore()
@@ -37,7 +37,8 @@ import VaultTesting
     @Test func `no claim is stored in the clear unless an app chose it`() async throws {
         let id = try await register(vault(nil))
         #expect(try await vault(nil).storage.all().map(\.displayClaims) == [[:]])
-        // An app that chooses some sees them once the account was opened; one that chooses none leaves them.
+        // An app that chooses claims sees them after the account was opened. An app that chooses none keeps the stored
+        // ones.
         #expect(try await open(id, in: vault(["name", "absent"])).displayClaims == ["name": "Alice Adams"])
         #expect(try await open(id, in: vault(nil)).displayClaims == ["name": "Alice Adams"])
         #expect(try await open(id, in: vault(["email"])).displayClaims == ["email": "a@example.com"])

@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// What an account is called by people.
+/// The names that people give to accounts.
 @Suite struct AliasTests {
     private static let everyIssuer: [String?] = [nil, ""]
 
@@ -27,7 +27,7 @@ import VaultTesting
             }
             #expect(bench.keyService.calls == calls)
             #expect(try await bench.store.accounts().map(\.id) == [alice])
-            // One's own names are one's own.
+            // A person may use the names of the same account.
             for alias in [bob.identity.email, bob.account.subject, nil] {
                 try await store(bench.signIn("bob"), alias, bench)
             }
@@ -39,7 +39,7 @@ import VaultTesting
             let issuer = bench.provider.issuer
             let accounts = try bench.vault.accounts
             try await bench.register("alice", alias: "al")
-            // It may be alice who registers again.
+            // This may be alice, who registers again.
             try await accounts.checkAlias("al", issuer: issuer)
             try await accounts.checkAlias("nobody", issuer: issuer)
             let other = "https://other.example.com"
@@ -47,7 +47,7 @@ import VaultTesting
                 let error = await failure { try await accounts.checkAlias(name, issuer: other) }
                 #expect(error?.code == .aliasTaken)
             }
-            // Two have it: one of them is somebody else, also where one issuer is meant.
+            // Two accounts have the name, and one belongs to another person. So the name is taken even with an issuer.
             try await bench.store.apply(
                 [
                     .putAccount(
@@ -62,7 +62,7 @@ import VaultTesting
     @Test func `an exact subject wins over names`() async throws {
         try await withBench { bench in
             let alice = try await bench.register().id
-            // This name comes from the provider: nobody chose it here.
+            // This name comes from the provider. No person chose it here.
             let other = AccountID(issuer: bench.provider.issuer, subject: "other")
             try await bench.store.apply(
                 [

@@ -10,7 +10,7 @@ import VaultTesting
 @Suite struct AuthorizedTransportDPoPTests {
     private static let origin = "https://api.example.com"
 
-    /// A resource server that answers what a test says, and remembers the proofs.
+    /// A resource server that gives the test's answers, and remembers the proofs.
     private final class ResourceServer: HTTPTransport {
         private let log = Lock<[HTTPRequest]>([])
         private let answer: @Sendable (_ number: Int) -> HTTPAnswer
@@ -88,14 +88,14 @@ import VaultTesting
             #expect(try await send(bench, api).status == .ok)
             #expect(server.proofs.map { $0["nonce"] } == [nil, nonce])
             #expect(Set(server.proofs.map { $0["jti"] }).count == 2)
-            // The next request has it from the start.
+            // The next request has the nonce from the start.
             _ = try await send(bench, api)
             #expect(server.proofs.last?["nonce"] == nonce && server.sent.count == 3)
             #expect(await bench.refreshes.isEmpty)
         }
     }
 
-    /// What used to be taken for a demand of a nonce.
+    /// An answer that an earlier version took for a demand of a nonce.
     @Test(arguments: [
         (#"Bearer error="use_dpop_nonce""#, "n-1", 401), (#"DPoP realm="error=use_dpop_nonce""#, "n-1", 401),
         (#"DPoP error="invalid_token", error_description="use_dpop_nonce""#, "n-1", 401),

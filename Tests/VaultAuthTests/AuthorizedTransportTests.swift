@@ -7,11 +7,11 @@ import VaultHTTP
 import VaultLocks
 import VaultTesting
 
-/// Requests in the name of whoever is logged in.
+/// Requests in the name of the person who is logged in.
 @Suite struct AuthorizedTransportTests {
     private static let origin = "https://api.example.com"
 
-    /// A resource server that takes what a test says, and remembers what it was sent.
+    /// A resource server that accepts the test's tokens, and remembers the requests.
     private final class ResourceServer: HTTPTransport {
         struct Sent: Sendable {
             let url: String
@@ -30,7 +30,7 @@ import VaultTesting
 
         var sent: [Sent] { log.withLock { $0 } }
 
-        /// From now on this token is not taken.
+        /// Refuses this token from now on.
         func refuse(_ token: String) { _ = refused.withLock { $0.insert("Bearer \(token)") } }
 
         func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
@@ -51,7 +51,7 @@ import VaultTesting
         }
     }
 
-    /// Lets nobody pass until `count` have come.
+    /// Lets nobody pass until `count` requests have come.
     private actor Gate {
         private let count: Int
         private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -124,7 +124,7 @@ import VaultTesting
             let server = ResourceServer()
             server.refuse(try await session.accessToken().value)
             let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
-            // The new one is refused as well.
+            // The server refuses the new token as well.
             let updates = bench.vault.auth.sessionUpdates
             let watcher = Task {
                 for await update in updates where update.event == .refreshed {
@@ -217,7 +217,7 @@ import VaultTesting
                 #expect(refused?.code == .refreshTokenExpired)
                 #expect(!bench.vault.auth.isLoggedIn)
             }
-            // Nothing was sent for it the second time.
+            // The second call sent no request for it.
             #expect(server.sent.count == 2)
         }
     }
@@ -261,7 +261,7 @@ import VaultTesting
     }
 }
 
-/// What a server says of an error becomes the error's message.
+/// The server's description of an error becomes the error's message.
 @Suite struct StatusErrorTests {
     private func answer(_ status: Int, _ body: String, type: String = "application/json") -> HTTPAnswer {
         HTTPAnswer(status: .init(code: status), headerFields: [.contentType: type], body: Array(body.utf8))

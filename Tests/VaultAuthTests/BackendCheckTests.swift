@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// What `doctor` finds out about a backend.
+/// The findings of `doctor` about a backend.
 @Suite struct BackendCheckTests {
     private func check(
         _ bench: BackendsBench, _ kind: BackendCheck.Kind, layout: BackendLayout = .init()

@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// A backend's layout belongs to the account that was registered with it.
+/// A backend's layout belongs to the account that was registered with the layout.
 @Suite struct BackendsAccountLayoutTests {
     private static let other: @Sendable (inout VaultConfiguration) -> Void = {
         $0.backend.password.refresh = "/v2/renew"
@@ -14,13 +14,13 @@ import VaultTesting
     }
     private static let usual: @Sendable (inout VaultConfiguration) -> Void = { $0.backend = BackendLayout() }
 
-    /// Runs `body` with an account at a backend whose paths and fields are not the usual ones.
+    /// Runs `body` with an account at a backend with unusual paths and fields.
     private func withAccount(_ body: (BackendsBench) async throws -> Void) async throws {
         try await withBackend(.init(configure: Self.other)) { bench in
             bench.wire.answer("/auth/login", #"{"data": {"at": "at-0", "rt": "rt-0"}, "expires_in": 900}"#)
             bench.wire.answer("/auth/me", #"{"user": {"id": "1", "username": "alice"}}"#)
             bench.wire.answer("/v2/renew", #"{"data": {"at": "at-1", "rt": "rt-1"}, "expires_in": 900}"#)
-            // A request here loses the token: it is used up, and the answer is not understood.
+            // A request to these paths loses the token: the token is used up, and the answer is not understood.
             bench.wire.answer("/auth/refresh", #"{"data": {"at": "at-1", "rt": "rt-1"}, "expires_in": 900}"#)
             try await bench.register(
                 PasswordSignIn(email: "alice@example.com", password: SecretBytes(utf8: "alice-password")))
@@ -32,7 +32,7 @@ import VaultTesting
         try await vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: BackendsBench.password))
     }
 
-    /// Makes it an account of before layouts were stored, or one whose layout was damaged.
+    /// Makes the account look older than stored layouts, or damages its layout.
     private func set(_ layout: StoredLayout?, _ bench: BackendsBench) async throws {
         var account = try await bench.account()
         account.layout = layout
@@ -58,7 +58,7 @@ import VaultTesting
             }
             _ = try await open(vault).accessToken(forceRefresh: true)
             #expect(bench.wire.messages(to: "/v2/renew").count == 1)
-            // To sign in, it is needed.
+            // Signing in needs the backend file.
             let way = try PasswordSignIn(email: "a@example.com", password: SecretBytes(utf8: "alice-password"))
             let count = bench.wire.messages.count
             #expect(await failure { try await vault.auth.signIn(way) }?.code == .configurationInvalid)
@@ -113,7 +113,7 @@ import VaultTesting
                 #expect(await failure { _ = try await vault.auth.userInfo() }?.code == code)
                 #expect(try await vault.auth.logoutEverywhere()?.code == code)
                 #expect(bench.wire.messages.count == count)
-                // No refresh began that a later one could call cut off.
+                // No refresh began, so no later refresh can find that it was cut off.
                 #expect(try await bench.account().refreshStartedAt == nil)
                 #expect(try await vault.storage.all().count == 1)
             }
@@ -135,7 +135,7 @@ import VaultTesting
             let session = try await vault.storage.storeRefreshToken(
                 token, withExistingPassword: SecretBytes(utf8: BackendsBench.password))
             #expect(try await session.accessToken(forceRefresh: true).value == "b")
-            // A session that was opened with the old one does not send the new token.
+            // A session that was opened with the old layout does not send the new token.
             _ = try await open(bench.anotherVault()).accessToken(forceRefresh: true)
             #expect(bench.wire.messages(to: "/auth/refresh").count == 2)
             #expect(bench.wire.messages(to: "/v2/renew").isEmpty)

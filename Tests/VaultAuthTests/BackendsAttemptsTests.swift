@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// Passwords that are tried at a backend.
+/// Password attempts at a backend.
 @Suite struct BackendsAttemptsTests {
     private func attempt(_ bench: BackendsBench, _ email: String, _ password: String) async -> VaultError? {
         await failure {
@@ -83,7 +83,7 @@ import VaultTesting
         }
     }
 
-    /// What is stored of attempts, as text.
+    /// The stored data about attempts, as text.
     private func record(_ bench: BackendsBench) async throws -> String? {
         try await bench.store.withRecord("attempts") { $0.map { String(decoding: $0, as: UTF8.self) } }
     }

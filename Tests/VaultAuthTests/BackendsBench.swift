@@ -6,7 +6,7 @@ import VaultDevelopment
 import VaultLocks
 import VaultTesting
 
-/// A machine with a vault, a backend that is no OpenID provider, and a key service. Time stands still unless a test
+/// A machine with a vault, a key service, and a backend that is not an OpenID provider. Time stands still unless a test
 /// moves it.
 struct BackendsBench {
     let backend: DevelopmentBackend
@@ -36,7 +36,7 @@ struct BackendsBench {
         vault = try await Vault(configuration, store: store, keyService: keyService, transport: wire, clock: clock)
     }
 
-    /// Takes the backend away: from now on connections to it are refused.
+    /// Stops the backend: from now on connections to it are refused.
     func stopBackend() async {
         await backend.stop()
         wire.base.dropConnections()
@@ -76,22 +76,22 @@ struct BackendsBench {
 
     func account() async throws -> Account { try await vault.storage.account(userID: "alice") }
 
-    /// What is stored as the credential, sealed.
+    /// The stored credential, sealed.
     func sealedCredential() async throws -> [UInt8]? {
         try await store.item(.refreshToken, of: account().id)
     }
 
-    /// The credential as it is stored now.
+    /// The stored credential, opened.
     func credential() async throws -> Credential {
         try await vault.storage.storedRefreshToken(userID: "alice", password: SecretBytes(utf8: Self.password))
             .credential
     }
 
-    /// What the backend was asked.
+    /// The requests that the backend got.
     var asked: [BackendRequest.Endpoint] { get async { await backend.requests.map(\.endpoint) } }
 }
 
-/// What a test changes of backend and vault.
+/// The changes that a test makes to backend and vault.
 struct BackendsArrangement {
     var store: any SecureStore = InMemoryStore()
     var options: (inout DevelopmentBackend.Options) -> Void = { _ in }
@@ -112,7 +112,7 @@ func withBackend(_ arrangement: BackendsArrangement = .init(), _ body: (Backends
     }
 }
 
-/// A transport that remembers what went over it, and answers in the backend's place where a test says so.
+/// A transport that records its messages, and answers for the backend if a test says so.
 final class Wire: HTTPTransport {
     struct Message: Sendable {
         let method: String
@@ -138,7 +138,7 @@ final class Wire: HTTPTransport {
 
     func messages(to path: String) -> [Message] { messages.filter { $0.path == path } }
 
-    /// Answers requests to `path` with this; nil lets the backend answer again.
+    /// Answers requests to `path` with this answer. Nil lets the backend answer again.
     func answer(_ path: String, _ body: String?, status: Int = 200, fields: HTTPFields = [:]) {
         state.withLock {
             $0.answers[path] = body.map {
@@ -166,7 +166,7 @@ final class Wire: HTTPTransport {
     }
 }
 
-/// Types user name and password when asked, and remembers why.
+/// Types user name and password when asked, and remembers the reasons.
 final class Typist: CredentialPrompt {
     private let answer: @Sendable () throws -> UserCredentials
     private let log = Lock<[CredentialRequest]>([])
@@ -175,7 +175,7 @@ final class Typist: CredentialPrompt {
         answer = { UserCredentials(username: username, password: SharedSecret(try SecretBytes(utf8: password))) }
     }
 
-    /// Does not want to.
+    /// A person who cancels.
     init(refusing: Void) { answer = { throw CancellationError() } }
 
     var requests: [CredentialRequest] { log.withLock { $0 } }

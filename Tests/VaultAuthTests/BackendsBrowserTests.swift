@@ -5,7 +5,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// A backend in front of an identity provider, whose access token is all there is.
+/// A backend in front of an identity provider. It gives only an access token.
 @Suite struct BackendsBrowserTests {
     private let way = BackendSignIn(using: BackendsBench.alice)
 
@@ -25,7 +25,7 @@ import VaultTesting
 
             await bench.backend.clearRequests()
             let vault = try await bench.login()
-            // It counts as logged in only after the backend confirmed it.
+            // The login counts only after the backend confirmed it.
             #expect(await bench.asked == [.me])
             #expect(await bench.backend.requests.last?.authorization == "Bearer")
             #expect(try await vault.auth.accessToken().value == token.value)
@@ -138,7 +138,7 @@ import VaultTesting
                 return
             }
             bench.wire.answer("/auth/me", nil)
-            // The stored token stays: a backend's mistake can be mended.
+            // The stored token stays, because the backend's mistake can be corrected.
             guard try await bench.restore().restored.state == .verified else {
                 _ = Issue.record("not verified")
                 return
@@ -230,7 +230,8 @@ import VaultTesting
             let port = "127.0.0.1:\(bench.backend.port)"
             let request = HTTPRequest(method: .get, scheme: "http", authority: port, path: "/api/items")
             #expect(try await api.send(request, body: [], limits: HTTPLimits()).status == .ok)
-            // One server may refuse what the backend still takes: the answer is the server's, and nobody is logged out.
+            // A server may refuse a token that the backend still accepts. The app gets the server's answer, and nobody
+            // is logged out.
             bench.wire.answer("/api/items", "", status: 401)
             #expect(try await api.send(request, body: [], limits: HTTPLimits()).status == .unauthorized)
             #expect(bench.wire.messages(to: "/auth/me").count == 1)
@@ -340,7 +341,7 @@ import VaultTesting
             let vault = try await bench.login()
             #expect(try await vault.auth.refreshToken.identity.name == "alice@example.com")
             #expect(await bench.asked.last == .me)
-            // However the address is written, it is the same backend; another one is another one.
+            // All spellings of the address name the same backend. Another address names another backend.
             let other = try await bench.anotherVault { $0.issuer = "https://other.example.com" }
             #expect(try await other.storage.all().isEmpty)
         }

@@ -5,7 +5,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// A backend with e-mail addresses, passwords and refresh tokens of its own.
+/// A backend with e-mail addresses, passwords and its own refresh tokens.
 @Suite struct BackendsPasswordTests {
     private func way(
         _ password: String = "alice-password", email: String = "alice@example.com"
@@ -66,7 +66,7 @@ import VaultTesting
             #expect(error?.description.contains(text) == true)
             #expect(await bench.asked == [])
             #expect(bench.wire.messages.isEmpty)
-            // It is no attempt either.
+            // It does not count as an attempt.
             try await bench.vault.auth.signIn(way())
         }
     }
@@ -215,7 +215,7 @@ import VaultTesting
             #expect(try await session.accessToken(forceRefresh: true).value == Self.othersToken)
             bench.wire.answer("/auth/me", #"{"id":"bob"}"#)
             #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .tokenInvalid)
-            // When it cannot be asked, the new refresh token is stored, and nobody gets the access token.
+            // If the backend cannot be asked, the new refresh token is stored, and nobody gets the access token.
             bench.wire.answer("/auth/me", "", status: 503)
             bench.wire.answer("/auth/refresh", #"{"access_token":"\#(Self.othersToken)","refresh_token":"r2"}"#)
             let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
@@ -239,7 +239,7 @@ import VaultTesting
             let error = await failure { try await bench.login() }
             #expect(error?.code == .refreshInterrupted)
             #expect(try await bench.sealedCredential() == before)
-            // Signing in again mends it, with the password as it was.
+            // Signing in again repairs the account. The password stays the same.
             bench.clock.advance(by: 1)
             try await bench.vault.storage.storeRefreshToken(
                 bench.vault.auth.signIn(way()), withExistingPassword: SecretBytes(utf8: BackendsBench.password))
@@ -285,7 +285,7 @@ import VaultTesting
             bench.wire.answer("/auth/refresh", body, status: status)
             #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == code)
             #expect((session.refusal == nil) == (code != .refreshTokenExpired))
-            // Only after an answer that cannot be understood is it unknown what became of the refresh token.
+            // Only an answer that cannot be understood leaves the fate of the refresh token unknown.
             let isUnknown = status == 200
             let mark = try await bench.account().refreshStartedAt
             #expect((mark != nil) == isUnknown)

@@ -5,7 +5,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// What a backend does for people beside signing them in.
+/// The services of a backend for people, besides sign-in.
 @Suite struct BackendsPeopleTests {
     private func people(
         _ bench: BackendsBench, _ change: (inout BackendLayout.Password) -> Void = { _ in }

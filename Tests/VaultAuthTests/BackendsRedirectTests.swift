@@ -9,7 +9,7 @@ import VaultTesting
 @testable import VaultAuth
 @testable import VaultBackends
 
-/// Redirects that do not come to a port of this machine, and the clients they are for.
+/// Redirects that do not go to a port of this machine, and their clients.
 @Suite struct BackendsRedirectTests {
     private func context(_ redirects: AsyncStream<String>, redirectURI: String?) async throws -> SignInContext {
         let (store, clock, transport) = (InMemoryStore(), ManualClock(), Wire())

@@ -70,7 +70,7 @@ import VaultTesting
             let second = try await bench.anotherVault().auth.signIn(way())
             #expect(first.clientID == second.clientID)
             #expect(await bench.asked.count { $0 == .oauthClient } == 1)
-            // A server that has forgotten it gets another one.
+            // A server that has forgotten the client gets a new one.
             await bench.backend.forgetClients()
             await #expect(throws: VaultDevelopmentError.self) {
                 try await bench.vault.auth.signIn(way(choosing: .oauth))
@@ -78,7 +78,7 @@ import VaultTesting
             let third = try await bench.vault.auth.signIn(way(choosing: .oauth))
             #expect(third.clientID != first.clientID)
             #expect(await bench.asked.count { $0 == .oauthClient } == 2)
-            // Who says no knows the client all the same.
+            // The client stays registered after the person says no.
             let denying = ScriptedBrowser(username: "alice", password: "", choice: .deny)
             #expect(await failure { try await bench.vault.auth.signIn(way(using: denying)) }?.code == .cancelled)
             #expect(try await bench.vault.auth.signIn(way()).clientID == third.clientID)
@@ -96,7 +96,7 @@ import VaultTesting
             let answer = #"{"client_id":"\#(known)","client_secret":"a-secret"}"#
             bench.wire.answer("/api/oauth/client", answer, status: 201)
             let vault = try await bench.anotherVault { $0.registersClientAnew = true }
-            // The port is another one than the client's: what it answers there is played.
+            // The port differs from the client's port, so the test plays its answers.
             let token = #"{"access_token":"x","refresh_token":"r","expires_in":900,"scope":"profile:read"}"#
             bench.wire.answer("/api/oauth/token", token)
             bench.wire.answer("/api/profile", #"{"user":{"username":"alice"}}"#)
@@ -105,7 +105,7 @@ import VaultTesting
             }
             let signedIn = try await vault.auth.signIn(ServerSignIn(using: agent, redirect: redirect))
             #expect(signedIn.credential.clientSecret == "a-secret")
-            // A server that has names only: they serve.
+            // The server has only names, so the names are used.
             #expect(signedIn.account.subject == "alice")
             try await vault.storage.storeRefreshToken(
                 signedIn, withNewPassword: SecretBytes(utf8: BackendsBench.password))
@@ -188,7 +188,7 @@ import VaultTesting
                 #expect(typist.requests.map(\.reason) == [.oauthFailed])
                 #expect(typist.requests.first?.failure != nil)
                 #expect(typist.requests.first?.description.contains("did not work") == true)
-                // Who insists on OAuth, or cannot be asked, gets the error.
+                // If the app chooses OAuth, or nobody can be asked, the app gets the error.
                 await bench.backend.setFault(fault, times: 2, at: endpoint)
                 let insisting = try await bench.anotherVault { $0.registersClientAnew = true }
                 #expect(await failure { try await insisting.auth.signIn(way(typist, choosing: .oauth)) } != nil)
@@ -367,7 +367,7 @@ import VaultTesting
     }
 }
 
-/// A browser that remembers what it was shown.
+/// A browser that remembers the pages that it was shown.
 final class WatchedBrowser: UserAgent {
     private let person: ScriptedBrowser?
     private let log = Lock<[String]>([])

@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// The list of a person's sessions at a backend, and telling the backend of a logout.
+/// The list of a person's sessions at a backend, and the report of a logout to the backend.
 @Suite struct BackendsSessionsTests {
     private static let layout: @Sendable (inout VaultConfiguration) -> Void = {
         $0.backend.password.sessions = .init()

@@ -8,7 +8,7 @@ import VaultTesting
 @Suite struct BackendsSwitchTests {
     private static let note = ItemName(rawValue: "note")
 
-    /// Runs `body` with an account that was registered when the server had no OAuth, and has an item of an app's.
+    /// Runs `body` with an account that was registered when the server had no OAuth. The account has an item of an app.
     private func withAPITokenAccount(
         _ arrangement: BackendsArrangement = .init(), _ body: (BackendsBench, _ vault: Vault) async throws -> Void
     ) async throws {
@@ -43,7 +43,7 @@ import VaultTesting
             let calls = bench.keyService.calls
             let left = try await switchMethod(vault, to: oauth())
             #expect(bench.keyService.calls == calls + 1)
-            // No call is known that ends an API token.
+            // The server has no known call that ends an API token.
             #expect(left?.code == .configurationInvalid)
             #expect(vault.auth.isLoggedIn)
             let after = try await bench.account()
@@ -56,7 +56,7 @@ import VaultTesting
             _ = try await vault.auth.accessToken(forceRefresh: true)
             try await bench.login()
             #expect(await bench.backend.requests.suffix(2).map(\.presentedGeneration) == [1, 2])
-            // And back again.
+            // The way back to an API token.
             let back = ServerSignIn(using: BackendsBench.alice, asking: Typist(), choosing: .apiToken)
             try await switchMethod(vault, to: back)
             #expect(try await bench.account().method == .serverToken)

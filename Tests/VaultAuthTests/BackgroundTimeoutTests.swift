@@ -5,12 +5,12 @@ import VaultDevelopment
 import VaultLocks
 import VaultTesting
 
-/// Somebody who may stay away for 60 seconds.
+/// A timeout of 60 seconds, and the events of its session.
 private final class Scene: Sendable {
     let monitor = PlayedMonitor()
     let clock = ManualContinuousClock()
     let isLoggedIn = Lock(true)
-    /// What happened to the session, as it happens.
+    /// The events of the session, as they happen.
     let events: AsyncStream<String>
     private let log: AsyncStream<String>.Continuation
     private let timeout = Lock<BackgroundTimeout?>(nil)
@@ -35,7 +35,7 @@ private final class Scene: Sendable {
 
     func note(_ event: String) { log.yield(event) }
 
-    /// Everything that happened and was not waited for yet, once nothing more can.
+    /// Disables the timeout, and returns the events that the test has not waited for.
     func rest() async -> [String] {
         await disable()
         log.finish()
@@ -43,7 +43,7 @@ private final class Scene: Sendable {
     }
 }
 
-/// A monitor that a test plays. Telling returns when the listener is done with what it was told.
+/// A monitor that a test controls. A call that tells something returns when the listener has handled it.
 final class PlayedMonitor: BackgroundMonitor {
     private let listener = Lock<BackgroundListener?>(nil)
 
@@ -64,7 +64,7 @@ final class PlayedMonitor: BackgroundMonitor {
     }
 }
 
-/// Holds back whoever passes until it is opened.
+/// Holds back all callers until it is opened.
 private struct Barrier: Sendable {
     private let opened = AsyncStream<Void>.makeStream()
 
@@ -210,7 +210,7 @@ private struct Barrier: Sendable {
                 try await auth.setTokens(access: "access", refresh: "refresh", expiresIn: nil, subject: "alice")
             }
             let updates = auth.sessionUpdates
-            // Back in time: nothing happens.
+            // Time goes back, and nothing happens.
             await monitor.tell(.entered)
             clock.advance(by: .seconds(59), wakesSleepers: false)
             await monitor.tell(.left)
@@ -218,7 +218,7 @@ private struct Barrier: Sendable {
             await monitor.tell(.entered)
             clock.advance(by: .seconds(61), wakesSleepers: false)
             await monitor.tell(.left)
-            // It was locked before the handler was called.
+            // The session was locked before the handler was called.
             #expect(await handled.first { _ in true } == false)
             let update = await updates.first { _ in true }
             #expect(update?.event == (isStored ? .locked : .loggedOut))

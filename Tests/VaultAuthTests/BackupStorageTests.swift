@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// Backups as an app makes and reads them.
+/// An app's use of backups: making and reading them.
 @Suite(.timeLimit(.minutes(1))) struct BackupStorageTests {
     @Test func `an app moves an account to a new machine, and signs in once`() async throws {
         let path = FileManager.default.temporaryDirectory.path() + "backup-\(UUID().uuidString)"
@@ -33,7 +33,7 @@ import VaultTesting
                 await failure { _ = try await machine.storage.openBackup(at: path, passphrase: new) }?.code
                     == .wrongSecret)
             try await machine.storage.importBackup(backup, account: account.id, newPassword: new)
-            // The items are at hand before there is a login.
+            // The items are available before a login.
             let opened = try await machine.auth.unlock(account.id, with: .password(new))
             #expect(try await opened.items.get("notes", as: [String].self) == ["Room 4"])
             let calls = await bench.refreshes.count

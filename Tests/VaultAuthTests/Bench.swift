@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// A machine with a vault, a provider and a key service to try things on. Time stands still unless a test moves it.
+/// A machine with a vault, a provider and a key service for experiments. Time stands still unless a test moves it.
 struct Bench {
     let provider: DevelopmentIdentityProvider
     let keyService: InMemoryKeyService
@@ -31,20 +31,20 @@ struct Bench {
         vault = try await Vault(configuration, store: store, keyService: keyService, transport: network, clock: clock)
     }
 
-    /// The same with another vault on the same store.
+    /// The same machine with another vault on the same store.
     init(_ bench: Bench, _ vault: Vault) {
         (provider, keyService, store) = (bench.provider, bench.keyService, bench.store)
         (clock, configuration, network) = (bench.clock, bench.configuration, bench.network)
         self.vault = vault
     }
 
-    /// Takes the provider away: from now on connections to it are refused.
+    /// Stops the provider: from now on connections to it are refused.
     func stopProvider() async {
         await provider.stop()
         network.dropConnections()
     }
 
-    /// Another vault on the same store: the program started again, or runs twice.
+    /// Another vault on the same store: the program starts again, or runs twice.
     func anotherVault(
         store other: (any SecureStore)? = nil, keyService otherService: (any KeyService)? = nil,
         transport: (any HTTPTransport)? = nil, policy: VaultPolicy = .standard, machinePolicy: VaultPolicy? = nil
@@ -93,7 +93,7 @@ struct Bench {
         try await store.account(id())?.refreshStartedAt
     }
 
-    /// An item of an app's own in alice's account.
+    /// An item of an app in alice's account.
     static let note = ItemName(rawValue: "note")
 
     func putNote() async throws {

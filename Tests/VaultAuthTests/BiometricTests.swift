@@ -81,12 +81,13 @@ struct BiometricTests {
             #expect(locked?.code == .hardwareLocked)
             #expect(locked?.retryAfter == Duration.seconds(600))
             #expect(bench.keyService.calls == before)
-            // The password does not mind.
+            // The password still works.
             try await bench.login()
         }
     }
 
-    /// For some tokens the public key is enough to make a keyslot, and whoever writes the disk can put it there.
+    /// For some tokens the public key is enough to make a keyslot. An attacker who can write to the disk can add such a
+    /// keyslot.
     @Test func `a keyslot that somebody else made opens nothing, and nothing is sealed for them`() async throws {
         try await withBench { bench in
             let token = try ScriptedHardwareKey(pin: pin)
@@ -107,7 +108,7 @@ struct BiometricTests {
             }
             #expect(stored?.code == .storeCorrupt)
             #expect(try await bench.store.item(.refreshToken, of: account.id) == before)
-            // Nor when what would show it was taken away.
+            // The keyslot still opens nothing after the attacker removes the evidence.
             try await bench.store.apply([.removeItem(.idTokenClaims)], to: account.id)
             let bare = await failure { try await bench.vault.auth.unlock(userID: "alice", with: method) }
             #expect(bare?.code == .storeCorrupt)

@@ -6,7 +6,7 @@ import VaultTesting
 
 @testable import VaultAuth
 
-/// A client that the provider's operator registered, with a secret, and what its sign-ins ask for.
+/// A client with a secret that the provider's operator registered, and the parameters of its sign-ins.
 @Suite struct ConfiguredClientTests {
     private static let secret = "se cret:1%&"
     private static let alice = ScriptedBrowser(username: "alice", password: "alice-password")
@@ -21,7 +21,7 @@ import VaultTesting
         return options
     }
 
-    /// A machine whose programs have the settings that each of them is given.
+    /// A machine whose programs each have their own settings.
     private struct Machine {
         let store = InMemoryStore()
         let keys = InMemoryKeyService()

@@ -7,7 +7,7 @@ import VaultTesting
 @testable import VaultAuth
 @testable import VaultStorage
 
-/// Who is logged in, and what a session may hand out.
+/// The current login, and the data that a session may hand out.
 @Suite struct CurrentLoginTests {
     private let session: Session
     private let other: Session
@@ -63,7 +63,7 @@ import VaultTesting
     }
 }
 
-/// What can be seen of a session, and what it comes from.
+/// The visible data of a session, and its source.
 @Suite struct SessionStateTests {
     private let error = VaultError(.refreshTokenExpired, "over")
     private let token = AccessToken(

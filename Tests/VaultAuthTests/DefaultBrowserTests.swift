@@ -1,7 +1,7 @@
 import Testing
 import VaultAuth
 
-/// How the default browser is started, and which option makes it private.
+/// The start of the default browser, and the option that makes it private.
 @Suite struct DefaultBrowserTests {
     @Test(
         arguments: [

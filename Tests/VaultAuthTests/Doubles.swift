@@ -5,12 +5,12 @@ import VaultDevelopment
 import VaultLocks
 import VaultTesting
 
-/// A store that does what a test wants before each change, and before each lock.
+/// A store that runs a test's code before each change, and before each lock.
 struct WatchedStore: SecureStore {
     let base: any SecureStore
-    /// Called before the change is made; what it throws is what the change throws.
+    /// Called before the change is made. An error that it throws makes the change fail.
     let beforeApplying: @Sendable ([StoreChange]) async throws -> Void
-    /// Called before the lock is asked for.
+    /// Called before the lock is requested.
     var beforeLocking: @Sendable () -> Void = {}
 
     func apply(_ changes: [StoreChange], to id: AccountID) async throws {
@@ -92,12 +92,12 @@ final class FailingKeyService: KeyService {
 
 /// The real transport, whose connections can be dropped.
 ///
-/// A server that stops closes its connections, but a client may notice only when it sends on one, and then cannot know
-/// whether the request arrived. A test that wants a server to be away wants a refused connection instead.
+/// A server that stops closes its connections. A client may notice this only when it sends, and then cannot know
+/// whether the request arrived. Tests with a server that is away need a refused connection instead.
 final class Network: HTTPTransport {
     private let transport = Lock(AsyncHTTPTransport())
 
-    /// Whether there is none: every connection is refused.
+    /// Whether every connection is refused.
     let isCut = Lock(false)
 
     func dropConnections() { transport.withLock { $0 = AsyncHTTPTransport() } }
@@ -108,7 +108,7 @@ final class Network: HTTPTransport {
     }
 }
 
-/// A transport that puts other words into requests on their way.
+/// A transport that replaces words in requests.
 struct RewritingTransport: HTTPTransport {
     private let base = AsyncHTTPTransport()
     let rewrite: @Sendable (String) -> String
@@ -119,7 +119,7 @@ struct RewritingTransport: HTTPTransport {
     }
 }
 
-/// A browser of an app with a redirect URI of its own: the system hands the redirect to the app.
+/// A browser for an app with its own redirect URI. The system hands the redirect to the app.
 struct AppBrowser: UserAgent {
     let auth: any AuthProtocol
     let person: ScriptedBrowser

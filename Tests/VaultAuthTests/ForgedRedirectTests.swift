@@ -8,8 +8,8 @@ import VaultTesting
 
 @testable import VaultAuth
 
-/// Redirects that are not the answer to the login under way: anybody on this machine can send them, to a port or by a
-/// scheme, and the login goes on.
+/// Redirects that do not answer the running login. Anybody on this machine can send them to a port or by a scheme. The
+/// login goes on.
 @Suite struct ForgedRedirectTests {
     private static let uri = "myapp://callback"
     private static let malformed = [
@@ -101,7 +101,7 @@ import VaultTesting
     }
 }
 
-/// A browser of an app with a redirect URI of its own, on a machine where something else is handed to the app first.
+/// A browser for an app with its own redirect URI, on a machine where the app gets a forged redirect first.
 private struct BesetApp: UserAgent {
     let auth: any AuthProtocol
     let person: ScriptedBrowser
@@ -115,7 +115,7 @@ private struct BesetApp: UserAgent {
     }
 }
 
-/// A browser on a machine where somebody else calls the port of the redirect first.
+/// A browser on a machine where another program calls the redirect port first.
 private final class BesetBrowser: UserAgent {
     let targets: [String]
     let person: ScriptedBrowser

@@ -20,7 +20,7 @@ import VaultTesting
         return try test.auth.authorizedTransport(baseURL: Self.base, over: network)
     }
 
-    /// Sends each body back, or an empty object where there is none.
+    /// Sends each body back. Sends an empty object if there is no body.
     private static func mirror() -> FakeTransport {
         FakeTransport { _, body in HTTPAnswer(status: .ok, body: body.isEmpty ? Array("{}".utf8) : body) }
     }

@@ -20,7 +20,7 @@ extension Bench {
     }
 }
 
-/// However ways in are removed, one is left.
+/// After any order of removals, one way in is left.
 @Suite(.timeLimit(.minutes(1))) struct LastWayInTests {
     @Test func `hardware that is all there is stays, every piece of it`() async throws {
         try await withBench { bench in
@@ -57,7 +57,7 @@ extension Bench {
             try await storage.disableBiometricAccess(userID: "alice")
             #expect(changes.value == 1)
             #expect(try await bench.kinds() == ["offline", "password"])
-            // There is nothing to remove any more, which is nothing to complain about.
+            // The way in is already gone, which is no error.
             try await storage.disableBiometricAccess(userID: "alice")
         }
     }
@@ -73,7 +73,7 @@ extension Bench {
             let (password, pin) = try (#require(account.passwordKeyslot), #require(account.keyslot(.pin)))
             if disablesHardware { try await bench.vault.accounts.removeKeyslot(pin.id, of: id) }
 
-            // The second program looks while the first has looked and not yet written, unless the lock keeps it waiting.
+            // Without the lock, the second program would look after the first has looked and before it has written.
             let (stopped, stops) = AsyncStream<Void>.makeStream()
             var base = try WatchedStore(base: SQLiteStore(folder: folder)) { _ in }
             base.beforeLocking = { stops.finish() }

@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// Nothing secret in what a program may print or log.
+/// The absence of secrets in output that a program may print or log.
 @Suite struct LeakTests {
     private func expectNothing(of secrets: [String], in value: some Any, _ name: String) {
         var dumped = ""

@@ -8,8 +8,8 @@ import VaultTesting
 
 @testable import VaultAuth
 
-/// A session that is locked at the last moment before its renewal. The lock asks the stop guard whether a renewal runs,
-/// so a renewal that the guard does not know yet must not begin.
+/// A session that is locked just before its renewal. The lock asks the stop guard whether a renewal runs. So a renewal
+/// that the guard does not know yet must not begin.
 struct LockBeforeRefreshTests {
     private final class CountingIssuer: TokenIssuer {
         let renewals = Lock(0)

@@ -9,9 +9,9 @@ import VaultJSON
 import VaultLocks
 import VaultTesting
 
-/// What the library logs: enough to see what happens, and nothing secret at any level.
+/// The library's log: enough to follow events, and no secret at any level.
 @Suite struct LogTests {
-    /// What several tasks wrote down.
+    /// The lines that several tasks wrote.
     private final class Book: Sendable {
         private let state = Lock<[String]>([])
 
@@ -37,7 +37,7 @@ import VaultTesting
         }
     }
 
-    /// Passes everything on, and keeps what could be secret: each value of header fields, forms and JSON.
+    /// Passes every message on, and keeps possible secrets: each value of header fields, forms and JSON.
     private final class Wiretap: HTTPTransport {
         private let base = AsyncHTTPTransport()
         private let heard = Lock<Set<String>>([])
@@ -144,7 +144,7 @@ import VaultTesting
         }
     }
 
-    /// Registers, logs in rightly and wrongly, refreshes, sends a request that is refused, locks and logs out.
+    /// Registers, logs in with right and wrong passwords, refreshes, sends a refused request, locks and logs out.
     private func live(_ vault: Vault, password: String, pin: String, wrong: String) async throws {
         let token = try await vault.auth.performOpenIDConnectLogin(
             using: ScriptedBrowser(username: "alice", password: "alice-password"))

@@ -16,7 +16,7 @@ import VaultTesting
             #expect(try await bench.vault.storage.availableUserIDs == [token.account.subject])
 
             for (index, name) in ["me", "alice", "alice@example.com", token.account.subject].enumerated() {
-                // A new program: nothing but the folder is left.
+                // A new program, which has only the folder.
                 let vault = try await bench.anotherVault(store: SQLiteStore(folder: folder))
                 #expect(try await vault.storage.hasRefreshToken(userID: name))
                 let calls = bench.keyService.calls
@@ -65,7 +65,7 @@ import VaultTesting
             #expect(locked?.description.contains("type \"vault register\"") == true)
             #expect(!bench.vault.auth.isLoggedIn)
             #expect(await bench.refreshes == [])
-            // The way back.
+            // Registering again repairs the account.
             try await bench.register(password: "another fine password")
             try await bench.login(password: "another fine password")
         }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import VaultAuth
 
-/// The file with the machine's policy. It counts, or it is an error.
+/// The file with the machine's policy. The library obeys it or reports an error.
 @Suite struct MachinePolicyTests {
     /// Runs `body` with a folder of the user who runs the tests.
     private func withFolder(_ body: (_ folder: String) throws -> Void) throws {
@@ -18,7 +18,7 @@ import VaultAuth
         try VaultPolicy.ofMachine(file: file, owner: owner)
     }
 
-    /// What reading the file fails with; nil when it does not.
+    /// The error of reading the file. Nil if reading works.
     private func refusal(_ file: String, owner: UInt32 = geteuid()) -> VaultError? {
         do {
             _ = try read(file, owner: owner)

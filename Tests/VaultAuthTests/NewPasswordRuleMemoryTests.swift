@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a rule judged must not lie around afterwards.
+/// A secret that a rule judged must not stay in memory.
 @Suite struct NewPasswordRuleMemoryTests {
     @Test func `a password that was judged is in no memory but its own`() async {
         await #expect(processExitsWith: .success) {
@@ -17,7 +17,7 @@ import Testing
     @Test func `letters are not copied in lower case either`() async {
         await #expect(processExitsWith: .success) {
             let upper = try HiddenBytes.digits(count: 24)
-            // A to J for 0 to 9; only the digits and the letters' halves were ever in memory.
+            // A to J stand for 0 to 9. Only the digits and the letters' halves were ever in memory.
             let password = try SecretBytes(count: 24) { target in
                 upper.write(into: target)
                 for index in target.indices { target[index] += 0x41 - 0x30 }

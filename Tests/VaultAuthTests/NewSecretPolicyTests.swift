@@ -5,11 +5,11 @@ import VaultDevelopment
 import VaultTesting
 
 extension Bench {
-    /// The same with a policy of the app's.
+    /// The same bench with the app's policy.
     func under(_ policy: VaultPolicy) async throws -> Bench { Bench(self, try await anotherVault(policy: policy)) }
 }
 
-/// What a policy says of new secrets.
+/// A policy's rules for new secrets.
 @Suite(.timeLimit(.minutes(1))) struct NewSecretPolicyTests {
     private static let strict = VaultPolicy(minimumPINLength: 6, minimumPasswordLength: 12)
 
@@ -70,7 +70,7 @@ extension Bench {
             }
             #expect(bench.keyService.calls == calls)
             #expect(try await bench.store.accounts() == [account])
-            // The sign-in is not lost by that.
+            // The refusal keeps the sign-in.
             try await storage.storeRefreshToken(bob, withNewPassword: SecretBytes(utf8: "twelve chars"))
         }
     }

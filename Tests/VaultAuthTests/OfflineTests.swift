@@ -5,7 +5,7 @@ import VaultDevelopment
 import VaultLocks
 import VaultTesting
 
-/// Opening an account where there is no network.
+/// Opening an account without a network.
 struct OfflineTests {
     @Test func `without the key service the password opens the account by itself, and online it is a full session`()
         async throws
@@ -20,7 +20,7 @@ struct OfflineTests {
             await bench.provider.setFault(.status(503))
             let session = try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
             #expect(session.isOffline && session.isOpen && !session.isConfirmed)
-            // The stored token, the claims and an app's own items are at hand.
+            // The stored token, the claims and an app's items are available.
             #expect(try await session.accessToken().value == cached)
             #expect(try await session.refreshToken().identity.email == "alice@example.com")
             let sealed = try #require(try await bench.store.item(Bench.note, of: session.id))

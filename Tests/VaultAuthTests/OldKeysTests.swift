@@ -7,9 +7,9 @@ import VaultLocks
 import VaultStorage
 import VaultTesting
 
-/// Ways in that are gone are dead: their keys are ended at the key service.
+/// Removed ways in never work again: their keys are ended at the key service.
 @Suite(.timeLimit(.minutes(2))) struct OldKeysTests {
-    /// What takes a way in away, or puts another one into its place.
+    /// The changes that remove or replace a way in.
     enum Change: CaseIterable {
         case passwd, dropping, removing, removingHardware, newPIN, newCode, deleting, deletingOpen, clearing,
             registering
@@ -134,7 +134,7 @@ import VaultTesting
             #expect(await failure { try await busy.add(slot, to: bench.account(), vaultKey: key) }?.code == .busy)
             try await accounts.add(slot, to: bench.account(), vaultKey: key)
             #expect(try await bench.login(with: .recoveryCode(code)).isOpen)
-            // What is stored is not given up.
+            // The stored keyslot stays valid.
             await accounts.discard(slot, of: try await bench.account())
             #expect(try await bench.login(with: .recoveryCode(code)).isOpen)
 
@@ -160,7 +160,7 @@ import VaultTesting
     }
 }
 
-/// A key service that ends no key.
+/// A key service that never ends a key.
 struct UnendingKeyService: KeyService {
     let base: any KeyService
 

@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// Tokens of an app whose login happens elsewhere.
+/// Tokens of an app that logs in without this library.
 @Suite struct OutsideTokenTests {
     @Test func `tokens from elsewhere can be stored, and are renewed from then on`() async throws {
         try await withBench { bench in
@@ -12,7 +12,7 @@ import VaultTesting
             let access = try #require(elsewhere.accessToken?.value)
             let vault = try await bench.anotherVault()
             let token = try await vault.auth.setTokens(access: access, refresh: elsewhere.value)
-            // The provider said whose they are.
+            // The provider named the owner of the tokens.
             #expect(token.account == elsewhere.account)
             #expect(token.identity.preferredUsername == "alice")
             #expect(vault.auth.isLoggedIn)
@@ -93,7 +93,7 @@ import VaultTesting
             }
             #expect(try await bench.note(password: Bench.password) == [1, 2, 3])
             #expect(await failure { try await bench.login() }?.code == .notLoggedIn)
-            // Nobody is logged in: there is nothing to clear.
+            // Nobody is logged in, so there is nothing to clear.
             try await bench.vault.auth.clearTokens()
         }
     }

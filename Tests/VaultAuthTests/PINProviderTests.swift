@@ -3,7 +3,7 @@ import Testing
 import VaultLocks
 import VaultTesting
 
-/// The PIN by an account's id, and in the shape of hardware.
+/// The PIN by an account's id, and as a hardware provider.
 @Suite struct PINProviderTests {
     private static let password = "tea at half past four"
     private let test = TestVault()

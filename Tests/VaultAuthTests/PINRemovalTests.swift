@@ -4,14 +4,14 @@ import VaultAuth
 import VaultDevelopment
 import VaultTesting
 
-/// Whether there is a PIN, and taking it away.
+/// The check for a PIN, and its removal.
 @Suite(.timeLimit(.minutes(1))) struct PINRemovalTests {
     @Test func `a PIN is there, opens the account, and is taken away with its key`() async throws {
         try await withBench { bench in
             let id = try await bench.register().id
             let storage = bench.vault.storage
             #expect(try await !storage.hasPIN(id))
-            // There is nothing to remove, which is nothing to complain about.
+            // The account has no PIN to remove, which is no error.
             try await storage.removePIN(id)
             let key = try #require(try await bench.addPIN().keyslot(.pin)).keyID
             #expect(try await storage.hasPIN(id))

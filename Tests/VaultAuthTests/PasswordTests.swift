@@ -13,7 +13,7 @@ import VaultTesting
             userID: "alice", from: SecretBytes(utf8: old), to: SecretBytes(utf8: new))
     }
 
-    /// What opens the account is exactly this.
+    /// Checks that only this password opens the account.
     private func expectPassword(_ password: String, opens bench: Bench) async throws {
         for known in [Bench.password, Self.new] where known != password {
             let error = await failure { try await bench.login(password: known) }
@@ -87,7 +87,7 @@ import VaultTesting
     @Test func `of two changes at the same time one wins and the other says so`() async throws {
         try await withBench { bench in
             try await bench.register()
-            // It was read, the old password was typed and opened it, and meanwhile another program was faster.
+            // The account was read, and the old password opened it. Meanwhile another program changed it.
             let stale = try await bench.vault.storage.account(userID: "alice")
             let key = try await bench.vaultKey()
             try await change(bench.anotherVault())
@@ -166,7 +166,7 @@ import VaultTesting
             #expect(await failure { try await bench.store(token) }?.code == .storeUnreadable)
             #expect(try await store.accounts() == [])
             store.writeFailure = nil
-            // The person need not go to the browser again.
+            // The person need not use the browser again.
             try await bench.store(token)
             try await bench.login()
         }

@@ -30,7 +30,7 @@ private final class GatedKeyService: KeyService {
     func endKey(id: String) async throws { try await base.endKey(id: id) }
 }
 
-/// What happens while an account is being opened, and what is left when a session ends.
+/// Events while an account is being opened, and the state after a session ends.
 @Suite(.timeLimit(.minutes(1))) struct RaceTests {
     @Test(arguments: ["lock", "logout", "logoutEverywhere", "clearTokens"])
     func `an account that is locked while it is being opened stays closed`(how: String) async throws {
@@ -115,7 +115,7 @@ private final class GatedKeyService: KeyService {
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 {
                     group.addTask {
-                        // Only the last one stays open.
+                        // Only the last session stays open.
                         _ = try? await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
                     }
                 }

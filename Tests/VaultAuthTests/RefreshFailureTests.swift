@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// What is left after a refresh that went wrong, and what the person is told.
+/// The state after a failed refresh, and the message to the person.
 @Suite struct RefreshFailureTests {
     private func storedToken(_ bench: Bench) async throws -> [UInt8]? {
         try await bench.store.item(.refreshToken, of: bench.id())
@@ -27,7 +27,7 @@ import VaultTesting
             }
             #expect(try await storedToken(bench) == before)
             #expect(try await bench.refreshMark() == nil)
-            // The session is over. But a token that was not dead at all goes on working.
+            // The session is over. But a token that is still valid works on.
             #expect(!bench.vault.auth.isLoggedIn)
             if answersEmpty { try await bench.login() }
         }
@@ -42,7 +42,7 @@ import VaultTesting
             #expect(first?.code == .identityProviderInterrupted)
             #expect(try await bench.refreshMark() == bench.clock.now)
             #expect(await bench.refreshes.count == 1)
-            // Also for the next program.
+            // The same holds for the next program.
             for _ in 0..<2 {
                 let vault = try await bench.anotherVault()
                 let error = await failure {
@@ -52,7 +52,7 @@ import VaultTesting
                 #expect(error?.description.contains("Register again") == true)
             }
             #expect(try await storedToken(bench) == before)
-            // Registering again mends it, with the password as it was.
+            // Registering again repairs the account. The password stays the same.
             try await bench.vault.storage.storeRefreshToken(
                 bench.signIn(), withExistingPassword: SecretBytes(utf8: Bench.password))
             #expect(try await bench.refreshMark() == nil)
@@ -69,7 +69,7 @@ import VaultTesting
             #expect(error?.code == .identityProviderUnavailable)
             #expect(try await bench.refreshMark() == nil)
             #expect(try await storedToken(bench) == before)
-            // What is at hand is still handed out.
+            // The token at hand is still handed out.
             #expect(try await session.accessToken().isValid(for: .seconds(60), at: bench.clock.now))
         }
     }
@@ -106,14 +106,14 @@ import VaultTesting
             let error = await failure { _ = try await caller.value }
             #expect(error?.code == .storeUnreadable)
             #expect(error?.description.contains("could not be stored") == true)
-            // While the disk stays full, nobody sees the token, and the provider is not asked again.
+            // While the disk stays full, nobody gets the token, and the provider is not asked again.
             #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .storeUnreadable)
             #expect(await bench.refreshes.count == 1)
             store.writeFailure = nil
             if byLoggingInAgain {
                 try await bench.login()
             } else {
-                // The old access token is about to end, and the refresh token that was kept gets a new one.
+                // The old access token is about to end. The kept refresh token gets a new access token.
                 bench.clock.advance(by: 50)
                 #expect(try await session.accessToken().value != old)
             }
@@ -145,7 +145,8 @@ import VaultTesting
     @Test func `a refresh token whose ID token cannot be checked is not lost`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
-            // The provider changes its keys twice within the minute in which they are asked for only once more.
+            // The provider changes its keys twice within one minute. In this minute the client asks for the keys only
+            // once more.
             try await bench.provider.rotateSigningKey(keepingOld: false)
             _ = try await session.accessToken(forceRefresh: true)
             try await bench.provider.rotateSigningKey(keepingOld: false)

@@ -14,7 +14,7 @@ import VaultTesting
             bench.clock.advance(by: 239)
             #expect(try await session.accessToken().value == registered.value)
             #expect(await bench.refreshes.count == 0)
-            // 60 seconds before its end it is not good any more; for somebody who needs less it is.
+            // 60 seconds before its end the token is too old, unless the caller needs less time.
             bench.clock.advance(by: 2)
             #expect(try await session.accessToken(minimumValidity: .seconds(10)).value == registered.value)
             let fresh = try await session.accessToken()
@@ -52,7 +52,7 @@ import VaultTesting
                 return token.value
             }
             for await _ in commits { break }
-            // The provider has answered. Time enough for a token that does not wait to be stored.
+            // The provider has answered. A token that does not wait until it is stored would arrive now.
             for _ in 0..<10_000 { await Task.yield() }
             #expect(await bench.refreshes.count == 1)
             #expect(asked.value == 0)

@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// What is left when the provider does not take an account any more, or somebody clears it.
+/// The state after the provider refuses an account, or the app clears it.
 @Suite(.timeLimit(.minutes(1))) struct RefusedSessionTests {
     private func refused(_ bench: Bench) async throws -> Session {
         let session = try await bench.register()
@@ -31,7 +31,7 @@ import VaultTesting
             ]
             for call in calls { #expect(await failure(call)?.code == .refreshTokenExpired) }
             #expect(!auth.isLoggedIn)
-            // What is sealed in the account is the person's own.
+            // The sealed data in the account is the person's own.
             let key = try await session.openVaultKey()
             try await bench.store.apply(
                 [.putItem(Bench.note, await key.seal([1, 2, 3], as: Bench.note, of: session.id))], to: session.id)
@@ -42,7 +42,7 @@ import VaultTesting
                 return #expect(Bool(false), "the provider refused it")
             }
             #expect(error.code == .refreshTokenExpired)
-            // Locking takes the key; that it is over was told.
+            // Locking removes the key. The end of the session was reported before.
             let updates = auth.sessionUpdates
             await auth.lock()
             #expect(await failure { _ = try await session.openVaultKey() }?.code == .refreshTokenExpired)

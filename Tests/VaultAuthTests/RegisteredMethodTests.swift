@@ -5,9 +5,10 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// Where a client's secret goes is what the registration answered, also when the metadata lists others (RFC 7591 section 3.2.1).
+/// The registration's answer says where a client's secret goes, even if the metadata lists other methods (RFC 7591
+/// section 3.2.1).
 @Suite struct RegisteredMethodTests {
-    /// A provider that lists another way of using the secret than the one it registers clients for.
+    /// A provider whose listed method for the secret differs from the method of its registrations.
     private struct MisleadingTransport: HTTPTransport {
         let base = AsyncHTTPTransport()
         let listed: String

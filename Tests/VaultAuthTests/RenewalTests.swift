@@ -11,7 +11,7 @@ import VaultTesting
 enum TypedKind: String, CaseIterable {
     case password, pin, recovery
 
-    /// Makes sure that alice has one, and returns the way to open it.
+    /// Makes sure that alice has a keyslot of this kind, and returns the way to open it.
     func added(to bench: Bench) async throws -> UnlockMethod {
         switch self {
         case .password: return try .password(SecretBytes(utf8: Bench.password))
@@ -33,13 +33,13 @@ enum TypedKind: String, CaseIterable {
     var kind: Keyslot.Kind { Keyslot.Kind(rawValue: rawValue) }
 }
 
-/// Somebody with a copy of the store, who guesses at the same key service.
+/// A thief with a copy of the store, who guesses at the same key service.
 struct Thief {
     let store = InMemoryStore()
     let accounts: Accounts
     let account: Account
 
-    /// - Parameter account: as it was when it was copied.
+    /// - Parameter account: the account at the time of the copy.
     init(copying account: Account, keyService: any KeyService) async throws {
         self.account = account
         let slots = account.keyslots.map { StoreChange.putKeyslot($0) }
@@ -50,7 +50,7 @@ struct Thief {
             keyService: { _ in keyService })
     }
 
-    /// - Returns: whether the key service looked at the guess.
+    /// - Returns: whether the key service evaluated the guess.
     func guess(_ method: UnlockMethod) async throws -> Bool {
         let error = await failure { _ = try await accounts.open(account, with: method) }
         #expect([.wrongSecret, .keyLocked].contains(error?.code), "\(String(describing: error))")
@@ -58,7 +58,7 @@ struct Thief {
     }
 }
 
-/// A guess must cost a thief the copy of the store that it was made with.
+/// After one guess, a thief must need a new copy of the store.
 @Suite(.timeLimit(.minutes(2))) struct RenewalTests {
     @Test(arguments: TypedKind.allCases)
     func `a thief with one copy gets three guesses, however often the owner logs in`(kind: TypedKind) async throws {
@@ -89,7 +89,7 @@ struct Thief {
             let updates = bench.vault.auth.sessionUpdates
             bench.clock.advance(by: 3600)
             _ = try await thief.guess(kind.wrong())
-            // One more of the owner's own: that one is known.
+            // One more wrong guess, from the owner. The owner knows about this guess.
             _ = await failure { _ = try await bench.login(with: kind.wrong()) }
             let session = try await bench.login(with: method)
             let notice = try #require(session.wrongGuesses)
@@ -111,7 +111,7 @@ struct Thief {
             let after = try await bench.account().keyslots[0]
             #expect(after.id != before.id && after.keyID != before.keyID && after.salt != before.salt)
             #expect(after.createdAt == before.createdAt && after.kind == .password)
-            // The note is gone with them.
+            // The renewal also removed the note.
             let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
             _ = try await thief.guess(TypedKind.password.wrong())
             #expect(try await bench.login().wrongGuesses?.count == 1)
@@ -143,7 +143,7 @@ struct Thief {
             #expect(session.wrongGuesses?.count == 1)
             #expect(session.wrongGuesses?.isRenewed == (failingCall == 4))
             #expect(try await bench.store.stagedKeyslot(of: bench.id()) == nil)
-            // It is told again as long as the key service tells it.
+            // The notice returns as long as the key service reports the wrong guess.
             #expect(try await bench.login().wrongGuesses?.count == (failingCall == 4 ? nil : 1))
             #expect(try await bench.login().wrongGuesses == nil)
             #expect(try await thief.guess(.password(SecretBytes(utf8: Bench.password))) == false)
@@ -216,7 +216,7 @@ struct Thief {
             try await bench.register()
             let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
             _ = try await thief.guess(TypedKind.password.wrong())
-            // While it waits for the key service, another program renews the keyslot and ends the key.
+            // While this program waits for the key service, another program renews the keyslot and ends the key.
             let service = InterruptedKeyService(base: bench.keyService) { _ = try await bench.login() }
             let slow = try await bench.anotherVault(keyService: service)
             let session = try await slow.auth.unlock(
@@ -227,7 +227,7 @@ struct Thief {
     }
 }
 
-/// A key service before whose first release something else happens.
+/// A key service with a hook before its first release.
 private final class InterruptedKeyService: KeyService {
     private let base: any KeyService
     private let interruption: @Sendable () async throws -> Void

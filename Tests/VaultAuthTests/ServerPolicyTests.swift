@@ -4,7 +4,7 @@ import VaultAuth
 import VaultDevelopment
 import VaultTesting
 
-/// What a policy says of identity providers and key services.
+/// A policy's rules for identity providers and key services.
 @Suite(.timeLimit(.minutes(1))) struct ServerPolicyTests {
     private static let other = "https://other.example.com"
 
@@ -38,7 +38,7 @@ import VaultTesting
             #expect(bench.keyService.calls == calls)
             #expect(await bench.provider.requests.count == requests)
             #expect(try await bench.vault.storage.all().count == 1)
-            // And it opens when the policy lets it.
+            // The account opens when the policy allows it.
             #expect(try await first.login().isOpen)
         }
     }

@@ -4,9 +4,9 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// An app's own secrets: on disk as in memory, small ones as large ones.
+/// An app's secrets, small and large, on disk and in memory.
 @Suite(.timeLimit(.minutes(5))) struct SessionItemsTests {
-    /// Around the size up to which an item is one piece, and the size of a chunk.
+    /// Sizes around the limit for an item in one piece, and around the size of a chunk.
     static let sizes = [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073, 1_000_000]
     private static let notes: ItemName = "notes"
 

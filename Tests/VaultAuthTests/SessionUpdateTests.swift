@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 import VaultTesting
 
-/// What listeners are told of sessions.
+/// The updates about sessions that listeners get.
 @Suite struct SessionUpdateTests {
     /// The updates so far, each as "EVENT" or "EVENT: REASON".
     private func told(_ updates: AsyncStream<SessionUpdate>, count: Int) async -> [String] {
@@ -39,7 +39,7 @@ import VaultTesting
             #expect(await told(slow, count: expected.count) == expected)
             try await bench.login()
             #expect(await live.value == expected + ["logged in"])
-            // Whoever comes late hears what comes from now on.
+            // A late listener gets only later updates.
             let late = auth.sessionUpdates
             try await auth.logout()
             #expect(await told(late, count: 1) == ["logged out: requested"])
@@ -83,7 +83,7 @@ import VaultTesting
             #expect(!session.isOpen)
             #expect(!bench.vault.auth.isLoggedIn)
             #expect(await failure { _ = try await session.accessToken() }?.code == .notLoggedIn)
-            // Nothing left the disk.
+            // The data is still on the disk.
             #expect(try await bench.store.item(.accessToken, of: session.id) != nil)
             _ = try await bench.vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password))
             #expect(bench.vault.auth.isLoggedIn)
@@ -91,7 +91,7 @@ import VaultTesting
     }
 }
 
-/// What is left of a login after the program was started again.
+/// The state of a login after the program was started again.
 @Suite struct RestoreTests {
     private func restore(_ vault: Vault, _ password: String = Bench.password) async throws -> RestoredSession {
         try await vault.auth.restoreSession(userID: "alice", password: SecretBytes(utf8: password))

@@ -2,7 +2,7 @@ import CredentialVault
 import Testing
 import VaultTesting
 
-/// What an app adds to an account while it is open.
+/// Ways in that an app adds to an open account.
 @Suite struct SessionWaysInTests {
     private static let password = "tea at half past four"
     private let test = TestVault()
@@ -68,7 +68,7 @@ import VaultTesting
     }
 }
 
-/// What is stored while somebody locks.
+/// The stored data if somebody locks at the same time.
 @Suite struct LockedMeanwhileTests {
     @Test func `a login that was being stored when somebody locked is stored, and stays locked`() async throws {
         let clock = ManualContinuousClock()

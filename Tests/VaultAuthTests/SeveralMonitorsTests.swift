@@ -6,7 +6,7 @@ import VaultTesting
 
 /// A background timeout that listens to several monitors.
 @Suite struct SeveralMonitorsTests {
-    /// Notices nothing, and says so at once.
+    /// A monitor that cannot notice anything, and says so at once.
     private struct DeadMonitor: BackgroundMonitor {
         func changes() -> AsyncStream<BackgroundChange> { AsyncStream { $0.finish() } }
         func status() async -> MonitorStatus { MonitorStatus(source: "bus", events: ["sleep"]) }

@@ -42,7 +42,7 @@ struct StaleAccountTests {
             let password = try UnlockMethod.password(SecretBytes(utf8: Bench.password))
             #expect(
                 await failure { try await bench.unlock(stale, with: password) }?.code == .accountNotFound)
-            // Registered again it is another one, also with the same password.
+            // After a new registration it is another account, even with the same password.
             try await bench.register()
             #expect(await failure { try await bench.unlock(stale, with: password) }?.code == .busy)
             #expect(bench.keyService.calls == before + 1, "for the new key")
@@ -84,7 +84,7 @@ struct StaleAccountTests {
     }
 }
 
-/// Somebody who does something else before typing the PIN.
+/// A person who does something else before typing the PIN.
 private struct InterruptedPrompt: BiometricPrompt {
     let first: @Sendable () async throws -> Void
 
@@ -97,7 +97,7 @@ private struct InterruptedPrompt: BiometricPrompt {
 }
 
 extension Bench {
-    /// Opens an account that was read a while ago.
+    /// Opens an account that was read earlier.
     @discardableResult
     fileprivate func unlock(_ account: Account, with method: UnlockMethod) async throws -> Session {
         try await #require(vault.auth as? Auth).unlock(account, with: method)

@@ -6,7 +6,7 @@ import VaultTesting
 
 @testable import VaultStorage
 
-/// When a program that is asked to stop may do so.
+/// The moment when a program that is asked to stop may stop.
 @Suite struct StopGuardTests {
     @Test func `stopping waits until a renewed token is stored, however often that fails`() async throws {
         let store = InMemoryStore()
@@ -64,7 +64,7 @@ import VaultTesting
         let begun = Counter()
         await stopGuard.run { #expect(!stopGuard.close()) }
         #expect(stopGuard.close())
-        // Runs at once, up to where it has to wait.
+        // Runs at once, until it has to wait.
         Task.immediate { await stopGuard.run { begun.increment() } }
         #expect(begun.value == 0 && stopGuard.close())
     }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import VaultTesting
 
-/// What the fakes promise to an app's tests, and what the API by account does.
+/// The promises of the fakes to an app's tests, and the API by account.
 @Suite struct TestVaultTests {
     private static let password = "tea at half past four"
 
@@ -127,7 +127,7 @@ import VaultTesting
         clock.advance(by: .seconds(1))
         let update = await updates.next()
         #expect(update?.event == .locked && update?.reason == .idle)
-        // It counts anew from the next login.
+        // The next login starts the count again.
         try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
         #expect(await updates.next()?.event == .loggedIn)
         await clock.waitForSleeper()

@@ -4,9 +4,9 @@ import Testing
 import VaultLocks
 import VaultTesting
 
-/// How long the vault waits for whom.
+/// The time limits of the vault for each server.
 @Suite struct TimeLimitTests {
-    /// Refuses every request, and remembers how long each could have taken.
+    /// Refuses every request, and remembers its time limit.
     private final class Stopwatch: HTTPTransport {
         private let seen = Lock<[String: HTTPLimits]>([:])
 

@@ -7,7 +7,7 @@ import VaultTesting
 extension Bench {
     static let pin = "2846"
 
-    /// Adds the PIN, and gives the account as it is then.
+    /// Adds the PIN, and returns the changed account.
     @discardableResult
     func addPIN(_ pin: String = pin) async throws -> Account {
         try await vault.storage.setPIN(
@@ -47,7 +47,7 @@ extension UnlockMethod {
     static func offline(_ text: String) throws -> UnlockMethod { .offline(SharedSecret(try SecretBytes(utf8: text))) }
 }
 
-/// PIN and recovery code: what a person types beside the password.
+/// PIN and recovery code: secrets that a person types besides the password.
 struct UnlockTests {
     @Test func `a PIN logs in with one call to the key service, as a password does`() async throws {
         try await withBench { bench in
@@ -116,7 +116,7 @@ struct UnlockTests {
             let text = code.bytes.utf8String() ?? ""
             let typed = SharedSecret(try SecretBytes(utf8: text.lowercased().replacing("-", with: " ")))
             let session = try await bench.login(with: .recoveryCode(typed))
-            // With what it opened, the forgotten password is replaced.
+            // The vault key from the recovery code lets the person replace the forgotten password.
             try await bench.vault.accounts.setPassword(
                 SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: session.openVaultKey())
             #expect(await failure { try await bench.login() }?.code == .wrongSecret)
@@ -168,7 +168,7 @@ struct UnlockTests {
             #expect(try await bench.login(password: "a new one for tea").isOpen)
             if !drops {
                 #expect(try await bench.login(with: .pin(Bench.pin)).isOpen)
-                // The old password opens nothing any more, also without the network.
+                // The old password opens nothing any more, not even without the network.
                 #expect(
                     await failure { _ = try await bench.login(with: .offline(Bench.password)) }?.code == .wrongSecret)
                 #expect(try await bench.login(with: .offline("a new one for tea")).isOpen)
@@ -212,7 +212,7 @@ struct UnlockTests {
                 let session = try await bench.vault.storage.storeRefreshToken(token, with: method)
                 #expect(session.isOpen)
                 #expect(try await bench.account().deviceSecret == before.deviceSecret)
-                // After the wrong PIN the PIN has a new key. The rest is as it was.
+                // After a wrong PIN, the PIN has a new key. All other data stays the same.
                 let others = try await bench.account().keyslots.filter { $0.kind != .pin }
                 #expect(others.map(\.id) == before.keyslots.filter { $0.kind != .pin }.map(\.id))
                 #expect(try await bench.kinds() == ["password", "pin", "recovery"])

@@ -6,7 +6,7 @@ import VaultDevelopment
 import VaultLocks
 import VaultTesting
 
-/// A login between signing in and storing it.
+/// A login after signing in and before storing.
 @Suite(.timeLimit(.minutes(1))) struct UnstoredLoginTests {
     private func store(_ login: RefreshToken, in vault: Vault) async throws {
         try await vault.storage.storeRefreshToken(login, withNewPassword: SecretBytes(utf8: Bench.password))
@@ -31,12 +31,12 @@ import VaultTesting
             let api = try auth.authorizedTransport(for: [Recorder.origin], over: server)
             _ = try await api.send(Recorder.request, body: [], limits: HTTPLimits())
             #expect(server.tokens == ["Bearer \(mine)"])
-            // Storing it fails: alice is logged in still.
+            // Storing fails, but alice is still logged in.
             bench.keyService.isReachable = false
             #expect(await failure { try await store(bobs, in: bench.vault) } != nil)
             bench.keyService.isReachable = true
             #expect(auth.session === session)
-            // It is stored the second time.
+            // The second try stores it.
             try await store(bobs, in: bench.vault)
             #expect(auth.session?.id == bobs.account && !session.isOpen)
             let told = await updates.prefix(3).reduce(into: []) { $0.append($1.event.description) }
@@ -61,7 +61,7 @@ import VaultTesting
             _ = try await auth.accessToken(forceRefresh: true)
             #expect(await bench.refreshes.map(\.presentedGeneration) == [1, 2, 3])
             #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
-            // By now it is the account's.
+            // The login now uses the account's token.
             #expect(try await auth.accessToken(of: login).value == auth.accessToken().value)
         }
     }
@@ -124,7 +124,7 @@ import VaultTesting
             try await bench.provider.revokeAllRefreshTokens()
             let error = await failure { _ = try await bench.vault.auth.accessToken(of: login, forceRefresh: true) }
             #expect(error?.code == .refreshTokenExpired)
-            // Its access token is not handed out any more, and the dead token is neither sent nor stored.
+            // The access token is not handed out any more. The dead refresh token is neither sent nor stored.
             let asked = await bench.refreshes.count
             #expect(
                 await failure { _ = try await bench.vault.auth.accessToken(of: login) }?.code == .refreshTokenExpired)
@@ -151,7 +151,7 @@ import VaultTesting
     }
 }
 
-/// A server that takes every token but one.
+/// A server that refuses exactly one token.
 private final class Recorder: HTTPTransport {
     static let origin = "https://api.example.com"
     static let request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/")

@@ -6,9 +6,10 @@ import VaultDevelopment
 import VaultLocks
 import VaultTesting
 
-/// A renewed token that could not be stored keeps everybody else off the account: nobody sends the spent one.
+/// A renewed token that could not be stored blocks the account for all other programs, so that no program sends the
+/// spent token.
 @Suite(.timeLimit(.minutes(1))) struct UnstoredTokenTests {
-    /// A program on the bench's folder whose disk can fill up, and another program.
+    /// A program on the bench's folder, with a disk that can fill up, and another program.
     private struct Two {
         let bench: Bench
         let vault: Vault
@@ -47,7 +48,7 @@ import VaultTesting
             for _ in 0..<2 {
                 #expect(await failure { _ = try await two.other.accessToken(forceRefresh: true) }?.code == .busy)
             }
-            // It still holds the token, and tries again, without the provider.
+            // The program still holds the token. It tries again to store it, without the provider.
             #expect(
                 await failure { _ = try await two.vault.auth.accessToken(forceRefresh: true) }?.code
                     == .storeUnreadable)
@@ -76,7 +77,7 @@ import VaultTesting
         try await withBenchOnDisk { bench, folder in
             let two = try await Two(bench, folder: folder)
             await two.lose()
-            // What needs no token works although the token still cannot be stored.
+            // Calls that need no token work, although the token still cannot be stored.
             try await two.vault.storage.changePassword(
                 userID: "alice", from: SecretBytes(utf8: Bench.password), to: SecretBytes(utf8: "another long one 7"))
             try await two.vault.auth.logout()
@@ -95,7 +96,7 @@ import VaultTesting
                     }
                     group.addTask { try await two.vault.auth.removeAccessToken(of: two.other.id) }
                 }
-                // One that is replaced by the next is locked.
+                // A session that the next one replaces is locked.
                 while let result = await group.nextResult() {
                     if case .failure(let error) = result {
                         #expect((error as? VaultError)?.code == .notLoggedIn)
@@ -154,7 +155,7 @@ import VaultTesting
     }
 }
 
-/// Something that a test turns on and off.
+/// A fault that a test turns on and off.
 final class Switch: Sendable {
     private let state = Lock(false)
     var isOn: Bool { state.withLock { $0 } }

@@ -1,7 +1,7 @@
 import CredentialVault
 import Testing
 
-/// What an error of one of the parts means to a program, by which it decides what to do next.
+/// The meaning of a part's error for a program, which decides by it what to do next.
 @Suite struct VaultErrorTests {
     private func code(_ error: any Error) -> VaultError.Code? { (VaultError.converting(error) as? VaultError)?.code }
 

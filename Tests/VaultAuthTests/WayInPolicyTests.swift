@@ -4,7 +4,7 @@ import VaultAuth
 import VaultDevelopment
 import VaultTesting
 
-/// What a policy says of ways in.
+/// A policy's rules for ways in.
 @Suite(.timeLimit(.minutes(1))) struct WayInPolicyTests {
     private static let pin = "284617"
 
@@ -79,10 +79,10 @@ import VaultTesting
                 let (calls, unprotects) = (bench.keyService.calls, token.calls.unprotect)
                 #expect(await failure { _ = try await bench.login(with: method) }?.code == .forbiddenByPolicy)
                 #expect(bench.keyService.calls == calls && token.calls.unprotect == unprotects)
-                // And it does when the policy lets it.
+                // The way in works when the policy allows it.
                 #expect(try await first.login(with: method).isOpen, "\(method.kind)")
             }
-            // Hardware that asks no key service is a way without the network.
+            // Hardware that needs no key service works without the network.
             let bench = try await first.under(VaultPolicy(allowedWaysIn: [.password, .pkcs11]))
             let error = await failure { _ = try await bench.login(with: methods[4]) }
             #expect(error?.code == .forbiddenByPolicy && error?.description.contains("offline") == true)
@@ -121,7 +121,7 @@ import VaultTesting
             let password = try #require(account.passwordKeyslot)
             #expect(
                 await failure { try await accounts.removeKeyslot(password.id, of: account.id) }?.code == .lastWayIn)
-            // What is forbidden can go.
+            // A forbidden way in can be removed.
             try await bench.vault.storage.removePIN(account.id)
             #expect(try await bench.kinds() == ["password"])
         }
@@ -140,7 +140,7 @@ import VaultTesting
     }
 }
 
-/// How long an account opens without the network.
+/// The time for which an account opens without the network.
 @Suite(.timeLimit(.minutes(1))) struct OfflinePolicyTests {
     @Test(arguments: [
         (3, 3, "The policy allows 3 days. Connect to the network, and log in with another way in."),

@@ -3,10 +3,10 @@ import Synchronization
 import Testing
 import VaultBackground
 
-/// How often the handler was called that a program had before.
+/// The number of calls of the handler that a program had before.
 private let ownHandlerCalls = Atomic(0)
 
-/// Each test is a program of its own, with somebody outside who stops it and lets it go on.
+/// Each test runs in its own program. An outside process stops it and lets it continue.
 @Suite(.timeLimit(.minutes(1))) struct StopSignalTests {
     @Test func `it tells before the program is really stopped, and when it goes on`() async {
         await #expect(processExitsWith: .success) {
@@ -106,17 +106,17 @@ private let ownHandlerCalls = Atomic(0)
     }
 }
 
-/// The program that a test runs in.
+/// The program that runs a test.
 private final class Program {
     private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     private var somebody: AsyncStream<Void>?
 
-    /// Makes the process one that a shell could stop: in a group of its own, and with nothing changed about the signal.
+    /// Makes the process one that a shell could stop: in its own process group, with the default action for the signal.
     init() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         guard setpgid(0, 0) == 0 else { throw POSIXError(.EPERM) }
         signal(SIGTSTP, SIG_DFL)
-        // One that hangs must not outlive the tests.
+        // A program that hangs must not outlive the tests.
         alarm(50)
     }
 
@@ -129,7 +129,7 @@ private final class Program {
         return action.__sigaction_handler.sa_handler.map { unsafeBitCast($0, to: Int.self) }
     }
 
-    /// Lets another process do what a person does with Ctrl-Z and `fg`.
+    /// Lets another process do the steps of Ctrl-Z and `fg`.
     func letSomebodyStopMe(forSeconds seconds: Double = 0) throws {
         let script = """
             kill -TSTP "$1"

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import VaultBiometric
 
-/// What keeps hardware that hangs from keeping anybody waiting.
+/// The thread that keeps hanging hardware from blocking callers.
 @Suite(.timeLimit(.minutes(1))) struct HardwareThreadTests {
     private let clock = HandClock()
     private let gate = ThreadGate()

@@ -3,7 +3,7 @@ import Testing
 import VaultBiometric
 import VaultCrypto
 
-/// What a rule judged must not lie around afterwards.
+/// A secret that a rule judged must not stay in memory.
 @Suite struct PINRuleMemoryTests {
     @Test(arguments: [24, 64])
     func `a PIN that was judged is in no memory but its own`(length: Int) async {
@@ -12,7 +12,7 @@ import VaultCrypto
             let pin = try hidden.revealed()
             _ = PINRule.objection(to: pin, names: ["alice", "alice@example.com"])
             #expect(try hidden.occurrences() == 1)
-            // Its digits as numbers are the same secret.
+            // The digits as numbers are also the secret.
             let numbers = try SecretBytes(count: length) { target in
                 hidden.write(into: target)
                 for index in target.indices { target[index] -= 0x30 }

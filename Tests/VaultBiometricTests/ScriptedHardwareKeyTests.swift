@@ -13,7 +13,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
     }
 }
 
-/// The token that apps test with has to fail as real ones do.
+/// The token for apps' tests must fail as real tokens do.
 @Suite struct ScriptedHardwareKeyTests {
     private let token: ScriptedHardwareKey
     private let right = ScriptedPrompt("2846")

@@ -30,7 +30,7 @@ import Testing
         #expect(blocking.reveal() == other.reveal())
     }
 
-    /// They come from the disk: an attacker's numbers must neither stop the machine nor make guessing cheap.
+    /// The parameters come from the disk. An attacker's numbers must neither stop the machine nor make guessing cheap.
     @Test(arguments: [
         Argon2Parameters(passes: 0, memoryKiB: 65536, lanes: 4),
         Argon2Parameters(passes: 17, memoryKiB: 65536, lanes: 4),
@@ -45,7 +45,7 @@ import Testing
         Argon2Parameters(passes: 3, memoryKiB: 127, lanes: 16),
     ])
     func `parameters out of bounds are refused before anything runs`(parameters: Argon2Parameters) async throws {
-        // A salt that Argon2 itself refuses: when that is what is said, it ran.
+        // Argon2 refuses this salt. If the error says so, Argon2 ran.
         let error = await #expect(throws: VaultCryptoError.self) {
             _ = try await Argon2id.derive(
                 password: SecretBytes(utf8: "p"), salt: [], secret: SecretBytes(copying: []), parameters: parameters)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import VaultCrypto
 
-/// That the ciphers underneath are the ones they are called.
+/// The check that the ciphers are the ones that their names promise.
 @Suite struct CipherVectorTests {
     private func open(
         _ algorithm: SealedEnvelope.Algorithm, key: [UInt8], nonce: [UInt8], data: [UInt8], sealed: [UInt8]

@@ -10,7 +10,7 @@ func hex(_ text: String) -> [UInt8] {
 }
 
 extension SecretBytes {
-    /// What a test may see of a secret.
+    /// The bytes of a secret, for tests.
     borrowing func reveal() -> [UInt8] { withUnsafeBytes { Array($0) } }
 }
 

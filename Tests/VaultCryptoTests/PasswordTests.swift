@@ -15,14 +15,14 @@ import Testing
         ("foo\u{1680}bar", "foo bar"),
         // Spaces at the ends are part of a password.
         (" x ", " x "), ("\u{A0}x\u{3000}", " x "),
-        // NFC, and not NFKC: a full-width letter stays one.
+        // NFC, not NFKC: a full-width letter does not change.
         ("e\u{301}", "\u{E9}"), ("\u{212B}", "\u{C5}"), ("\u{1112}\u{1161}\u{11AB}", "\u{D55C}"),
         ("\u{FF21}\u{FB01}", "\u{FF21}\u{FB01}"), ("猫😀", "猫😀"),
     ])
     func `it is the OpaqueString profile`(typed: String, expected: String) throws {
         let result = try #require(try prepared(typed))
         #expect(Array(result.utf8) == Array(expected.utf8))
-        // What is prepared stays as it is: a second time changes nothing.
+        // A prepared password does not change when it is prepared again.
         #expect(try prepared(result).map { Array($0.utf8) } == Array(expected.utf8))
     }
 

@@ -65,7 +65,7 @@ import Testing
                 if (try? read(String(typed))) != nil { missed += 1 }
             }
         }
-        // One in 1,024 passes; of these about 900, more than 12 would be a wonder.
+        // One code in 1,024 passes. More than 12 of about 900 codes would be a very rare accident.
         #expect(tried > 800)
         #expect(missed <= 12)
     }
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    /// Codes that were written down must stay readable by later versions.
+    /// Later versions must still read codes that people wrote down.
     @Test func `a code of an earlier version is still one`() throws {
         // 30 characters, and the first 10 bits of HKDF-SHA512 over them, computed with another implementation.
         #expect(try read(Self.written) == Self.written.filter { $0 != "-" })

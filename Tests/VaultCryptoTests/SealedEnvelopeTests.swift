@@ -6,7 +6,7 @@ import Testing
     static let context = SealingContext(
         purpose: "credential-vault/v1/item", issuer: "https://login.example.com", subject: "alice", id: "note",
         keyID: "key-1")
-    /// Those that this processor can seal with.
+    /// The algorithms that this processor can seal with.
     static let algorithms: [SealedEnvelope.Algorithm] =
         SealedEnvelope.hasHardwareAES ? [.aes256GCM, .xchacha20Poly1305] : [.xchacha20Poly1305]
 
@@ -55,7 +55,8 @@ import Testing
         for bit in 0..<envelope.count * 8 {
             var changed = envelope
             changed[bit / 8] ^= 1 << (bit % 8)
-            // Magic, format and algorithm say that it is no envelope of ours; all else that it was changed.
+            // A change of magic, format or algorithm gives the error for a foreign envelope. All other changes give the
+            // error for a changed envelope.
             let expected: VaultCryptoError.Code = bit < 32 ? .malformedEnvelope : .wrongKey
             #expect(await code { _ = try open(changed) } == expected, "bit \(bit)")
         }
@@ -82,7 +83,7 @@ import Testing
             if value != 1 { #expect(await code { _ = try open(format) } == .malformedEnvelope) }
             if value > 2 || value == 0 { #expect(await code { _ = try open(algorithm) } == .malformedEnvelope) }
         }
-        // The algorithm is authenticated too: one cannot be taken for the other.
+        // The algorithm is authenticated too, so no algorithm can replace another.
         var other = envelope
         other[3] = 1
         #expect(throws: VaultCryptoError.self) { try open(other) }

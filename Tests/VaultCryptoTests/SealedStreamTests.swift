@@ -20,7 +20,7 @@ import Testing
         return Stream(head: sealer.head, chunks: sealed)
     }
 
-    /// Nil when the stream is not a whole one.
+    /// Nil if the stream is not complete.
     private func open(
         _ stream: Stream, key: [UInt8]? = nil, context: SealingContext = Self.context
     ) throws -> [[UInt8]]? {
@@ -110,7 +110,7 @@ import Testing
             other[keyPath: path] += "x"
             #expect(throws: VaultCryptoError.self) { try open(stream, context: other) }
         }
-        // What one field loses, the next one gains.
+        // The bytes that one field loses go to the next field.
         var moved = Self.context
         moved.subject = "alic"
         moved.id = "enote"

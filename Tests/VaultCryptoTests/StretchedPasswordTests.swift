@@ -16,7 +16,7 @@ import Testing
             parameters: parameters)
     }
 
-    /// Computed with Python's hmac and hashlib over libargon2, without this package. When these change, no stored
+    /// Computed with Python's hmac and hashlib over libargon2, without this package. If these values change, no stored
     /// account opens any more.
     @Test func `the derivations stay what they are`() async throws {
         let stretched = try await stretch()

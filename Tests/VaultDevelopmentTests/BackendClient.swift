@@ -25,7 +25,7 @@ struct BackendClient {
         return try await http.post(path, raw: json, type: "application/json", headers: headers)
     }
 
-    /// A login with the browser in front of an identity provider: what the redirect has.
+    /// A browser login in front of an identity provider. Returns the data of the redirect.
     func browserLogin(as username: String = "alice") async throws -> [String: String] {
         let query = encoded(["redirect_uri": ProviderClient.redirectURI])
         let redirect = try await ScriptedBrowser(username: username, password: "\(username)-password")

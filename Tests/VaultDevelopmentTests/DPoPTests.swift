@@ -110,7 +110,7 @@ import VaultDevelopment
             let again = try await client.post("/token", refreshment(first), headers: ["DPoP": proof])
             #expect(again["error"] == "invalid_dpop_proof")
             #expect(try await refresh(client, first, with: key).status == 200)
-            // At UserInfo, too, and there the proof names the token.
+            // UserInfo also checks the proof, which names the token there.
             let url = "\(provider.issuer)/userinfo"
             let header = [
                 "Authorization": "DPoP \(first["access_token"] ?? "")",
@@ -163,7 +163,7 @@ import VaultDevelopment
             #expect(refused.status == 400)
             #expect(refused["error"] == "use_dpop_nonce")
             let nonce = try #require(refused.headers["dpop-nonce"])
-            // Nothing was processed: the code is still good.
+            // Nothing was processed, so the code is still valid.
             let tokens = try await login(client, code: code, nonce: nonce)
             #expect(tokens.status == 200)
             #expect(tokens.headers["dpop-nonce"] == nonce)

@@ -8,7 +8,7 @@ import VaultDevelopment
 @Suite struct LifetimeTests {
     @Test func `after stopping, the port is free and connections are closed`() async throws {
         let provider = try await DevelopmentIdentityProvider.start()
-        // One connection that is idle, one in the middle of a request.
+        // One idle connection, and one in the middle of a request.
         let idle = try await connect(to: provider.port)
         let busy = try await connect(to: provider.port)
         try await busy.writeAndFlush(

@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP1
 import VaultDevelopment
 
-/// A client that knows only HTTP, so that tests see what the provider really sends.
+/// A client that knows only HTTP, so that tests see the provider's real answers.
 struct ProviderClient {
     struct Answer {
         var status: Int
@@ -68,7 +68,7 @@ struct ProviderClient {
         return try await send(request)
     }
 
-    /// A code from the login page, by the person's way.
+    /// A code from the login page, reached as a person does.
     func code(as username: String = "alice", _ changes: [String: String?] = [:]) async throws -> String {
         let browser = ScriptedBrowser(username: username, password: "\(username)-password")
         let redirect = try await browser.redirect(from: authorizationURL(changes))

@@ -14,7 +14,7 @@ import VaultDevelopment
             let pushed = try await push(client)
             #expect(pushed.status == 201)
             #expect(pushed.json["expires_in"] as? Int == 60)
-            // What the URL says besides does not count.
+            // Other parameters in the URL do not count.
             let url = self.url(client, pushed) + "&state=forged&scope=openid"
             let redirect = try await alice.redirect(from: url)
             #expect(redirect.hasPrefix("\(ProviderClient.redirectURI)?"))

@@ -27,7 +27,7 @@ import VaultDevelopment
                 let code = try await client.code(["client_id": identifier, "redirect_uri": uri])
                 let tokens = try await client.redeem(code: code, ["client_id": identifier, "redirect_uri": uri])
                 #expect(tokens.status == 200)
-                // Its tokens are its own.
+                // The client has its own tokens.
                 #expect(try await client.refresh(tokens["refresh_token"])["error"] == "invalid_grant")
                 let renewed = try await client.refresh(tokens["refresh_token"], ["client_id": identifier])
                 #expect(renewed.status == 200)

@@ -34,7 +34,7 @@ import VaultLocks
             #expect(try await client.refresh(second["refresh_token"])["error"] == "invalid_grant")
             #expect(try await client.get("\(provider.issuer)/userinfo", bearer: second["access_token"]).status == 401)
             #expect(await provider.requests.map(\.outcome).contains(.reusedRefreshToken))
-            // Another login of the same person is another family.
+            // Another login of the same person starts another family.
             #expect(try await client.refresh(other["refresh_token"]).status == 200)
         }
     }
@@ -56,7 +56,7 @@ import VaultLocks
             }
             let winners = answers.filter { $0.0 == 200 }
             #expect(winners.count == 1)
-            // Without reuse detection the newest one lives on.
+            // Without reuse detection the newest token stays valid.
             #expect(try await client.refresh(winners.first?.1).status == 200)
         }
     }

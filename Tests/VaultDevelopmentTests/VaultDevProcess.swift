@@ -2,14 +2,14 @@ import Foundation
 import NIOPosix
 import Testing
 
-/// The program vault-dev, run as a person would.
+/// The program vault-dev, run as a person runs it.
 final class VaultDevProcess {
     private let process = Process()
     private let output = Pipe()
     private let errors = Pipe()
     private let ended: AsyncStream<Void>
 
-    /// Where the tests were built to, the programs are too.
+    /// The programs are built into the same folder as the tests.
     static var program: URL {
         get throws {
             let folder = try #require(URL(string: "file:///proc/self/exe")?.resolvingSymlinksInPath())
@@ -17,13 +17,13 @@ final class VaultDevProcess {
         }
     }
 
-    /// - Parameter temporary: What the program takes for the folder of temporary files.
+    /// - Parameter temporary: the folder of temporary files for the program.
     init(_ arguments: [String], temporary: String) throws {
         let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
         self.ended = ended
         process.executableURL = try Self.program
         process.arguments = arguments
-        // Nothing of this process's environment but what a sanitizer goes by.
+        // From this process's environment, only the variables for sanitizers.
         process.environment = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
             .merging(["TMPDIR": temporary, "PATH": "/usr/bin:/bin"]) { $1 }
         process.standardInput = FileHandle.nullDevice
@@ -37,7 +37,7 @@ final class VaultDevProcess {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// The lines of the environment, as a shell would take them in.
+    /// The lines of the environment, as a shell would read them.
     func environment(lines: Int = 3) async throws -> [String: String] {
         let handle = output.fileHandleForReading
         let text = try await NIOThreadPool.singleton.runIfActive {
@@ -59,7 +59,7 @@ final class VaultDevProcess {
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
-    /// Waits for the end; what is left on stdout and stderr, and how it ended.
+    /// Waits for the end. Returns the rest of stdout and stderr, and the way it ended.
     func end() async -> (status: Int32, output: String, errors: String) {
         for await _ in ended {}
         let output = (try? output.fileHandleForReading.readToEnd()) ?? Data()

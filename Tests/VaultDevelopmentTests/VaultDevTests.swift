@@ -30,7 +30,7 @@ import VaultDevelopment
                 "/keyservice/v1/createkey", raw: #"{"secret":"12345678"}"#, type: "application/json")
             #expect(key["keyid"]?.isEmpty == false)
 
-            // A connection in the middle of a request at each server must not keep it alive.
+            // On each server, a connection in the middle of a request must not keep the program alive.
             let open = [
                 try await half(of: client, "/token", "application/x-www-form-urlencoded"),
                 try await half(of: keyService, "/keyservice/v1/key", "application/json"),
@@ -88,7 +88,7 @@ import VaultDevelopment
             let key = try await keyService.post(
                 "/keyservice/v1/createkey", raw: #"{"secret":"12345678"}"#, type: "application/json")
 
-            // Meanwhile nobody else may use the folder.
+            // Meanwhile no other program may use the folder.
             let second = await (try VaultDevProcess(arguments, temporary: folder)).end()
             #expect(second.status == 1)
             #expect(second.errors.contains("Another vault-dev uses the folder"))
@@ -131,7 +131,7 @@ import VaultDevelopment
             #expect(end.status == 0)
             #expect(end.errors.contains("a backend"))
 
-            // It is found again where it was.
+            // The folder is found again in the same place.
             let again = try VaultDevProcess(arguments, temporary: folder)
             #expect(try await again.environment(lines: 4) == environment)
             again.signal(SIGTERM)

@@ -1,5 +1,5 @@
 #if FIDO2
-    /// As much of CBOR (RFC 8949) as CTAP 2 has in its messages.
+    /// The part of CBOR (RFC 8949) that CTAP 2 messages use.
     indirect enum CBOR: Hashable {
         case unsigned(UInt64)
         /// The number -1 - n.
@@ -7,7 +7,7 @@
         case bytes([UInt8])
         case text(String)
         case array([CBOR])
-        /// In the order in which it is written.
+        /// The pairs, in the order in which they are written.
         case map([Pair])
         case bool(Bool)
 
@@ -72,7 +72,7 @@
                 + withUnsafeBytes(of: number.bigEndian) { Array($0.suffix(width)) }
         }
 
-        /// One item, and nothing behind it.
+        /// Reads one item. No bytes may follow it.
         init(_ bytes: some Sequence<UInt8>) throws {
             var rest = ArraySlice(Array(bytes))
             self = try Self.read(&rest)
@@ -88,7 +88,7 @@
                 guard let width = width[first & 0x1F] else { throw Malformed() }
                 number = try take(width, &rest).reduce(0) { $0 << 8 | UInt64($1) }
             }
-            // Nothing takes less than a byte.
+            // Every item takes at least one byte.
             guard first >> 5 < 2 || number <= UInt64(rest.count) else { throw Malformed() }
             func items() throws -> [CBOR] { try (0..<number).map { _ in try read(&rest) } }
             switch first >> 5 {

@@ -51,7 +51,7 @@
                 let error = try await provider.failure(ProtectedSecret(bytes: bytes, label: ""), pin: "4711")
                 #expect([.failed, .hardwareReplaced].contains(error.code), "\(place): \(error)")
             }
-            // None of it was a wrong PIN to the key.
+            // The key counted none of it as a wrong PIN.
             #expect(port.key.triesLeft == 8)
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
@@ -113,7 +113,7 @@
                     let start = answer.indices.first(where: { answer[$0...].starts(with: name) })
                 else { return answer }
                 var answer = answer
-                // Behind the name stand the two bytes of the size.
+                // The two bytes of the size follow the name.
                 answer[start + name.count + 2 + place] ^= 1
                 return answer
             }
@@ -135,7 +135,7 @@
             do {
                 #expect(try await provider.opened(protected, pin: "4711") == secret.bytes, "\(what)")
             } catch is BiometricError {
-                // Which one depends on what the damaged bytes say.
+                // The error depends on the damaged bytes.
             } catch {
                 Issue.record("\(what): \(error)")
             }
@@ -157,7 +157,7 @@
                 }
                 if bytes.isEmpty { return [] }
             }
-            // libcbor allocates what an array or a map claims to hold before it looks whether that is there.
+            // libcbor allocates the claimed size of an array or a map before it checks that the data is there.
             let claims: [UInt8] = [0x9A, 0x9B, 0xBA, 0xBB]
             let isClaim = (try? CBOR(bytes.dropFirst())) == nil && bytes.contains(where: claims.contains)
             return isClaim ? original : bytes

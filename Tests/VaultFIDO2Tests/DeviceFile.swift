@@ -4,8 +4,8 @@
 
     @testable import VaultFIDO2
 
-    /// A device file behind which a ``SoftwareKey`` is, so that libfido2 reads and writes it by itself: the end of a
-    /// pseudo-terminal, which does nothing to what passes through it.
+    /// A device file with a ``SoftwareKey`` behind it, so that libfido2 itself reads and writes it. It is the end of a
+    /// pseudo-terminal that does not change the bytes.
     final class DeviceFile: @unchecked Sendable {
         struct Failure: Error {
             let call: String
@@ -14,17 +14,17 @@
 
         let path: String
         private let master: CInt
-        /// Kept open: while it is, the terminal stays as it is set here.
+        /// While this end is open, the terminal keeps its settings.
         private let slave: CInt
         private let link: HIDLink
         private let written = DispatchSemaphore(value: 0)
         private let isUnplugged = Lock(false)
 
-        /// - Parameter port: what is behind it.
+        /// - Parameter port: the port behind the file.
         init(_ port: SoftwarePort) throws {
             master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
             var (number, locked): (CInt, CInt) = (0, 0)
-            // TIOCSPTLCK and TIOCGPTN, which Swift does not see.
+            // TIOCSPTLCK and TIOCGPTN, which Swift does not import.
             guard master >= 0, ioctl(master, 0x4004_5431, &locked) == 0, ioctl(master, 0x8004_5430, &number) == 0
             else { throw Failure(call: "ptmx", number: errno) }
             path = "/dev/pts/\(number)"
@@ -32,7 +32,7 @@
             var settings = termios()
             guard slave >= 0, tcgetattr(slave, &settings) == 0 else { throw Failure(call: "open", number: errno) }
             cfmakeraw(&settings)
-            // A report is there when all of it is.
+            // A report counts only when all of it has arrived.
             withUnsafeMutableBytes(of: &settings.c_cc) { $0[Int(VMIN)] = 64 }
             guard tcsetattr(slave, TCSANOW, &settings) == 0 else { throw Failure(call: "tcsetattr", number: errno) }
             link = try port.open()
@@ -42,12 +42,12 @@
 
         deinit { close(slave) }
 
-        /// Pulls the plug: whoever reads or writes is told that there is nothing any more.
+        /// Unplugs the key: readers and writers learn that the device is gone.
         func unplug() {
             link.cut()
             written.signal()
             isUnplugged.withLock { $0 = true }
-            // A read that waits keeps the other end open, so it gets something to read.
+            // A waiting read keeps the other end open, so it gets bytes to read.
             let report = [UInt8](repeating: 0, count: 65)
             _ = write(slave, report, report.count)
         }
@@ -81,7 +81,7 @@
                     }
                 }
             } catch {
-                // It was unplugged.
+                // The key was unplugged.
             }
         }
     }

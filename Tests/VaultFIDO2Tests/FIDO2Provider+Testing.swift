@@ -2,7 +2,7 @@
     import VaultFIDO2
 
     extension FIDO2Provider {
-        /// With patience for a machine that is busy with other tests.
+        /// Makes a provider with long time limits, for a machine that is busy with other tests.
         init(
             _ port: SoftwarePort, _ others: SoftwarePort..., allowsTouchOnly: Bool = false,
             clock: any Clock<Duration> = ContinuousClock()

@@ -24,7 +24,7 @@
             #expect(third.description.contains("plug it in again"))
             #expect(person.requests.map(\.triesLeft) == [8, 7, 6])
             #expect(person.requests.map(\.isLow) == [false, true, true])
-            // The right one is not even looked at.
+            // The key does not even check the right PIN.
             #expect(try await provider.failure(protected, pin: "4711").code == .lockedOut)
             #expect(port.key.triesLeft == 5)
 
@@ -85,7 +85,7 @@
             #expect(try await lenient.opened(protected, by: person) == secret.bytes)
             #expect(person.requests.isEmpty)
             #expect(person.instructions.count == 3)
-            // A PIN that is set later changes nothing about what was enrolled without one.
+            // A PIN that is set later does not affect a secret that was enrolled without a PIN.
             bare.key.set(pin: "4711")
             #expect(try await lenient.opened(protected, by: person) == secret.bytes)
             #expect(person.requests.isEmpty)

@@ -22,7 +22,7 @@
 
         init(_ port: SoftwarePort) { self.port = port }
 
-        /// As pulling the plug does it.
+        /// Acts as if the plug were pulled.
         func cut() {
             condition.withLock {
                 isBroken = true
@@ -30,8 +30,8 @@
             }
         }
 
-        /// The key works within `write`, so where there is nothing to read and nothing blinks, nothing will ever come.
-        /// Nobody wants to wait for that.
+        /// The key works within `write`. If nothing can be read and nothing blinks, nothing will ever come. Waiting is
+        /// useless.
         func read(within limit: Duration?) throws -> [UInt8]? {
             try port.passes(.read)
             return try condition.withLock {
@@ -80,7 +80,7 @@
         }
 
         private func touch(_ answer: [UInt8]) {
-            // It tells that it works, and that it blinks.
+            // The key reports that it works, and that it blinks.
             send(Self.keepalive, [1], on: channel)
             send(Self.keepalive, [2], on: channel)
             port.happens(.blinks)

@@ -24,7 +24,7 @@
             let error = try await task.value
             #expect(error.code == .timedOut)
             #expect(error.description.contains("not touched"))
-            // It is told, and so blinks no longer than somebody waits; and the thread ends.
+            // The key is told, so it blinks only while somebody waits. The thread ends.
             await port.reaches(.stoppedBlinking)
             await port.isQuiet()
             port.key.set(.atOnce)
@@ -66,7 +66,7 @@
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             let provider = hasOther ? FIDO2Provider(other, port) : FIDO2Provider(port)
             port.key.set(.never)
-            // The key hears of the cancellation, and then of the command that makes it blink.
+            // The key gets the cancellation, and then the command that makes it blink.
             let (told, gate) = (ThreadGate(), ThreadGate())
             let person = Person(
                 { _ in "4711" },
@@ -107,12 +107,12 @@
                 do {
                     let slow = FIDO2Provider(port, clock: clock)
                     #expect(try await slow.opened(protected, pin: "4711") == secret.bytes)
-                    // Not every signature is as long as the other, so it may take a report less.
+                    // Signatures differ in length, so this may take one report less.
                     #expect(moment == count - 1)
                 } catch let error as BiometricError {
                     #expect(error.code == .timedOut, "\(moment) of \(count): \(error)")
                 }
-                // Nothing of it stays open.
+                // No handle stays open.
                 gate.open()
                 await port.isQuiet()
                 port.before { _, _ in }

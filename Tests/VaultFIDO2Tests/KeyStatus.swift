@@ -1,5 +1,5 @@
 #if FIDO2
-    /// What a key answers when it does not do what it is asked (CTAP 2.1 section 8.2, "Status codes").
+    /// The statuses of a key that refuses a command (CTAP 2.1 section 8.2, "Status codes").
     enum KeyStatus: UInt8, Error {
         case invalidCommand = 0x01
         case invalidLength = 0x03

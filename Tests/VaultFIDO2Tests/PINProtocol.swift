@@ -3,8 +3,8 @@
     import CryptoExtras
     import Foundation
 
-    /// The key's side of what keeps PINs and secrets from who listens on the bus (CTAP 2.1 section 6.5.6, "PIN/UV Auth
-    /// Protocol One", and 6.5.7, "Two").
+    /// The key's side of the protocols that hide PINs and secrets from listeners on the bus (CTAP 2.1 section 6.5.6,
+    /// "PIN/UV Auth Protocol One", and 6.5.7, "Two").
     struct PINProtocol {
         let number: Int
         private let hmacKey: SymmetricKey
@@ -48,7 +48,7 @@
             Self.tag(hmacKey, message, number) == tag
         }
 
-        /// What proves that one knows a key.
+        /// The proof that the sender knows a key.
         static func tag(_ key: SymmetricKey, _ message: [UInt8], _ number: Int) -> [UInt8] {
             Array(Array(HMAC<SHA256>.authenticationCode(for: message, using: key)).prefix(number == 1 ? 16 : 32))
         }

@@ -148,7 +148,7 @@
                 }
                 do {
                     #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
-                    // Not every signature is as long as the other, so it may take a report less.
+                    // Signatures differ in length, so this may take one report less.
                     #expect(moment == count - 1)
                 } catch let error as BiometricError {
                     #expect(error.code == .hardwareMissing, "\(moment) of \(count): \(error)")
@@ -208,7 +208,7 @@
 
         @Test("nor with what is plugged into this machine")
         func thisMachine() async throws {
-            // The keys of this machine, if there are any, are asked whether they know what none of them can know.
+            // The keys of this machine, if any, are asked for a credential that none of them has.
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             #expect(await FIDO2Provider().availability(of: protected) == .missing)
         }

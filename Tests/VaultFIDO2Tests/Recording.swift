@@ -5,11 +5,11 @@
 
     @testable import VaultFIDO2
 
-    /// What was once said to a key and by it. It answers each command with what the key answered to one of the same kind.
+    /// A recorded conversation with a key. It answers each command with the key's answer to a command of the same kind.
     ///
-    /// That goes as far as nothing is encrypted under a key that both ends have just agreed on.
+    /// This works until messages are encrypted under a key that both ends have just agreed on.
     final class Recording: FIDO2Devices {
-        /// What was stored when the key was enrolled.
+        /// The stored data from the enrolment of the key.
         let stored: ProtectedSecret
         private let exchanges: Lock<[Exchange]>
 
@@ -56,7 +56,7 @@
             return bytes + [UInt8](repeating: 0, count: 64 - bytes.count)
         }
 
-        /// The command, and the subcommand of the one for PINs.
+        /// The command, and its subcommand if it is the command for PINs.
         private static func kind(of message: RequestReader.Message) throws -> [UInt8] {
             guard message.command == 0x90, message.bytes.first == 6 else {
                 return [message.command] + message.bytes.prefix(message.command == 0x90 ? 1 : 0)
@@ -69,7 +69,7 @@
 
         func open(_ device: FIDO2Device) -> any FIDO2Connection { Replay(of: self) }
 
-        /// The next of its kind, and the last one again when there is no more.
+        /// The next answer of its kind. After the last one, the last one again.
         private func answer(to message: RequestReader.Message) throws -> [[UInt8]] {
             let kind = try Self.kind(of: message)
             return try exchanges.withLock { exchanges in
@@ -93,9 +93,9 @@
             func write(_ report: [UInt8]) throws {
                 try state.withLock { state in
                     guard let message = state.request.add(report) else { return }
-                    // On the channel of today.
+                    // On the current channel.
                     state.reports = try recording.answer(to: message).map { Array(report[..<4] + $0[4...]) }
-                    // The beginning of the conversation is answered with the random number that it began with.
+                    // The answer that begins the conversation repeats the random number of the request.
                     if message.command == 0x86 { state.reports[0].replaceSubrange(7..<15, with: message.bytes) }
                 }
             }
@@ -113,7 +113,7 @@
 
         private var begun: (command: UInt8, size: Int, bytes: [UInt8])?
 
-        /// - Returns: the message, when it is whole.
+        /// - Returns: the message, when it is complete.
         mutating func add(_ report: [UInt8]) -> Message? {
             if report[4] & 0x80 == 0 {
                 begun?.bytes += report[5...]

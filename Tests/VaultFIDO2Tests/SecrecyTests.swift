@@ -56,7 +56,7 @@
             let key = SoftwareKey(pin: nil)
             key.set(pinHash: try pin.pinHash())
             let provider = FIDO2Provider(SoftwarePort(key))
-            // What the test itself has left of them.
+            // The copies that the test itself holds.
             let before = (pin: try pin.occurrences(), wrongPIN: try wrongPIN.occurrences())
 
             let (protected, secret) = try await provider.protectedUnseen(by: QuietPerson(pin))
@@ -71,7 +71,7 @@
     }
 
     extension HiddenBytes {
-        /// What a key keeps of a PIN.
+        /// The value that a key stores for a PIN.
         fileprivate func pinHash() throws -> [UInt8] {
             let bytes = try revealed()
             return bytes.withUnsafeBytes { Array(SHA256.hash(data: $0).prefix(16)) }

@@ -85,7 +85,7 @@
             let protected = try await provider.protect(secret.guarded(), prompt: person)
             #expect(try await provider.opened(protected, by: person) == secret.bytes)
             #expect(person.requests.map(\.length) == [6...63, 6...63])
-            // A shorter one costs no try.
+            // A shorter PIN costs no try.
             #expect(try await provider.failure(protected, pin: "47110").code == .failed)
             #expect(try await provider.refusal(secret, by: Person("47110")).code == .failed)
             #expect(key.triesLeft == 8)
@@ -98,7 +98,7 @@
             #expect(first.salt != second.salt)
             #expect(first.credentialID != second.credentialID)
             #expect(first.sealed != second.sealed)
-            // What one credential computes does not open what another one sealed.
+            // A secret from one credential does not open data that another credential sealed.
             let mixed = StoredForm(
                 needsPIN: true, salt: first.salt, credentialID: first.credentialID, sealed: second.sealed)
             let error = try await provider.failure(ProtectedSecret(bytes: mixed.bytes, label: ""), pin: "4711")

@@ -3,16 +3,16 @@
     import Foundation
     import VaultLocks
 
-    /// A security key made of software: CTAP 2.1 as far as it is about PINs and hmac-secret.
+    /// A security key made of software: the parts of CTAP 2.1 for PINs and hmac-secret.
     final class SoftwareKey: Sendable {
-        /// How it differs from others.
+        /// The differences from other keys.
         struct Model: Sendable {
             var extensions = ["credProtect", "hmac-secret"]
             /// The PIN protocols, the preferred one first.
             var protocols = [2, 1]
-            /// Whether it gives out tokens for one purpose only (`pinUvAuthToken`).
+            /// Whether it gives out tokens for only one purpose (`pinUvAuthToken`).
             var hasPermissions = true
-            /// Whether what it computes for a PIN is something else than without one.
+            /// Whether the secret with a PIN differs from the secret without a PIN.
             var separatesSecrets = true
             /// Whether it does nothing without a PIN.
             var demandsPIN = false
@@ -21,7 +21,7 @@
             var hasCBOR = true
         }
 
-        /// What the person does when the key blinks.
+        /// The person's reaction when the key blinks.
         enum Touch: Sendable {
             case atOnce
             case never
@@ -48,7 +48,7 @@
             var credentials: [[UInt8]: Credential] = [:]
             var touch = Touch.atOnce
             var signatures: UInt32 = 0
-            /// The commands that it got, with the subcommands of the one for PINs.
+            /// The commands that it got, with the subcommands of the command for PINs.
             var commands: [[UInt8]] = []
         }
 
@@ -73,10 +73,10 @@
         func forgetWrongPINs() { state.withLock { ($0.triesLeft, $0.wrongInARow) = (8, 0) } }
         func forgetCommands() { state.withLock { $0.commands = [] } }
 
-        /// What its owner does when too many PINs were wrong: all that it had is gone.
+        /// Resets the key, as its owner does after too many wrong PINs. All its data is gone.
         func reset(pin: String?) { state.withLock { $0 = State(pinHash: pin.map(Self.hash)) } }
 
-        /// What unplugging does to it.
+        /// Acts as if the key were unplugged.
         func powerOff() {
             state.withLock { state in
                 state.wrongInARow = 0
@@ -85,14 +85,14 @@
             }
         }
 
-        /// What comes of a command.
+        /// The result of a command.
         enum Outcome {
             case answer([UInt8])
-            /// When it is touched.
+            /// The result after a touch.
             case answerAfterTouch([UInt8])
         }
 
-        /// Does what a command says (CTAP 2.1 section 6, "Authenticator API").
+        /// Executes a command (CTAP 2.1 section 6, "Authenticator API").
         func outcome(of message: [UInt8]) -> Outcome {
             do {
                 guard let command = message.first else { throw KeyStatus.invalidLength }

@@ -25,7 +25,7 @@
             guard let pinHash = state.pinHash else { throw KeyStatus.pinNotSet }
             if state.triesLeft == 0 { throw KeyStatus.pinBlocked }
             if state.wrongInARow == 3 { throw KeyStatus.pinAuthBlocked }
-            // Counted before it is looked at, so that pulling the plug gives no try back.
+            // Counted before the check, so that pulling the plug gives no try back.
             state.triesLeft -= 1
             guard try agreed.decrypt(encrypted) == pinHash else {
                 state.agreementKey = P256.KeyAgreement.PrivateKey()
@@ -46,7 +46,7 @@
             return agreed
         }
 
-        /// Whether the other end has a token, and so the PIN. One that has it wrong is refused.
+        /// Whether the other end has a token, and so the PIN. The key refuses a wrong proof.
         func hasPIN(_ tag: CBOR?, _ number: CBOR?, over hash: [UInt8], _ state: State) throws -> Bool {
             guard let tag = tag?.bytes else { return false }
             guard let number = number?.int, PINProtocol.tag(state.token, hash, number) == tag else {

@@ -4,7 +4,7 @@
 
     @testable import VaultFIDO2
 
-    /// Where a ``SoftwareKey`` is plugged in, and where things go wrong.
+    /// The port of a ``SoftwareKey``, where a test can cause faults.
     final class SoftwarePort: Sendable {
         enum Step: Sendable { case open, read, write, cancel }
 
@@ -41,10 +41,10 @@
         }
 
         var isPlugged: Bool { state.withLock { $0.isPlugged } }
-        /// How often somebody opened, read or wrote.
+        /// The number of calls that opened, read or wrote.
         var steps: Int { state.withLock { $0.steps } }
 
-        /// Does something before each step, which counts from 0; an error makes the step fail.
+        /// Runs code before each step. Steps count from 0. An error makes the step fail.
         func before(_ body: @escaping @Sendable (Int, Step) throws -> Void) {
             state.withLock { state in
                 state.steps = 0
@@ -55,7 +55,7 @@
         /// Changes the reports that the key sends.
         func changeReports(_ body: @escaping @Sendable ([UInt8]) -> [UInt8]) { state.withLock { $0.report = body } }
 
-        /// Changes the messages that the key sends, whole, with their status.
+        /// Changes the whole messages that the key sends, including their status.
         func changeAnswers(_ body: @escaping @Sendable ([UInt8]) -> [UInt8]) { state.withLock { $0.answer = body } }
 
         func unplug() {
@@ -112,7 +112,7 @@
 
         func count(of event: Event) -> Int { state.withLock { $0.events.count { $0 == event } } }
 
-        /// Waits until something has happened so often.
+        /// Waits until something has happened this many times.
         func reaches(_ event: Event, times count: Int = 1) async {
             await withCheckedContinuation { continuation in
                 let isThere = state.withLock { state in
@@ -125,7 +125,7 @@
         }
     }
 
-    /// What is plugged in.
+    /// The key that is plugged in.
     struct SoftwarePorts: FIDO2Devices {
         let ports: [SoftwarePort]
 

@@ -4,11 +4,11 @@
 
     @testable import VaultLogind
 
-    /// Writes down what a monitor tells.
+    /// Writes down a monitor's changes.
     final class Listener: Sendable {
         private struct State {
             var all: [BackgroundChange] = []
-            /// Where in `all` the changes are that ``heard()`` caused itself.
+            /// The positions in `all` of the changes that ``heard()`` itself caused.
             var own: [Range<Int>] = []
         }
 
@@ -16,9 +16,9 @@
         private let task = Lock<Task<Void, Never>?>(nil)
         private let mock: MockLogind
 
-        /// Follows the session c1, and returns when it is followed.
+        /// Follows the session c1, and returns when the monitor follows it.
         ///
-        /// - Parameter delays: how many listeners there are then.
+        /// - Parameter delays: the number of listeners afterwards.
         convenience init(to mock: MockLogind, delays: Int = 1) async throws {
             self.init(LogindMonitor(session: "c1", busAddress: mock.address, pause: .milliseconds(10)), mock)
             try await mock.run("await_delays \(delays)")
@@ -37,10 +37,10 @@
 
         func stop() { task.withLock { $0?.cancel() } }
 
-        /// What was told until now.
+        /// The changes until now.
         ///
-        /// The machine goes to sleep for it, twice: each time everything from before has arrived when the sleep is no
-        /// longer held back. The second time tells whether the first was noticed, which depends on the screen.
+        /// For this, the machine goes to sleep twice. Each time, all earlier changes have arrived when the sleep is no
+        /// longer held back. The second sleep tells whether the first was noticed, which depends on the screen.
         func heard() async throws -> [BackgroundChange] {
             let first = try await sleep()
             let second = try await sleep()

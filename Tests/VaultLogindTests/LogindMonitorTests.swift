@@ -195,7 +195,7 @@
             try await mock.run("know_no_session")
             let status = await LogindMonitor(busAddress: mock.address).status()
             #expect(status.events == ["sleep"] && status.problem?.contains("no session") == true)
-            // One that does not exist: also of sleep nothing is heard.
+            // The session does not exist, so the monitor does not hear of sleep either.
             #expect(await !LogindMonitor(session: "c9", busAddress: mock.address).status().isListening)
             withExtendedLifetime(listener) {}
         }
@@ -210,7 +210,7 @@
                 lock: { log.yield("locked") }, handler: { log.yield("handled") })
             try await mock.run("await_delays 1")
             try await mock.run("sleep true")
-            // Held back until the timeout knows of it, as on a real machine.
+            // Sleep is held back until the timeout knows of it, as on a real machine.
             try await mock.run("await_delays 0")
             clock.advance(by: .seconds(60), wakesSleepers: false)
             try await mock.run("sleep false")

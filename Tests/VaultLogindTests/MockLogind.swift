@@ -2,9 +2,9 @@
     import Foundation
     import Testing
 
-    /// A message bus of the test's own, with a logind on it. See `mock_logind.py`.
+    /// The test's own message bus, with a logind on it. See `mock_logind.py`.
     final class MockLogind: @unchecked Sendable {
-        // Sound because `Process` and the iterator are used by one test, which does one thing after the other.
+        // Sound because only one test uses `Process` and the iterator, and it does one step after the other.
         private let process = Process()
         private let input = Pipe()
         private var answers: AsyncStream<String>.Iterator
@@ -12,7 +12,7 @@
         /// The address of the bus.
         let address: String
 
-        /// Starts neither of the two yet.
+        /// Starts neither the bus nor logind yet.
         init() throws {
             folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -43,7 +43,7 @@
         }
 
         deinit {
-            // It ends with its input, and takes everything along that it started.
+            // The mock ends with its input, and ends all processes that it started.
             try? input.fileHandleForWriting.close()
             process.waitUntilExit()
             try? FileManager.default.removeItem(at: folder)
@@ -58,7 +58,7 @@
             return mock
         }
 
-        /// Has a command done, and returns what it answers.
+        /// Runs a command, and returns its answer.
         @discardableResult
         func run(_ command: String) async throws -> String {
             try input.fileHandleForWriting.write(contentsOf: Data((command + "\n").utf8))

@@ -1,7 +1,7 @@
 """A message bus with python-dbusmock's logind on it, in the folder given as the argument.
 
-Each line of standard input is a command (a method of Stage and its arguments), answered by one line when it is done.
-Everything ends with the input.
+Each line of standard input is a command (a method of Stage and its arguments). The answer is one line, after the
+command is done. All processes end with the input.
 """
 
 import os
@@ -47,7 +47,7 @@ class Stage:
         return self.address
 
     def stop_bus(self):
-        """Takes logind along, as it cannot be reached without."""
+        """Stops logind, too, because no program could reach it without the bus."""
         self.stop_logind()
         if self.bus:
             self.bus.kill()
@@ -76,7 +76,7 @@ class Stage:
         self._session(name).SetLockedHint(value == "true")
 
     def hint_idle(self, name):
-        """Changes something else about the session."""
+        """Changes an unrelated property of the session."""
         self._mock(f"{MANAGER}/session/{name}").UpdateProperties(f"{LOGIND}.Session", {"IdleHint": True})
 
     def sleep(self, value):
@@ -85,7 +85,7 @@ class Stage:
         self._mock(MANAGER).EmitSignal(f"{LOGIND}.Manager", "PrepareForSleep", "b", [asleep])
 
     def await_delays(self, count):
-        """Waits until so many programs hold back the machine's sleep, and tells how."""
+        """Waits until `count` programs hold back the machine's sleep. Returns their kinds and modes."""
         manager = dbus.Interface(self._object(MANAGER), f"{LOGIND}.Manager")
         patience = time.monotonic() + 30
         while len(inhibitors := manager.ListInhibitors()) != int(count):
@@ -97,7 +97,7 @@ class Stage:
         self._mock(MANAGER).AddMethod(f"{LOGIND}.Manager", "Inhibit", "ssss", "h", _refusal("AccessDenied"))
 
     def know_no_auto(self):
-        """Older than systemd 243: a process's own session is found by the process."""
+        """Imitates systemd before version 243, where a process finds its own session by process id."""
         path = f"ret = '{MANAGER}/session/' + args[0]"
         self._mock(MANAGER).AddMethod(
             f"{LOGIND}.Manager", "GetSession", "s", "o", f"if args[0] == 'auto': {_refusal('NoSuchSession')}\n{path}")
@@ -109,14 +109,14 @@ class Stage:
             self._mock(MANAGER).AddMethod(f"{LOGIND}.Manager", method, signature, "o", _refusal("NoSuchSession"))
 
     def impersonate(self, name, member):
-        """Sends a session's signal straight to everybody, as any other user of the machine could."""
+        """Sends a session's signal directly to all programs, as any user of the machine could."""
         bus = self._connection()
         for receiver in bus.list_names():
             message = dbus.lowlevel.SignalMessage(f"{MANAGER}/session/{name}", f"{LOGIND}.Session", member)
             message.set_destination(receiver)
             bus.send_message(message)
         bus.flush()
-        # Once this is answered, everything before it is delivered.
+        # The bus answers in order, so it has now delivered all messages before this call.
         bus.get_object("org.freedesktop.DBus", "/org/freedesktop/DBus").GetId()
 
     def _connection(self):

@@ -154,7 +154,7 @@ struct HTTPTransportTests {
         "an authority ends where it should",
         arguments: ["/", "?", "#", "\\", " ", "\t", "\r\n", "\0", "\u{85}", "\u{2028}"])
     func forbiddenAuthority(end: String) async {
-        // In the middle: white space around it is cut off by HTTPRequest.
+        // In the middle, because HTTPRequest cuts off white space around the value.
         let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1\(end)x", path: "/")
         #expect(await code(request) == .forbiddenURL)
     }

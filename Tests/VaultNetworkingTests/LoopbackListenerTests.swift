@@ -49,7 +49,7 @@ struct LoopbackListenerTests {
     func early() async throws {
         let listener = try await LoopbackListener.start(path: "")
         async let answer = RawClient.get("/?code=a", host: "localhost:\(listener.port)", port: listener.port)
-        // This answer only comes after the callback was taken in, or before: both orders must work.
+        // The answer may come before or after the callback was read. Both orders must work.
         _ = try await RawClient.get("/favicon.ico", port: listener.port)
         let callback = try await listener.redirect(timeout: .seconds(60))
         await callback.respond("done")
@@ -119,7 +119,7 @@ struct LoopbackListenerTests {
         }
         async let answer = RawClient.get("/callback?n=4", port: listener.port)
         let last = try await listener.redirect(timeout: .seconds(60))
-        // Whoever stopped meanwhile is not made to wait again.
+        // A caller that stopped meanwhile does not wait again.
         async let stopped: Void = listener.stop()
         _ = try await answer
         await stopped
@@ -141,14 +141,14 @@ struct LoopbackListenerTests {
     func timeout() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         #expect(await code { _ = try await listener.redirect(timeout: .milliseconds(20)) } == .timedOut)
-        // Whoever comes now is not left without an answer.
+        // A late request still gets an answer.
         #expect(status(try await RawClient.get("/callback?code=late", port: listener.port)) == "410")
         await listener.stop()
     }
 
     @Test("cancelling ends the wait and closes the port")
     func cancellation() async throws {
-        // A port that is free again may be taken by another test at once, but not three times in a row.
+        // Another test may take a free port at once, but not three times in a row.
         for _ in 1...3 {
             let listener = try await LoopbackListener.start(path: "/callback")
             let task = Task { try await listener.redirect(timeout: .seconds(60)) }
@@ -180,7 +180,7 @@ struct LoopbackListenerTests {
         let page = try await answer
         #expect(status(page) == "200")
         #expect(page.contains("You can close this tab"))
-        // Those may also have come too late to be let in.
+        // These may also have come too late for the listener to accept them.
         #expect((try? await idle) ?? "" == "")
         #expect((try? await half) ?? "" == "")
     }
@@ -201,7 +201,7 @@ struct LoopbackListenerTests {
 
     @Test("for localhost, both addresses are listened on, or none")
     func localhost() async throws {
-        // As everywhere, unless this machine has no IPv6.
+        // As on every machine, unless this one has no IPv6.
         let probe = try? await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "::1", port: 0).get()
         try await probe?.close()
@@ -216,7 +216,7 @@ struct LoopbackListenerTests {
             #expect(try await answer.hasSuffix("ok"))
             await listener.stop()
 
-            // Somebody else has one of the two.
+            // Another program has one of the two.
             let other = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .bind(host: address, port: 0).get()
@@ -227,7 +227,7 @@ struct LoopbackListenerTests {
             #expect(error?.code == .portInUse)
             #expect(error?.description.contains(address) == true)
             try await other.close()
-            // Nothing of the attempt is left.
+            // The failed attempt leaves no port open.
             await (try LoopbackListener.start(port: taken, path: "/", isForLocalhost: true)).stop()
         }
     }

@@ -10,7 +10,7 @@ import VaultLocks
 struct PeerTableTests {
     typealias End = PeerTable.End
 
-    /// As a little-endian machine writes them, which all that Swift runs on are.
+    /// In the form of a little-endian machine. Swift runs only on such machines.
     private static let header =
         "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
     private static let browser = End(address: [127, 0, 0, 1], port: 0xE2A0)
@@ -80,7 +80,7 @@ struct PeerTableTests {
         }
     }
 
-    // MARK: - What follows from the tables
+    // MARK: - Conclusions from the tables
 
     private func peer(_ tables: [String], user: UInt32 = 1000, knowsAllUsers: Bool = true) async -> Peer {
         let lookup = PeerLookup(user: user, knowsAllUsers: knowsAllUsers) { tables.map { Array($0.utf8) } }
@@ -103,7 +103,7 @@ struct PeerTableTests {
     func unknown() async {
         #expect(await peer([]) == .unknown)
         #expect(await peer([Self.header]) == .unknown)
-        // Closed by its process: the kernel writes user 0 then.
+        // The process closed it, so the kernel writes user 0.
         #expect(await peer([Self.line(state: "05", user: "0", inode: "0")], user: 0) == .unknown)
         #expect(await peer([Self.line(), Self.line(user: "1001")]) == .unknown)
     }

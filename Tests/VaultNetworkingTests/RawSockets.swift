@@ -2,9 +2,9 @@ import NIOCore
 import NIOPosix
 import VaultLocks
 
-/// Sends bytes over a plain connection and shows what came back.
+/// Sends bytes over a plain connection and shows the answer.
 struct RawClient {
-    /// Everything the server sends until it closes the connection; `text` may be empty.
+    /// All bytes that the server sends until it closes the connection. `text` may be empty.
     static func exchange(_ text: String, port: Int, address: String = "127.0.0.1") async throws -> String {
         let received = Received()
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -38,15 +38,15 @@ struct RawClient {
     }
 }
 
-/// A server on a free port that does to every request what it is told.
+/// A server on a free port that handles every request as the test says.
 final class RawServer: Sendable {
     enum Reaction: Sendable, Equatable {
         case answer(String)
         case close
         case hang
-        /// A head, then a body without end.
+        /// Sends a head, then a body without end.
         case flood
-        /// A head and half of a body, then nothing.
+        /// Sends a head and half of a body, then stops.
         case stall
     }
 

@@ -65,7 +65,7 @@
                 let start = try #require(
                     protected.bytes.indices.first { protected.bytes[$0...].starts(with: form.message) })
                 var texts: Set<String> = []
-                // In the message, which is OAEP's; in the envelope, which is AES-GCM's.
+                // Damage in the OAEP message, and in the AES-GCM envelope.
                 for place in [start, start + 100, start + 255, protected.bytes.count - 40] {
                     var bytes = Array(protected.bytes.dropLast(32))
                     bytes[place] ^= 1

@@ -8,8 +8,8 @@
     @testable import VaultPKCS11
 
     extension PKCS11Tests {
-        /// In processes of their own, as SoftHSM finds its settings by the environment. p11-kit 0.24 does not carry key
-        /// agreement to a server.
+        /// Each test runs in its own process, because SoftHSM finds its settings through the environment. p11-kit 0.24
+        /// cannot send key agreement to a server.
         @Suite("A module in this process opens what was protected")
         struct InProcessTests {
             @Test("with a key on each curve", arguments: ["prime256v1", "secp384r1", "secp521r1"])
@@ -56,7 +56,7 @@
     }
 
     extension SoftToken {
-        /// Its module, without a server.
+        /// SoftHSM's module, without a server.
         static var modulePath: String { get throws { try Program.library("libsofthsm2.so") } }
         static var moduleURI: String { get throws { "pkcs11:?module-path=\(try modulePath)" } }
     }

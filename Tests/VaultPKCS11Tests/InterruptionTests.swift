@@ -54,7 +54,7 @@
                     defer { proxy.stop() }
                     let slow = PKCS11Provider(uri: proxy.uri, timeLimit: .seconds(60), clock: clock)
                     #expect(try await slow.failure(protected).code == .timedOut, "\(moment) of \(count)")
-                    // What was given up logs out, closes what it opened, and asks for nothing else.
+                    // A cancelled call logs out, closes its session, and sends no other request.
                     let before = proxy.messages.count
                     gate.open()
                     while proxy.count(.finalize) < 1 { await Task.yield() }

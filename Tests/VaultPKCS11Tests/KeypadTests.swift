@@ -11,13 +11,13 @@
         struct KeypadTests {
             let secret = TestSecret()
 
-            /// A reader with a keypad before a token that has none: what is asked without a PIN gets the one that was
-            /// typed there.
+            /// A reader with a keypad in front of a token without one. A login without a PIN gets the PIN that was
+            /// typed on the keypad.
             private func reader(_ token: SoftToken, typed: String, flags: UInt = 0) throws -> TokenProxy {
                 try TokenProxy(to: token.server) { _, message, forward in
                     var message = message
                     if message.call == .logIn {
-                        // Behind its number, its signature, the session and the user: whether there is a PIN.
+                        // The flag for a PIN follows the call's number, its signature, the session and the user.
                         let start = 4 + 4 + "uuay".utf8.count + 8 + 8
                         try #require(message.body[start] == 0, "A PIN was sent to a token with a keypad.")
                         let size = withUnsafeBytes(of: UInt32(typed.utf8.count).bigEndian) { Array($0) }

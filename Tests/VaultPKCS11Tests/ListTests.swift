@@ -14,7 +14,7 @@
                 let second = try SoftToken(label: "second", keys: [])
                 let proxy = try TokenProxy(to: first.server)
                 let tokens = try await PKCS11Tokens.list()
-                // The proxy shows the first once more.
+                // The proxy shows the first token again.
                 #expect(Set(tokens.map(\.label)) == ["first one", "second"])
                 #expect(tokens.count == 3)
                 let (listed, other) = try (
@@ -30,7 +30,7 @@
                 #expect(proxy.count(.logIn) == 0)
                 proxy.stop()
                 #expect(try await PKCS11Tokens.list(uri: listed.uri).map(\.label) == ["first one"])
-                // What is listed can be enrolled.
+                // A listed token can be enrolled.
                 #expect(try await PKCS11Provider(listed.uri).protected(TestSecret()).label == "first one")
                 first.server.unplug()
                 second.server.unplug()

@@ -45,8 +45,8 @@
         }
     }
 
-    /// A module in memory, with two keys on P-256 that want the PIN each time. C functions capture nothing, so there is one
-    /// at a time.
+    /// A module in memory, with two keys on P-256 that want the PIN each time. C functions capture nothing, so only one
+    /// module can exist at a time.
     private final class OddModule {
         private struct State {
             var slotCount: CK_ULONG
@@ -109,7 +109,7 @@
             }
         }
 
-        /// SEC 2, section 2.4.2: some point on the curve.
+        /// SEC 2, section 2.4.2: a point on the curve.
         private static let basePoint: [UInt8] = [
             0x04,
             0x6B, 0x17, 0xD1, 0xF2, 0xE1, 0x2C, 0x42, 0x47, 0xF8, 0xBC, 0xE6, 0xE5, 0x63, 0xA4, 0x40, 0xF2,
@@ -120,7 +120,7 @@
     }
 
     extension CK_ATTRIBUTE {
-        /// - Parameter value: nil for what the object does not have.
+        /// - Parameter value: the attribute's value, or nil if the object does not have the attribute.
         fileprivate mutating func set(_ value: [UInt8]?) {
             if let value { pValue?.copyMemory(from: value, byteCount: value.count) }
             ulValueLen = value.map { CK_ULONG($0.count) } ?? .max

@@ -2,7 +2,7 @@
     import VaultPKCS11
 
     extension PKCS11Provider {
-        /// With patience for a machine that is busy with other tests.
+        /// Makes a provider with long time limits, for a machine that is busy with other tests.
         init(_ uri: String, newKey: PKCS11KeyKind? = nil) {
             self.init(uri: uri, newKey: newKey, timeLimit: .seconds(120))
         }

@@ -41,13 +41,13 @@
                 #expect(error.description.contains("\"second\""))
                 #expect(await second.provider.availability(of: protected) == .missing)
                 #expect(person.requests.isEmpty)
-                // Both plugged in, each is found again.
+                // If both are plugged in, each is found again.
                 let all = PKCS11Provider("pkcs11:")
                 #expect(try await all.opened(protected, by: person) == secret.bytes)
                 #expect(person.requests.map(\.label) == ["first"])
                 let other = try await second.provider.protected(secret)
                 #expect(try await all.opened(other) == secret.bytes)
-                // Which one is to be enrolled has to be said.
+                // With two tokens, the caller must say which one to enrol.
                 let ambiguous = try await all.refusal(secret)
                 #expect(ambiguous.code == .failed)
                 for label in ["token=first", "token=second"] { #expect(ambiguous.description.contains(label)) }
@@ -109,9 +109,9 @@
                 defer { relabelled.stop() }
                 let person = Person()
                 #expect(try await relabelled.provider.opened(protected, by: person) == secret.bytes)
-                // Nothing that a terminal would obey.
+                // The label contains no control characters for a terminal.
                 #expect(person.requests.map(\.label) == ["new [2J"])
-                // It changes while the PIN is typed, and the module did not notice.
+                // The token changes while the PIN is typed, and the module does not notice.
                 let isOther = ThreadFlag()
                 let exchanged = try TokenProxy(to: token.server) { _, message, forward in
                     let answer = try forward(message)
@@ -134,7 +134,7 @@
                 try token.removeKey(id: "01")
                 token.server.unplug()
                 try token.server.plugIn()
-                // Nothing that could be seen is left, so it takes the PIN to find out.
+                // No visible object is left, so only a login with the PIN shows this.
                 let person = Person()
                 #expect(try await token.provider.failure(protected, by: person).code == .hardwareReplaced)
                 #expect(person.requests.count == 1)
@@ -145,7 +145,7 @@
                 #expect(error.code == .hardwareReplaced)
                 #expect(error.description.contains("enrol the token again"))
                 #expect(person.requests.count == 1)
-                // Nothing of the other key can be seen, and it has the id of the first.
+                // The other key has no visible object, and has the id of the first key.
                 try token.server.tool(
                     "--login", "--pin", SoftToken.pin, "--delete-object", "--type", "pubkey", "--id", "01")
                 token.server.unplug()
@@ -161,9 +161,9 @@
                 let proxy = try TokenProxy(to: token.server)
                 defer { proxy.stop() }
                 #expect(try await proxy.provider.opened(protected) == secret.bytes)
-                // Before the PIN and after it. SoftHSM has an empty token behind each.
+                // Once before the PIN and once after it. Behind each token, SoftHSM has an empty one.
                 #expect(proxy.count(.getTokenInfo) == 2)
-                // The public key, and whether the private one wants the PIN each time.
+                // One request for the public key, and one to learn whether the private key wants the PIN each time.
                 #expect(proxy.count(.getAttributeValue) == 2)
                 #expect(proxy.count(.logIn) == 1)
             }
@@ -176,7 +176,7 @@
                 _ = try await quiet.provider.opened(protected)
                 quiet.stop()
                 let count = quiet.messages.count
-                // The last ones only tidy up: decrypting is the last that matters.
+                // The last messages only tidy up. Decryption is the last message that matters.
                 let last = try #require(quiet.messages.lastIndex { $0.call == .decrypt })
                 for moment in 0..<count {
                     let proxy = try TokenProxy(to: token.server) { number, message, forward in
@@ -226,7 +226,7 @@
                 for call in [RPCMessage.Call.logIn, .findObjects, .decryptInit, .decrypt] {
                     let isOut = ThreadFlag()
                     let proxy = try TokenProxy(to: token.server) { _, message, forward in
-                        // From the login on, as before it nobody has begun.
+                        // Only after the login, because before it no operation has begun.
                         if message.call == .logIn { isOut.raise(1) }
                         if message.call == call && isOut.level > 0 { isOut.raise(2) }
                         return isOut.level == 2 ? message.failing(value) : try forward(message)

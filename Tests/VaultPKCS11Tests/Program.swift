@@ -2,13 +2,13 @@
     import Foundation
     import Testing
 
-    /// A program that a test starts. Not by `Process`, which would wait for what the program leaves in the background.
+    /// A program that a test starts. It does not use `Process`, which would wait for programs left in the background.
     struct Program {
         let id: pid_t
 
         /// - Parameters:
-        ///   - output: a file for what it writes to stdout.
-        ///   - input: a descriptor that it gets as its stdin.
+        ///   - output: the file for its stdout.
+        ///   - input: the descriptor for its stdin.
         init(_ command: [String], environment: [String: String] = [:], output: String = "/dev/null") throws {
             let variables = environment.map { "\($0)=\($1)" } + ["TSS2_LOG=all+none"]
             var arguments = (["env"] + variables + command).map { strdup($0) } + [nil]
@@ -26,7 +26,7 @@
             var attributes = posix_spawnattr_t()
             posix_spawnattr_init(&attributes)
             defer { posix_spawnattr_destroy(&attributes) }
-            // A group of its own, so that a signal reaches the programs that it starts, too.
+            // A separate process group, so that a signal also reaches the programs that it starts.
             posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
             var id: pid_t = 0
             try #require(posix_spawnp(&id, "env", &files, &attributes, &arguments, environ) == 0)
@@ -47,7 +47,7 @@
             try #require(status == 0, "\(command)")
         }
 
-        /// A library of a package of Debian's, which has it in a folder that is named after the processor.
+        /// A library of a Debian package. Debian names its folder after the processor.
         static func library(_ name: String) throws -> String {
             let folders =
                 ["/usr/lib/softhsm"]

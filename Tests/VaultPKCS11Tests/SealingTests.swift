@@ -8,7 +8,7 @@
 
     @testable import VaultPKCS11
 
-    /// One after the other: p11-kit notices new modules only while nobody uses one.
+    /// The tests run one after the other, because p11-kit notices new modules only while none is in use.
     @Suite(.serialized) enum PKCS11Tests {}
 
     extension PKCS11Tests {
@@ -41,7 +41,7 @@
 
                 token.server.unplug()
                 try token.server.plugIn()
-                // Found among all modules, by what was remembered.
+                // The stored description finds the token among all modules.
                 #expect(try await PKCS11Provider("pkcs11:").opened(protected) == secret.bytes)
                 #expect(provider.kind == "pkcs11")
                 #expect(provider.limitsGuesses)
@@ -55,7 +55,7 @@
                 #expect(try await proxy.provider.refusal(secret, by: Person("")).code == .failed)
                 let person = Person { _ in throw BiometricError(.cancelled, "No.") }
                 #expect(try await proxy.provider.refusal(secret, by: person).code == .cancelled)
-                // Nor is one tried that the token cannot have.
+                // A PIN that the token cannot have is not tried either.
                 let protected = try await token.provider.protected(secret)
                 for pin in ["123", String(repeating: "1", count: 256)] {
                     let refusal = try await proxy.provider.refusal(secret, by: Person(pin))
@@ -67,7 +67,7 @@
                 await #expect(throws: BiometricError.self) {
                     _ = try await proxy.provider.protect(.random(count: 31), prompt: Person())
                 }
-                // What was begun is ended, also where it ended at the prompt.
+                // Every begun session is ended, even if the call ended at the PIN prompt.
                 while proxy.count(.initialize) > proxy.count(.finalize) { await Task.yield() }
             }
 
@@ -82,7 +82,7 @@
                     #expect(try SealedForm(protected.bytes).keyID == [id])
                     #expect(try await token.provider.opened(protected) == secret.bytes)
                 }
-                // Too short, and not there.
+                // One key is too short, and one does not exist.
                 for id in ["%01", "%09"] {
                     let provider = PKCS11Provider("pkcs11:id=\(id)?module-name=\(token.server.module)")
                     #expect(try await provider.refusal(secret).code == .unavailable)
@@ -125,11 +125,11 @@
                 let maker = PKCS11Provider(proxy.uri, newKey: .rsa)
                 let protected = try await maker.protected(secret)
                 #expect(try await proxy.provider.opened(protected) == secret.bytes)
-                // The next one uses it.
+                // The next call uses it.
                 let second = try await maker.protected(secret)
                 #expect(try SealedForm(second.bytes).keyID == SealedForm(protected.bytes).keyID)
                 #expect(proxy.count(.generateKeyPair) == 1)
-                // It does not leave the token, and nobody finds it without the PIN.
+                // The key does not leave the token, and nobody finds the key without the PIN.
                 let id = try SealedForm(protected.bytes).keyID
                 let values = try await token.loggedIn { session in
                     let kind = TokenAttribute(CKA_CLASS, CKO_PRIVATE_KEY)
@@ -160,7 +160,7 @@
                 let error = try await maker.refusal(secret, by: Person(TPMToken.pin))
                 #expect(error.code == .unavailable)
                 #expect(error.description.contains("other kind"))
-                // Another TPM: the module leaves what it could not make in this one.
+                // A second TPM, because the module leaves remains of the failed key in the first TPM.
                 let second = try TPMToken(hasKey: false)
                 let other = PKCS11Provider(second.server.uri, newKey: .rsa)
                 let protected = try await other.protected(secret, by: Person(TPMToken.pin))

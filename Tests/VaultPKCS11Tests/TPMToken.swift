@@ -36,7 +36,7 @@
 
         deinit { kill(tpm, SIGKILL) }
 
-        /// Makes a token. All of one TPM have the same serial number.
+        /// Makes a token. All tokens of one TPM have the same serial number.
         func initialize(_ label: String, slot: Int, hasKey: Bool = true) throws {
             try server.tool("--slot-index", "\(slot)", "--init-token", "--label", label, "--so-pin", "owner")
             try server.tool(
@@ -48,11 +48,12 @@
                 "01", "--usage-decrypt")
         }
 
-        /// It listens when the command returns, and goes on in the background. Somebody may take the ports first.
+        /// The TPM listens when the command returns, and runs on in the background. Another program may take the ports
+        /// first.
         private static func startTPM(_ folder: URL) throws -> (port: Int, process: pid_t) {
             let file = folder.appending(path: "pid")
             for _ in 0..<20 {
-                // Below what the system takes for outgoing connections.
+                // Below the system's port range for outgoing connections.
                 let port = Int.random(in: 10_000..<32_000)
                 let status = try Program([
                     "swtpm", "socket", "--tpm2", "--tpmstate", "dir=\(folder.path)/state",
@@ -72,7 +73,7 @@
             throw Socket.Broken(call: "swtpm")
         }
 
-        /// - Parameter recovery: the seconds after which it takes one more PIN.
+        /// - Parameter recovery: the number of seconds until the token accepts one more PIN.
         func setLimit(recovery: Int) throws {
             try Program.run(
                 [

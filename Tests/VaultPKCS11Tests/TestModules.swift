@@ -3,7 +3,7 @@
     import Foundation
     import Testing
 
-    /// The modules that p11-kit knows in the tests: theirs, and none of the machine.
+    /// The modules that p11-kit knows in the tests: only the tests' modules, and no module of the machine.
     enum TestModules {
         private static let folder: URL? = {
             let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -21,7 +21,7 @@
             let name = "test-\(UUID().uuidString.lowercased())"
             let file = try #require(folder).appending(path: "\(name).module")
             try Data("remote: unix:path=\(socket)\n".utf8).write(to: file)
-            // p11-kit reads its configuration when nobody uses a module, and a call that was given up may do so still.
+            // p11-kit reads its configuration when no module is in use. A cancelled call may still use one.
             while !isKnown(name) { sched_yield() }
             return name
         }

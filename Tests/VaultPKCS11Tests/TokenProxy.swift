@@ -6,9 +6,9 @@
 
     @testable import VaultPKCS11
 
-    /// What travels between p11-kit and its server.
+    /// A message between p11-kit and its server.
     struct RPCMessage {
-        /// The calls that the tests look at, in p11-kit's numbers.
+        /// The calls that the tests look at, with p11-kit's numbers.
         enum Call: UInt32 {
             case error = 0
             case initialize = 1
@@ -49,7 +49,7 @@
             try socket.write(code + sizes + options + body)
         }
 
-        /// The answer that says that the call failed.
+        /// An answer that reports that the call failed.
         func failing(_ returnValue: UInt) -> RPCMessage {
             var answer = self
             answer.body = [0, 0, 0, 0, 0, 0, 0, 1, UInt8(ascii: "u")]
@@ -57,8 +57,8 @@
             return answer
         }
 
-        /// Where the label begins in an answer about a token: after the number and the signature, behind its length. Three
-        /// more names follow, and the flags.
+        /// The position of the label in an answer about a token: after the number, the signature and the label's
+        /// length. Three more names follow, and the flags.
         private static let label = 4 + 4 + "ssssuuuuuuuuuuuvvs".utf8.count + 4
 
         /// An answer about a token, with other flags.
@@ -82,9 +82,9 @@
         }
     }
 
-    /// Sits on the way to a token, to see what it is asked and to make trouble.
+    /// A proxy before a token. It records the requests and causes faults.
     final class TokenProxy: Sendable {
-        /// What happens to a message. The number counts from 0.
+        /// The function that handles a message. The number counts from 0.
         typealias Handler =
             @Sendable (_ number: Int, _ message: RPCMessage, _ forward: (RPCMessage) throws -> RPCMessage) throws ->
             RPCMessage
@@ -98,11 +98,11 @@
         var socket: String { folder.appending(path: "s").path }
         var uri: String { "pkcs11:?module-name=\(module)" }
         var provider: PKCS11Provider { PKCS11Provider(uri) }
-        /// What the token was asked.
+        /// The requests to the token.
         var messages: [RPCMessage] { asked.withLock { $0 } }
         func count(_ call: RPCMessage.Call) -> Int { messages.count { $0.call == call } }
 
-        /// - Parameter handler: sees each message, and returns what is answered. An error cuts the connection.
+        /// - Parameter handler: gets each message, and returns the answer. An error cuts the connection.
         init(to server: TokenServer, _ handler: @escaping Handler = { try $2($1) }) throws {
             folder = try TokenServer.newFolder()
             let path = folder.appending(path: "s").path
@@ -116,7 +116,7 @@
         }
 
         private func serve(_ client: Socket, _ server: Socket) throws {
-            // Both begin with the version of their protocol.
+            // Both ends begin with their protocol version.
             try server.write(client.read(1))
             try client.write(server.read(1))
             while true {

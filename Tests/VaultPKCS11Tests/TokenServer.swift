@@ -7,10 +7,10 @@
 
     @testable import VaultPKCS11
 
-    /// A token in a process of its own, which p11-kit reaches through a local socket. When the process ends, the token is
-    /// pulled out.
+    /// A token in a separate process, which p11-kit reaches through a local socket. The end of the process acts like
+    /// pulling out the token.
     final class TokenServer: @unchecked Sendable {
-        // Sound because a test calls what changes it from one place at a time.
+        // Sound because each test calls the changing functions from one place at a time.
         let folder: URL
         let module: String
         private let library: String
@@ -18,7 +18,7 @@
         private var process: Program?
 
         var socket: String { folder.appending(path: "s").path }
-        /// What names the module and nothing else.
+        /// The URI part that names only the module.
         var uri: String { "pkcs11:?module-name=\(module)" }
 
         init(library: String, environment: [String: String], folder: URL) throws {
@@ -47,7 +47,7 @@
                 ["p11-kit", "server", "--foreground", "--name", socket, "--provider", library, "pkcs11:"],
                 environment: environment, output: output)
             self.process = process
-            // It tells its address when it listens.
+            // The server prints its address when it listens.
             while try String(contentsOfFile: output, encoding: .utf8).isEmpty {
                 var status: Int32 = 0
                 try #require(waitpid(process.id, &status, WNOHANG) == 0, "p11-kit server does not start")
@@ -79,7 +79,7 @@
 
         var provider: PKCS11Provider { PKCS11Provider(server.uri) }
 
-        /// - Parameter keys: the kinds of key on it, as pkcs11-tool calls them. Their ids are 01, 02 and so on.
+        /// - Parameter keys: the kinds of keys on the token, by pkcs11-tool's names. Their ids are 01, 02 and so on.
         init(label: String = "vault", keys: [String] = ["rsa:2048"], isPluggedIn: Bool = true) throws {
             let folder = try TokenServer.newFolder()
             configuration = folder.appending(path: "softhsm2.conf").path
@@ -94,7 +94,7 @@
             if isPluggedIn { try server.plugIn() }
         }
 
-        /// Erases it, or makes another one where there is one already.
+        /// Erases the token, or makes another token if one exists already.
         func initialize(_ label: String) throws {
             try Program.run(
                 [
@@ -113,7 +113,7 @@
                 ] + (more.isEmpty ? [usage] : more), environment: ["SOFTHSM2_CONF": configuration])
         }
 
-        /// Runs `body` in a session of the test's own.
+        /// Runs `body` in a separate session of the test.
         func loggedIn<Answer: Sendable>(
             _ body: @escaping @Sendable (TokenSession) throws -> Answer
         ) async throws -> Answer {

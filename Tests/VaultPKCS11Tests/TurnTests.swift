@@ -26,7 +26,7 @@
                 return end
             }
 
-            /// Somebody waits at first, and then no more.
+            /// A caller that waits at first, and then gives up.
             private func isGivenUpSoon() -> @Sendable () -> Bool {
                 let asked = ThreadFlag()
                 return {
@@ -47,7 +47,7 @@
                 await #expect(throws: CancellationError.self) {
                     try await thread.run { _ in try gate.pass(token, isGivenUp: isGivenUp) {} }
                 }
-                // Another token is no matter.
+                // Another token is not affected.
                 let other = TokenIdentity(manufacturer: "Maker", model: "Model", serial: "2", label: "token")
                 try await thread.run { isGivenUp in try gate.pass(other, isGivenUp: isGivenUp) {} }
                 end.open()
@@ -66,7 +66,7 @@
                 await #expect(throws: CancellationError.self) {
                     try await thread.run { _ in try TokenConnection(uri).open(isGivenUp: isGivenUp) }
                 }
-                // One that was open already is closed later.
+                // A connection that was already open is closed later.
                 let isNotWanted = isGivenUpSoon()
                 try await thread.run { _ in
                     try connection.open(isGivenUp: isNotWanted)

@@ -7,7 +7,7 @@ import VaultCrypto
 import VaultStorage
 import VaultTesting
 
-/// Accounts and items, from one machine to another.
+/// Accounts and items that move from one machine to another.
 @Suite(.timeLimit(.minutes(5))) struct BackupTests {
     private static let passphrase = "seven owls on a wire"
     private static let note: ItemName = "note"
@@ -106,7 +106,7 @@ import VaultTesting
             #expect(after.alias == before.alias && after.email == before.email && after.clientID == before.clientID)
             #expect(after.method == before.method && after.keyServiceURL == before.keyServiceURL)
             #expect(after.deviceSecret != before.deviceSecret)
-            // No token came along, and the old machine works as before.
+            // The backup contained no token, and the old machine works as before.
             for name in [ItemName.refreshToken, .accessToken, .idToken] {
                 #expect(try await new.store.item(name, of: id("alice")) == nil)
             }
@@ -180,7 +180,7 @@ import VaultTesting
                 await code {
                     _ = try await old.export(["alice"], items: ["other"], to: path + "2", secret())
                 } == .itemNotFound)
-            // What is there stays, and nothing half-made is left.
+            // The existing accounts stay, and no half-made account is left.
             let before = try Data(contentsOf: URL(filePath: path))
             #expect(await code { _ = try await old.export(["alice"], to: path, secret()) } == .configurationInvalid)
             #expect(try Data(contentsOf: URL(filePath: path)) == before)
@@ -254,7 +254,7 @@ import VaultTesting
             for count in 0..<whole.count {
                 try whole.prefix(count).write(to: URL(filePath: path))
                 let found = await code { _ = try await new.accounts.openBackup(at: path, passphrase: secret()) }
-                // In the middle of the first chunk it looks like a wrong passphrase.
+                // Damage in the middle of the first chunk looks like a wrong passphrase.
                 #expect(
                     found == .backupInvalid || found == .wrongSecret && count > 77,
                     "\(count) bytes: \(found?.name ?? "opened")")
@@ -311,7 +311,7 @@ import VaultTesting
         try await withMachines { old, new, path in
             _ = try await old.export(["alice"], to: path, secret())
             let whole = try Data(contentsOf: URL(filePath: path))
-            // The cost's high bits ask for up to 2 GiB within its bounds: those are tried in the test of the header.
+            // Within its bounds, the cost's high bits ask for up to 2 GiB. The test of the header tries them.
             for bit in Set(0..<60 * 8).subtracting(40..<136).union((0..<200).map { 480 + $0 * 11 })
             where bit < whole.count * 8 {
                 var changed = whole
@@ -360,7 +360,7 @@ import VaultTesting
     }
 }
 
-/// What comes out of the stream. Only somebody with the passphrase can have put it there, by mistake or not.
+/// The content of the stream. Only a person with the passphrase can have put it there, by mistake or on purpose.
 @Suite struct BackupParserTests {
     private let records: [BackupRecord] = [
         .start([1]), .account([2, 3]), .item("a"), .piece([4]), .piece([5, 6]), .endOfItem, .item("b"), .endOfItem,

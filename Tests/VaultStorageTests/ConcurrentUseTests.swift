@@ -30,7 +30,7 @@ import VaultStorage
             let store = try SQLiteStore(folder: folder)
             #expect(try await store.accounts() == [account])
             #expect(try Data(contentsOf: file) == before)
-            // The log is there from the start: space is set aside in it before a refresh.
+            // The log exists from the start, because a refresh first reserves space in it.
             #expect(FileManager.default.fileExists(atPath: file.path() + "-wal"))
         }
     }
@@ -90,7 +90,7 @@ import VaultStorage
     @Test func `what a killed process was making does not disturb the next`() async throws {
         try await withTemporaryFolder { folder in
             await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
-                // Everything that creating does before the new database is put in its place.
+                // All steps of creation before the new database is put in its place.
                 let database = try DatabaseQueue(path: folder + "/.new-1234.sqlite")
                 try Schema.migrator.migrate(database)
                 kill(getpid(), SIGKILL)
@@ -102,7 +102,7 @@ import VaultStorage
         }
     }
 
-    /// Opening blocks, so it does not belong on the cooperative pool.
+    /// Opening blocks, so it must not run on the cooperative pool.
     private static func open(_ folder: String) async throws -> SQLiteStore {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { @Sendable in

@@ -4,9 +4,9 @@ import Testing
 import VaultSQLite
 import VaultStorage
 
-/// A file that is not what it was: said clearly, and left as it is for whoever can mend it.
+/// A damaged file: the store says so clearly, and leaves the file unchanged for repair.
 @Suite struct DamagedFileTests {
-    /// Fills a store, damages the file, and returns what opening and listing throws. The file must stay as damaged.
+    /// Fills a store, damages the file, and returns the errors of opening and listing. The file must stay as damaged.
     private func failure(after damage: (_ path: String, _ bytes: Data) throws -> Void) async throws -> StoreError? {
         try await withTemporaryFolder { folder in
             try await fill(folder)
@@ -98,15 +98,14 @@ import VaultStorage
         #expect(error?.description.contains("newer version") == true)
     }
 
-    /// Byte for byte, one after the other: whatever comes of it, it is an error of the store or no error, and the
-    /// process lives.
+    /// Changes one byte at a time. Each time, the store must work or throw its own error, and the process must live.
     @Test func `a changed byte anywhere in the file crashes nothing`() async throws {
         try await withTemporaryFolder { folder in
             try await fill(folder)
             let path = folder + "/vault.sqlite"
             let intact = try Data(contentsOf: URL(filePath: path))
             var refused = 0
-            // The header and the schema closely, the rest in steps that meet all parts of a page in time.
+            // Every byte of the header, then steps of 211 bytes, which reach different parts of the pages.
             for offset in Array(0..<100) + Array(stride(from: 100, to: intact.count, by: 211)) {
                 let handle = try #require(FileHandle(forUpdatingAtPath: path))
                 try handle.truncate(atOffset: 0)

@@ -7,9 +7,9 @@ import VaultSQLite
 import VaultStorage
 import VaultTesting
 
-/// Damage in the database: it is called damage, costs no guess, and nothing is thrown away.
+/// Damage in the database: it is reported as damage, costs no guess, and deletes no data.
 @Suite struct DamagedRowTests {
-    /// Every stored value that opening an account rests on.
+    /// Every stored value that opening an account needs.
     static let columns: [(table: String, name: String)] =
         ["issuer", "subject", "client_id", "key_service_url", "device_secret", "checksum"].map { ("account", $0) }
         + [
@@ -27,7 +27,7 @@ import VaultTesting
             for bit in Raw.bitsToFlip(of: original) {
                 try Raw.set(folder, column.table, column.name, Raw.flipping(bit, of: original))
                 let damaged = try Raw.everything(folder)
-                // Not only once: a person tries again.
+                // Four times, because a person tries again.
                 for _ in 0..<4 {
                     let error = await #expect(throws: (any Error).self) { _ = try await registry.open("alice") }
                     let converted = error.map { VaultError.converting($0) } as? VaultError
@@ -57,12 +57,12 @@ import VaultTesting
                     for read in reads {
                         let error = await #expect(throws: StoreError.self, "\(column) \(value)") {
                             let account = try await read(SQLiteStore(folder: folder)).first
-                            // A keyslot that can still be named is no reason to keep the account from anybody.
+                            // A damaged keyslot that can still be named must not block the account.
                             let isKept = column.table == "keyslot" && account?.damagedKeyslots.count == 1
                             if isKept && account?.keyslots == [] { throw StoreError(.corrupt, "kept") }
                         }
                         #expect(error?.code == .corrupt)
-                        // An error of the decoder would print the row, device secret and all.
+                        // A decoder's error would print the row, including the device secret.
                         #expect(error?.underlying == nil)
                     }
                 }
@@ -142,7 +142,7 @@ import VaultTesting
         }
     }
 
-    /// A forger also mends the checksums, which need no key. What the key service and the seals say decides then.
+    /// A forger also corrects the checksums, which need no key. Then the key service's answer and the seals decide.
     @Test func `a keyslot that was moved together with its checksum does not open`() async throws {
         try await withDatabase { folder, registry in
             try await registry.register("alice")
@@ -218,7 +218,7 @@ import VaultTesting
     }
 }
 
-/// The database as somebody sees it who does not know the rules.
+/// Access to the database without its rules.
 enum Raw {
     static func execute(_ folder: String, _ sql: String, _ arguments: StatementArguments = []) throws {
         var configuration = Configuration()
@@ -243,7 +243,7 @@ enum Raw {
         try execute(folder, "UPDATE \(table) SET \(column) = ?", [value])
     }
 
-    /// Lets every column hold anything, as damage on the disk may make it.
+    /// Lets every column hold any value, as disk damage can.
     static func dropRules(_ folder: String) throws {
         let database = try DatabaseQueue(path: folder + "/vault.sqlite")
         try database.writeWithoutTransaction { db in
@@ -267,11 +267,11 @@ enum Raw {
         }
     }
 
-    /// The first, the last and some bits between; all of a small number.
+    /// Some bits from the start, the middle and the end.
     static func bitsToFlip(of value: DatabaseValue) -> [Int] {
         if case .int64 = value.storage { return [0, 1, 7, 20, 33, 62, 63] }
         let count = bytes(of: value).count * 8
-        // The highest bit of a byte of text would leave UTF-8.
+        // The highest bit of a byte of text would make the text invalid UTF-8.
         return [0, 3, count / 2, count - 4, count - 2]
     }
 

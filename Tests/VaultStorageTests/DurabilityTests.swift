@@ -6,7 +6,7 @@ import VaultStorage
 
 @testable import VaultSQLite
 
-/// What SQLite's `synchronous` is at each commit: 2 (FULL) waits for the disk, 1 (NORMAL) does not.
+/// The value of SQLite's `synchronous` at each commit: 2 (FULL) waits for the disk, 1 (NORMAL) does not.
 @Suite struct DurabilityTests {
     private let account = Account.example("alice")
 
@@ -14,7 +14,7 @@ import VaultStorage
         try await store.database.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
     }
 
-    /// Leaves the connection as a note of use does that was cancelled before it could set it back.
+    /// Leaves the connection in the state of a note of use that was cancelled before it could reset `synchronous`.
     private func makeCareless(_ store: SQLiteStore) async throws {
         try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
     }

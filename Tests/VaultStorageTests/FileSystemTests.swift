@@ -4,9 +4,9 @@ import VaultStorage
 
 @testable import VaultSQLite
 
-/// Stores on file systems that do not keep SQLite's promises.
+/// Stores on file systems that break SQLite's requirements.
 @Suite struct FileSystemTests {
-    /// `f_type` of statfs(2), as its manual page and Linux's `magic.h` have it.
+    /// `f_type` of statfs(2), as listed in its manual page and in Linux's `magic.h`.
     private static let networkTypes: [(UInt32, String)] = [
         (0x6969, "NFS"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB"), (0x0102_1997, "9P"), (0x5346_414F, "AFS"),
         (0x6B41_4653, "AFS"), (0x00C3_6400, "Ceph"), (0x0BD0_0BD0, "Lustre"), (0x0116_1970, "GFS2"),

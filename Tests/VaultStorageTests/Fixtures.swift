@@ -16,12 +16,12 @@ func withTemporaryFolder<R>(_ body: (String) async throws -> R) async throws -> 
     return try await body(folder)
 }
 
-/// The stores that have to keep the same promises.
+/// The kinds of stores that must keep the same promises.
 enum StoreKind: CaseIterable {
     case sqlite
     case inMemory
 
-    /// - Parameter clock: counts the wait for a lock.
+    /// - Parameter clock: measures the wait for a lock.
     func withStore<R>(
         clock: any Clock<Duration> = ContinuousClock(), _ body: (any SecureStore) async throws -> R
     ) async throws -> R {
@@ -64,7 +64,7 @@ extension Keyslot {
     }
 }
 
-/// Accounts over a store, with a key service that counts what it is asked.
+/// Accounts over a store, with a key service that counts its requests.
 struct Registry {
     let keyService: InMemoryKeyService
     let accounts: Accounts
@@ -78,7 +78,7 @@ struct Registry {
             keyService: { _ in keyService })
     }
 
-    /// Registers somebody whose password is "NAME's password".
+    /// Registers a person with the password "NAME's password".
     @discardableResult
     func register(_ name: String) async throws -> VaultKey {
         let token = RefreshToken(
@@ -94,7 +94,7 @@ struct Registry {
             replacingItems: false)
     }
 
-    /// Finds somebody by alias and opens the account with the right password.
+    /// Finds an account by alias, and opens it with the right password.
     func open(_ name: String) async throws -> VaultKey {
         try await accounts.open(
             accounts.find("alias-\(name)"), with: .password(SecretBytes(utf8: "\(name)'s password")))

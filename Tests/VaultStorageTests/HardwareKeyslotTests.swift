@@ -6,7 +6,7 @@ import VaultCrypto
 import VaultStorage
 import VaultTesting
 
-/// Keyslots that a token opens, through the key service unless it was asked otherwise.
+/// Keyslots that a token opens, with the key service unless the keyslot was made without it.
 @Suite struct HardwareKeyslotTests {
     private let bench: KeyslotBench
     private let token: ScriptedHardwareKey
@@ -25,7 +25,7 @@ import VaultTesting
         #expect(bench.keyService.calls == 2)
         #expect(try HardwareKeyslot.protectedSecret(of: slot).label == "YubiKey")
         #expect(try await token.availability(of: HardwareKeyslot.protectedSecret(of: slot)) == .available)
-        // The name that the person gives it is theirs to change.
+        // The person may change the name.
         var renamed = slot
         renamed.label = "the blue one"
         #expect(try await bench.open(renamed, token, pin: pin).isEqual(to: bench.vaultKey))
@@ -57,7 +57,7 @@ import VaultTesting
         #expect(await keyServiceCode { _ = try await bench.open(slot, token, pin: pin) } == .keyLocked)
         bench.keyService.deleteAllKeys()
         #expect(await keyServiceCode { _ = try await bench.open(slot, token, pin: pin) } == .noSuchKey)
-        // Nor does it help to say that the service is not needed.
+        // A claim that the service is not needed does not help either.
         let stripped = slot.changed(keyID: "", protection: try without("longSecret", slot.protection))
         #expect(await storeCode { _ = try await bench.open(stripped, token, pin: pin) } == .corrupt)
     }
@@ -146,7 +146,7 @@ import VaultTesting
     }
 }
 
-/// The same hardware under another kind.
+/// The same hardware, named as another kind.
 private struct Renamed: BiometricProvider {
     let kind: String
     let base: ScriptedHardwareKey

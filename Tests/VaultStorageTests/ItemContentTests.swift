@@ -4,7 +4,7 @@ import VaultAuth
 import VaultSQLite
 import VaultStorage
 
-/// Items in chunks, as they lie in the store.
+/// Items in chunks, in their stored form.
 @Suite struct ItemContentTests {
     private let alice = AccountID(issuer: issuer, subject: "alice")
     private static let notes: ItemName = "notes"
@@ -101,7 +101,7 @@ import VaultStorage
                 #expect(try find(chunk) == [])
                 #expect(try await store.chunk(2, ofItem: Self.notes, head: head, of: alice) == nil)
             }
-            // Only the store's own files are there.
+            // The folder contains only the store's files.
             let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasSuffix(".lock") }
             #expect(Set(names).isSubset(of: ["vault.sqlite", "vault.sqlite-wal", "vault.sqlite-shm"]))
         }
@@ -126,11 +126,11 @@ import VaultStorage
                     try await store.apply(
                         [.putChunks(ItemName(rawValue: "vault/refresh-token"), head: head, chunks)], to: alice)
                 } == .reservedName)
-            // The same chunks can be stored twice: a transaction may have to be tried again.
+            // The same chunks can be stored twice, because a transaction may have to be tried again.
             try await store.apply([reserved], to: alice)
             try await store.apply([reserved], to: alice)
             #expect(try await get(contents, "other") == content(200_000))
-            // Small again, and the account changed: the rest stays as it is.
+            // The item is small again, and the account is changed. The other data stays the same.
             try await set(contents, Self.notes, [1])
             try await store.apply([.putAccount(try #require(try await store.account(alice)))], to: alice)
             #expect(try await get(contents, Self.notes) == [1])

@@ -58,7 +58,7 @@ struct KeyslotBench {
 }
 
 extension Keyslot {
-    /// What somebody makes of a keyslot who can write the disk.
+    /// A keyslot that an attacker with write access to the disk changed.
     func changed(
         id: String? = nil, kind: Kind? = nil, salt: [UInt8]? = nil, argon2: Argon2Parameters? = nil,
         keyID: String? = nil, wrapped: [UInt8]? = nil, protection: [UInt8]? = nil

@@ -42,7 +42,7 @@ import VaultStorage
             let holder = try LockHolder(file)
             defer { holder.kill() }
             #expect(await storeCode { try await store.withLock(on: alice) { _ in } } == .busy)
-            // Reading needs no lock, and neither does another account.
+            // Reading needs no lock, and another account is not locked.
             #expect(try await store.account(alice) != nil)
             try await store.withLock(on: AccountID(issuer: issuer, subject: "bob")) { _ in }
             holder.kill()
@@ -93,7 +93,7 @@ private final class LockHolder {
     init(_ path: String) throws {
         let (input, output) = (Pipe(), Pipe())
         process.executableURL = URL(filePath: "/usr/bin/flock")
-        // Without a fork in between, so that the process that is killed is the one that holds it.
+        // Without a fork, so that the killed process is the one that holds the lock.
         process.arguments = ["--no-fork", path, "cat"]
         process.standardInput = input
         process.standardOutput = output

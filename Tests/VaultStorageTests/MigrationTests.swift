@@ -5,7 +5,7 @@ import VaultStorage
 
 /// Stores that an earlier version of the program made.
 @Suite struct MigrationTests {
-    /// What an earlier version did not have yet.
+    /// Statements that remove the parts that an earlier version did not have.
     private static let additions = [
         2: """
         ALTER TABLE account DROP COLUMN method;
@@ -51,7 +51,7 @@ import VaultStorage
                     ], to: account.id)
             }
             for (_, sql) in Self.additions.filter({ $0.key > version }) { try Raw.execute(folder, sql) }
-            // Several programs may be the first to open it.
+            // Several programs may open the store first.
             let stores = try await withThrowingTaskGroup(of: SQLiteStore.self) { group in
                 for _ in 0..<4 { group.addTask { try SQLiteStore(folder: folder) } }
                 return try await group.reduce(into: []) { $0.append($1) }

@@ -4,7 +4,7 @@ import VaultSQLite
 import VaultStorage
 import VaultTesting
 
-/// Names that somebody else has, or that are the vault's own.
+/// Names that belong to somebody else or to the vault.
 @Suite struct NameTests {
     @Test(arguments: StoreKind.allCases, ["bob", "bob@example.com", "bobby", "b"])
     func `a new alias is nobody else's name`(kind: StoreKind, alias: String) async throws {
@@ -77,7 +77,7 @@ import VaultTesting
             #expect(await storeCode { _ = try await key.seal([1], as: item, of: account.id) } == .reservedName)
             #expect(try await store.itemNames(of: account.id) == [.refreshToken])
             #expect(try await store.item(.refreshToken, of: account.id) == [1])
-            // The vault itself goes on.
+            // The vault itself can still use the name.
             _ = try await key.seal([1], as: .refreshToken, of: account.id)
             try await store.apply([.putItem(.refreshToken, [3]), .removeItem(.refreshToken)], to: account.id)
         }

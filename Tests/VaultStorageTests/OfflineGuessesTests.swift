@@ -13,7 +13,7 @@ import VaultTesting
 
     /// Makes a wrong guess.
     ///
-    /// - Returns: how many seconds to wait, when it was not allowed.
+    /// - Returns: the number of seconds to wait, if the guess was not allowed.
     private func guessWrong(_ guesses: OfflineGuesses, at now: Date) async throws -> Int64? {
         do {
             let result: Int? = try await guesses.charge(now: now) { nil }
@@ -32,11 +32,11 @@ import VaultTesting
                 #expect(try await guessWrong(OfflineGuesses(store: store, account: alice), at: now) == nil)
             }
             for wait in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600, 3600] as [Int64] {
-                // Each time as another process would.
+                // Each guess as from another process.
                 let guesses = OfflineGuesses(store: store, account: alice)
                 #expect(try await guessWrong(guesses, at: now) == wait)
                 now += TimeInterval(wait) - 0.5
-                // Asking too early makes it no longer.
+                // A guess that comes too early does not extend the delay.
                 #expect(try await guessWrong(guesses, at: now) == 1)
                 now += 0.5
                 #expect(try await guessWrong(guesses, at: now) == nil)
@@ -100,7 +100,7 @@ import VaultTesting
         }
     }
 
-    /// As it is used: around an offline keyslot.
+    /// The delay in normal use: around an offline keyslot.
     private func open(
         _ slot: Keyslot, of account: Account, _ password: borrowing SecretBytes, _ guesses: OfflineGuesses, now: Date
     ) async throws -> VaultKey? {
@@ -123,7 +123,7 @@ import VaultTesting
                 == .tooManyGuesses)
         let key = try await open(slot, of: bench.account, password, guesses, now: start + 1)
         #expect(try await key?.isEqual(to: bench.vaultKey) == true)
-        // A damaged slot is nobody's wrong guess.
+        // Damage to a slot does not count as a wrong guess.
         for _ in 0..<5 {
             let damaged = slot.changed(kind: .pin)
             #expect(

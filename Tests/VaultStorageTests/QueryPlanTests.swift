@@ -7,8 +7,8 @@ import VaultStorage
 @testable import VaultSQLite
 
 @Suite struct QueryPlanTests {
-    /// What a login reads and writes must not cost more because the machine has many accounts. The statements are
-    /// those that the store really runs.
+    /// The cost of a login's reads and writes must not grow with the number of accounts. The statements are the ones
+    /// that the store really runs.
     @Test func `with 10,000 accounts every lookup goes by an index`() async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(folder: folder)

@@ -3,7 +3,7 @@ import Testing
 import VaultStorage
 import VaultTesting
 
-/// The list of keys that are still to be ended, and the note of wrong guesses.
+/// The list of keys that must still be ended, and the note of wrong guesses.
 struct RetiredKeysTests {
     private let alice = AccountID(issuer: issuer, subject: "alice")
 

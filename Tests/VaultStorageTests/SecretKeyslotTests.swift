@@ -4,7 +4,7 @@ import VaultCrypto
 import VaultStorage
 import VaultTesting
 
-/// Password, PIN and recovery code: each with its own key at the key service.
+/// Password, PIN and recovery code: each with a separate key at the key service.
 @Suite struct SecretKeyslotTests {
     private static let secrets: [(kind: Keyslot.Kind, secret: String)] = [
         (.password, "tea at half past four"), (.pin, "8068"),
@@ -61,7 +61,7 @@ import VaultTesting
         #expect(try await bench.open(slot, typed).isEqual(to: bench.vaultKey))
     }
 
-    /// The same PIN twice: what the key service sees of both is not the same, and neither opens the other's slot.
+    /// The same PIN twice. The key service sees different secrets, and neither opens the other's slot.
     @Test func `a slot that was made another in any part does not open`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.make(.pin, "8068")
@@ -77,7 +77,7 @@ import VaultTesting
         for slot in [slot.changed(salt: other.salt), slot.changed(keyID: other.keyID)] {
             #expect(await keyServiceCode { _ = try await bench.open(slot, "8068") } == .wrongSecret)
         }
-        // Salt, key and wrapped key together are the other slot, but for its kind and id.
+        // With salt, key and wrapped key, the slot equals the other slot, except for its kind and id.
         let calls = bench.keyService.calls
         for kind in [Keyslot.Kind.offline, .pkcs11, .init(rawValue: "new")] {
             #expect(await storeCode { _ = try await bench.open(slot.changed(kind: kind), "8068") } == .corrupt)
@@ -89,7 +89,7 @@ import VaultTesting
     @Test func `a slot that was moved to another account does not open`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.make(.pin, "8068")
-        // With the same device secret, as whoever moves it would copy that too.
+        // The device secret is the same, because an attacker who moves the slot would also copy it.
         for account in [Account.example("bob"), .example("alice", issuer: "https://other.example.com")] {
             #expect(await storeCode { _ = try await bench.open(slot, "8068", as: account) } == .corrupt)
         }
@@ -116,7 +116,7 @@ import VaultTesting
         #expect(bench.keyService.calls == calls)
     }
 
-    /// What a thief of the disk has is no test of a PIN: the service's part is missing.
+    /// A thief of the disk cannot test a PIN, because the key service's part is missing.
     @Test func `without the key service nothing opens`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.make(.pin, "8068")

@@ -6,7 +6,7 @@ import VaultLocks
 import VaultStorage
 import VaultTesting
 
-/// What ``SecureStore`` promises, held against every store.
+/// The promises of ``SecureStore``, checked for every store.
 @Suite struct StoreContractTests {
     private let alice = AccountID(issuer: issuer, subject: "alice")
 
@@ -29,7 +29,7 @@ import VaultTesting
         try await kind.withStore { store in
             func note() async throws -> [UInt8]? { try await store.withRecord("note") { $0 } }
             let write = StoreChange.changeRecord("note") { $0 = ($0 ?? []) + [1] }
-            // No account is needed for it.
+            // This needs no account.
             try await store.apply([write], to: alice)
             #expect(try await note() == [1])
             try await store.apply([.putAccount(.example("alice")), write, .removeAccount], to: alice)
@@ -76,7 +76,7 @@ import VaultTesting
             let people = [
                 Account.example("1", alias: "home", email: "a@example.com", preferredUsername: "alice", createdAt: 1),
                 .example("2", email: "b@example.com", preferredUsername: "bob", createdAt: 2),
-                // The same subject at another issuer, and names that are somebody else's.
+                // The same subject at another issuer, and names of another account.
                 .example("1", issuer: "https://other.example", email: "home", preferredUsername: "2", createdAt: 3),
             ]
             for person in people { try await store.apply([.putAccount(person)], to: person.id) }
@@ -99,7 +99,7 @@ import VaultTesting
             try await store.apply([.putAccount(first)], to: first.id)
             #expect(await storeCode { try await store.apply([.putAccount(second)], to: second.id) } == .aliasTaken)
             #expect(try await store.account(second.id) == nil)
-            // Keeping one's own is fine, and a free one can be had.
+            // An account may keep its name, or take a free one.
             first.email = "new@example.com"
             try await store.apply([.putAccount(first)], to: first.id)
             second.alias = nil
@@ -154,7 +154,7 @@ import VaultTesting
             #expect(try await store.account(alice)?.keyslots == [password, token])
             try await store.apply([.renameKeyslot(id: "t", label: nil)], to: alice)
             #expect(try await store.account(alice)?.keyslots.last?.label == nil)
-            // A keyslot that went meanwhile is no error, and another account's stays as it is.
+            // A keyslot that was removed meanwhile is no error. Another account's keyslot stays the same.
             let bob = AccountID(issuer: issuer, subject: "bob")
             try await store.apply([.putAccount(.example("bob"))], to: bob)
             for id in ["gone", "p"] {
@@ -207,7 +207,7 @@ import VaultTesting
             var account = try #require(try await store.accounts().first)
             #expect(account.grantedScope == "openid mail" && account.accessTokenExpiresAt == end)
             #expect(account.displayClaims == claims && account.alias == "me")
-            // When the access token goes, its end goes, too.
+            // When the access token is removed, its end is removed, too.
             try await store.apply([.removeItem(.accessToken), .putDisplayClaims([:])], to: alice)
             account = try #require(try await store.account(alice))
             #expect(account.grantedScope == "openid mail" && account.accessTokenExpiresAt == nil)
@@ -282,7 +282,7 @@ import VaultTesting
             ] {
                 #expect(account?.keyslots == [.example("old")])
             }
-            // The first was replaced: it cannot come to count any more.
+            // The first was replaced, so it can never become active.
             #expect(
                 await storeCode { try await store.apply([.activateKeyslot(id: "first")], to: alice) } == .noSuchAccount)
             try await store.apply([.removeKeyslot(id: "old"), .activateKeyslot(id: "second")], to: alice)
@@ -362,7 +362,7 @@ import VaultTesting
         }
     }
 
-    /// Asks for locks, each while it has those before.
+    /// Asks for locks, each while it holds the earlier ones.
     private func take(_ ids: ArraySlice<AccountID>, of store: any SecureStore) async throws {
         guard let first = ids.first else { return }
         try await store.withLock(on: first) { _ in try await take(ids.dropFirst(), of: store) }
@@ -376,7 +376,7 @@ import VaultTesting
             #expect(await storeCode { try await take([alice, alice], of: store) } == .alreadyLocked)
             #expect(await storeCode { try await take([alice, bob, alice], of: store) } == .alreadyLocked)
             #expect(ContinuousClock.now - began < .seconds(5))
-            // Both are free afterwards.
+            // Both locks are free afterwards.
             try await take([bob, alice], of: store)
         }
     }
@@ -442,7 +442,7 @@ import VaultTesting
     }
 }
 
-/// Records beside the accounts.
+/// Records that belong to no account.
 @Suite struct RecordTests {
     @Test(arguments: StoreKind.allCases)
     func `a record is read, changed and removed, and a failing change leaves it`(kind: StoreKind) async throws {

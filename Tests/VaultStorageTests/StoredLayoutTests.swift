@@ -5,7 +5,7 @@ import VaultSQLite
 import VaultStorage
 import VaultTesting
 
-/// What an account's backend is spoken to with.
+/// The stored layout of an account's backend.
 @Suite struct StoredLayoutTests {
     private static let layout = StoredLayout.json(Array(#"{"browser":{"me":"/who"}}"#.utf8))
 
@@ -44,7 +44,7 @@ import VaultTesting
                     let found = try #require(try await store.accounts(named: "home").first)
                     #expect(found.layout == .damaged)
                     #expect(found.alias == "home" && found.deviceSecret == account.deviceSecret)
-                    // Writing the account for another reason does not hide it.
+                    // A later write of the account keeps the layout visible.
                     try await store.apply([.putAccount(found)], to: account.id)
                     #expect(try Raw.value(folder, "account", column) == damage)
                 }

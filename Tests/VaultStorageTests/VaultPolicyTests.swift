@@ -4,7 +4,7 @@ import VaultBiometric
 import VaultCrypto
 import VaultStorage
 
-/// What a policy says of secrets and ways in, and how two become one.
+/// A policy's rules for secrets and ways in, and the combination of two policies.
 @Suite struct VaultPolicyTests {
     @Test func `without a policy everything is as the rules for PINs and passwords say`() {
         let policy = VaultPolicy.standard
@@ -23,7 +23,7 @@ import VaultStorage
             minimumPINLength: 6, minimumPasswordLength: 12, maximumOfflineDays: 3, allowedWaysIn: [.pin])
         #expect(VaultPolicy.stricter(of: app, machine) == both)
         #expect(VaultPolicy.stricter(of: machine, app) == both)
-        // Who says nothing allows everything.
+        // An empty policy allows everything.
         let silent = VaultPolicy(minimumPINLength: 0, minimumPasswordLength: 0)
         #expect(VaultPolicy.stricter(of: silent, app) == app)
         #expect(VaultPolicy.stricter(of: app, silent) == app)

@@ -3,9 +3,9 @@
     import TestSupport
     import VaultLocks
 
-    /// Sits on the way to a software TPM as a listener, or somebody worse, sits on the bus to a real one.
+    /// A proxy before a software TPM. It acts like a listener or an attacker on the bus to a real TPM.
     final class BusProxy: Sendable {
-        /// What happens to a command. The number counts from 0.
+        /// The function that handles a command. The number counts from 0.
         typealias Handler =
             @Sendable (_ number: Int, _ command: [UInt8], _ forward: ([UInt8]) throws -> [UInt8]) throws -> [UInt8]
 
@@ -20,14 +20,14 @@
         private let servers = Lock<[SocketServer]>([])
 
         var tcti: String { "swtpm:host=127.0.0.1,port=\(port)" }
-        /// All that came by, both ways, as the two ends sent and got it.
+        /// All bytes in both directions, as each end sent and received them.
         var bytes: [UInt8] { state.withLock { $0.bytes } }
-        /// The command codes that came by.
+        /// The command codes of the messages.
         var codes: [UInt32] { sent.map { $0[6..<10].reduce(0) { $0 << 8 | UInt32($1) } } }
-        /// The commands that came by.
+        /// The commands of the messages.
         var sent: [[UInt8]] { state.withLock { $0.commands } }
 
-        /// - Parameter handler: sees each command, and returns what is answered. An error cuts the connection.
+        /// - Parameter handler: gets each command, and returns the answer. An error cuts the connection.
         init(to tpm: SoftwareTPM, _ handler: @escaping Handler = { try $2($1) }) throws {
             let (commands, control) = try Socket.listeningPair()
             port = commands.port

@@ -23,12 +23,12 @@
             #expect(try await provider.opened(protected, pin: pin) == secret.bytes)
             #expect(try await provider.failure(protected, pin: "incorrect-4711").code == .wrongPIN)
             let heard = proxy.bytes
-            // They did come by: TPM2_Create, TPM2_Unseal, and the name of the key.
+            // These did pass the bus: TPM2_Create, TPM2_Unseal, and the name of the key.
             #expect(proxy.codes.contains(0x153))
             #expect(proxy.codes.contains(0x15E))
             #expect(contains(heard, try SealedForm(protected.bytes).keyName))
-            // A session's key is as secret as the salt that it was started with: here by the key at that handle, a
-            // persistent or a transient one, in a message of 32 + 2 × 34 bytes or so, for AES-128 in CFB.
+            // A session's key is as secret as the salt of its start. The salt is encrypted here with the key at that
+            // handle, a persistent or a transient one. The message has about 32 + 2 × 34 bytes, for AES-128 in CFB.
             let sessions = proxy.sent.filter { $0[6..<10].elementsEqual([0, 0, 0x01, 0x76]) }
             #expect(sessions.count == 3)
             for session in sessions {
@@ -55,7 +55,7 @@
                 for place in [0.0, 0.3, 0.6, 0.99] {
                     let proxy = try BusProxy(to: tpm) { current, command, forward in
                         var answer = try forward(command)
-                        // The first ten bytes are the header: an answer of another size never ends.
+                        // The first ten bytes are the header. An answer of another size never ends.
                         if current == number, answer.count > 10 {
                             answer[10 + Int(Double(answer.count - 10) * place)] ^= 0x41
                         }
@@ -66,7 +66,7 @@
                         let opened = try await TPM2Provider(proxy.tcti).opened(protected, pin: "4711")
                         #expect(opened == secret.bytes, "answer \(number), place \(place)")
                     } catch is BiometricError {}
-                    // What the TPM was made to hold by an answer that nobody understood stays there until the next reset.
+                    // If an answer was not understood, the TPM keeps the object until the next reset.
                     if quiet.codes[number] == 0x15E { #expect(try tpm.used() == 0, "place \(place)") }
                     try tpm.reset()
                     try tpm.tool("tpm2_dictionarylockout", "--clear-lockout")

@@ -66,7 +66,7 @@
                 }
             }
             #expect(try tpm.used() == 0)
-            // None of it was a wrong PIN to the TPM.
+            // The TPM counted none of it as a wrong PIN.
             let person = Person("4711")
             #expect(try await provider.opened(protected, by: person) == secret.bytes)
             #expect(person.requests.map(\.triesLeft) == [3])

@@ -56,7 +56,7 @@
             try setUp(recovery: 7200)
             let protected = try await provider.protected(secret, pin: "4711")
             for _ in 1...3 { _ = try await provider.failure(protected, pin: "0815") }
-            // From here on it counts a second, which has begun anew.
+            // From here on, the recovery time is one second, and it starts again.
             try setUp(recovery: 1)
             while case .lockedOut = await provider.availability(of: protected) {}
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
@@ -107,12 +107,12 @@
                 return
             }
             #expect(reason.contains("tpm2_changeauth -c lockout"))
-            // It is as good as before for what asks the key service, too.
+            // A secret that also needs the key service can still use this TPM.
             let protected = try await provider.protected(secret, pin: "4711")
             try tpm.tool("tpm2_changeauth", "-c", "lockout", "elsewhere")
             #expect(try await provider.guessLimit() == .firm)
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
-            // The firmware can clear it, which ends the password, and what was protected.
+            // The firmware can clear the TPM, which ends the password and all protected secrets.
             try tpm.tool("tpm2_clear", "-c", "p")
             guard case .weak = try await provider.guessLimit() else {
                 Issue.record("Everybody can set it back again.")

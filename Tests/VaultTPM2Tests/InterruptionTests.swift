@@ -21,7 +21,7 @@
         func reset() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let port = tpm.port
-            // While the PIN is typed it does not matter.
+            // While the PIN is typed, a reset changes nothing.
             let person = Person { _ in
                 try SoftwareTPM.reset(port)
                 return "4711"
@@ -79,7 +79,7 @@
                 }
                 let slow = TPM2Provider(tcti: proxy.tcti, timeLimit: .seconds(15), clock: clock)
                 #expect(try await slow.failure(protected, pin: "4711").code == .timedOut, "\(moment) of \(count)")
-                // What was given up frees what it holds, and sends nothing else.
+                // A cancelled call frees its objects, and sends no other command.
                 let before = proxy.codes
                 let held = before.count { allocating.contains($0) } - before.count { $0 == flush }
                 gate.open()

@@ -6,8 +6,8 @@
 
     @testable import VaultTPM2
 
-    /// The library that speaks to the TPM (tpm2-tss) frees copies of the secret and of the authorization value without
-    /// wiping them, and nothing here can reach those. The PIN itself never gets there.
+    /// tpm2-tss, the library that speaks to the TPM, frees copies of the secret and of the authorization value without
+    /// wiping them. This code cannot reach those copies. The PIN itself never gets there.
     @Suite("The PIN does not stay in memory")
     struct MemoryTests {
         @Test("after something was sealed, opened, or refused", arguments: [[], [7]])

@@ -14,7 +14,7 @@
 
         init() throws {
             tpm = try SoftwareTPM()
-            // More than a TPM reads at a time.
+            // More PCRs than a TPM reads at a time.
             provider = TPM2Provider(tpm.tcti, pcrs: [23, 0, 1, 2, 3, 4, 5, 7, 7, 11, 12])
         }
 
@@ -37,7 +37,7 @@
             #expect(error.description.contains("PCR 7 (Secure Boot), 23 (application) changed"))
             #expect(person.requests.isEmpty)
             #expect(await provider.availability(of: protected) == .unusable(error.description))
-            // As it was when it was protected.
+            // The value from the moment of protection.
             try tpm.reset()
             try extend(11)
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
@@ -83,7 +83,7 @@
             let stripped = SealedForm(keyName: form.keyName, object: form.object, policy: nil)
             let error = try await provider.failure(ProtectedSecret(bytes: stripped.bytes, label: ""), pin: "4711")
             #expect(error.code == .failed)
-            // Nor for the values of now.
+            // The present values do not open it either.
             let tpm = try TPMConnection(tpm.tcti)
             let now = SealedForm(keyName: form.keyName, object: form.object, policy: try tpm.pcrPolicy(of: [7]))
             #expect(
@@ -99,7 +99,7 @@
                 }
                 #expect(error?.code == .failed)
                 #expect(error?.description.contains("0 to 23") == true)
-                // What was protected before keeps its own.
+                // A secret that was protected before keeps its PCR values.
                 let opened = try await TPM2Provider(tpm.tcti, pcrs: [register]).opened(protected, pin: "4711")
                 #expect(opened == secret.bytes)
             }

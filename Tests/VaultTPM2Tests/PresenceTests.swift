@@ -27,7 +27,7 @@
             #expect(person.requests.isEmpty)
             #expect(await elsewhere.availability(of: protected) == .missing)
             #expect(await elsewhere.availability(of: nil) == .available)
-            // Put in its place while the PIN is typed, it gets no try.
+            // A TPM that is exchanged while the PIN is typed gets no try.
             let proxy = try BusProxy(to: tpm) { [port = second.port] number, command, forward in
                 guard number >= 3 else { return try forward(command) }
                 let socket = try Socket.connected(to: .port(port))
@@ -83,7 +83,7 @@
                 } catch let error as BiometricError {
                     #expect(error.code == .hardwareMissing, "\(last) of \(count): \(error)")
                 }
-                // There is no resource manager before this TPM that would do it.
+                // This TPM has no resource manager that would do it.
                 try tpm.reset()
                 try tpm.tool("tpm2_dictionarylockout", "--clear-lockout")
             }

@@ -46,7 +46,7 @@
                 let protected = try await provider.protected(secret, pin: chosen)
                 #expect(try await provider.opened(protected, pin: typed) == secret.bytes)
             }
-            // They differ only after the size of an authorization value.
+            // The PINs differ only after the size of an authorization value.
             let protected = try await provider.protected(secret, pin: long + "1")
             #expect(try await provider.failure(protected, pin: long + "2").code == .wrongPIN)
         }
@@ -63,13 +63,13 @@
             #expect(try await provider.failure(protected, pin: "").code == .failed)
             let person = Person { _ in throw BiometricError(.cancelled, "No.") }
             #expect(try await provider.failure(protected, by: person).code == .cancelled)
-            // Neither reached the TPM.
+            // Neither PIN reached the TPM.
             #expect(try await provider.failure(protected, pin: "1").triesLeft == 2)
         }
 
         @Test("under the key that the owner put there")
         func persistentKey() async throws {
-            // A storage key, and not the one that the template gives.
+            // A storage key, but not the one from the template.
             try tpm.provision("-g", "sha256", "-G", "ecc256:aes128cfb")
             let protected = try await provider.protected(secret, pin: "4711")
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)

@@ -2,10 +2,10 @@
     import TestSupport
 
     extension Socket {
-        /// Two listeners on neighbouring free ports, as swtpm has them: commands on the first, control on the second.
+        /// Two listeners on neighbouring free ports, as swtpm needs them: commands on the first, control on the second.
         static func listeningPair() throws -> (commands: Socket, control: Socket) {
             for _ in 0..<1000 {
-                // Below what the system takes for outgoing connections, which hold their ports for a while.
+                // Below the system's port range for outgoing connections, which hold their ports for a while.
                 let port = Int.random(in: 10_000..<32_000)
                 if let first = try? listening(on: .port(port)), let second = try? listening(on: .port(port + 1)) {
                     return (first, second)
@@ -14,7 +14,7 @@
             throw Broken(call: "listen on two")
         }
 
-        /// A command or an answer of a TPM: its size stands in its header.
+        /// A command or an answer of a TPM. Its header contains its size.
         func readMessage() throws -> [UInt8] {
             let header = try read(10)
             let size = header[2..<6].reduce(0) { $0 << 8 | Int($1) }

@@ -3,7 +3,7 @@
     import TestSupport
     import Testing
 
-    /// A TPM of the test's own: swtpm, on two neighbouring ports of loopback.
+    /// A test's own TPM: swtpm, on two neighbouring ports of loopback.
     final class SoftwareTPM {
         let port: Int
         private let folder: URL
@@ -15,7 +15,7 @@
             folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             var (started, port) = (false, 0)
-            // Somebody may take the ports between the look and the start.
+            // Another program may take the ports between the check and the start.
             for _ in 0..<20 where !started {
                 port = try Self.freePort()
                 started = try Self.run(Self.start(port, folder)) == 0
@@ -32,7 +32,7 @@
 
         private static func freePort() throws -> Int { try Socket.listeningPair().commands.port }
 
-        /// It listens when this command returns, and goes on in the background.
+        /// swtpm listens when this command returns, and runs on in the background.
         private static func start(_ port: Int, _ folder: URL) -> [String] {
             [
                 "swtpm", "socket", "--tpm2", "--tpmstate", "dir=\(folder.path)",
@@ -43,7 +43,7 @@
         }
 
         private func readProcess() throws {
-            // Whoever answers has written its process id before.
+            // A process that answers has already written its process id.
             try readClock()
             let text = try String(contentsOf: folder.appending(path: "pid"), encoding: .utf8)
             process = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
@@ -65,7 +65,7 @@
             if process > 0 { kill(process, number) }
         }
 
-        /// Ends it at once, and waits until it is gone.
+        /// Ends the TPM at once, and waits until it is gone.
         func powerOff() throws {
             let socket = try Socket.connected(to: .port(port + 1))
             kill(process, SIGKILL)
@@ -78,7 +78,7 @@
             try readProcess()
         }
 
-        /// What a restart of the machine does to it, without a word of warning.
+        /// Acts like a sudden restart of the machine.
         func reset() throws { try Self.reset(port) }
 
         static func reset(_ port: Int) throws {
@@ -94,7 +94,7 @@
             try #require(status == 0, "\(arguments)")
         }
 
-        /// Makes a key as its owner would, and puts it where the storage root key belongs.
+        /// Makes a key as its owner would, and stores it in the place of the storage root key.
         func provision(_ arguments: String...) throws {
             let make = ["tpm2_createprimary", "-Q", "-C", "o", "-c", "key.ctx"] + arguments
             let environment = ["TPM2TOOLS_TCTI": tcti]
@@ -104,7 +104,7 @@
             try tool("tpm2_flushcontext", "-t")
         }
 
-        /// How many places objects and sessions take in it now.
+        /// The number of places that objects and sessions take in the TPM now.
         func used() throws -> Int {
             // TPM2_GetCapability(HANDLES): transient objects, then loaded sessions of both kinds.
             try [0x80, 0x02, 0x03].map { (kind: UInt8) in
@@ -115,7 +115,8 @@
             }.reduce(0, +)
         }
 
-        /// Runs a program to its end. Not by `Process`, which would wait for what the program leaves in the background, too.
+        /// Runs a program to its end. It does not use `Process`, which would also wait for programs left in the
+        /// background.
         private static func run(
             _ command: [String], in folder: URL? = nil, environment: [String: String] = [:]
         ) throws -> Int32 {

@@ -5,12 +5,12 @@
     import VaultTPM2
 
     extension TPM2Provider {
-        /// With patience for a machine that is busy with other tests.
+        /// Makes a provider with long time limits, for a machine that is busy with other tests.
         init(_ tcti: String, pcrs: [Int] = []) { self.init(tcti: tcti, pcrs: pcrs, timeLimit: .seconds(120)) }
     }
 
     extension SoftwareTPM {
-        /// How many commands it takes to open this.
+        /// The number of commands that opening this takes.
         func commandsToOpen(_ protected: ProtectedSecret, pin: String) async throws -> Int {
             let proxy = try BusProxy(to: self)
             defer { proxy.stop() }

@@ -5,7 +5,7 @@
 //     swift run OfflineReLogin register      (--scripted lets a program play the person: alice)
 //     swift run OfflineReLogin login
 //
-// The password comes from standard input, so that it is in no argument and no environment.
+// The password comes from standard input, so no argument and no environment contains it.
 
 import CredentialVault
 import Foundation
@@ -19,13 +19,13 @@ func setting(_ name: String) throws -> String {
 }
 
 func register(_ vault: Vault, using userAgent: any UserAgent) async throws {
-    // The person signs in at the provider; what comes back is checked before anything is stored.
+    // The person signs in at the provider. The vault checks the answer before it stores anything.
     let token = try await vault.auth.performOpenIDConnectLogin(using: userAgent)
     let password = try SecretBytes.readLine(prompt: "New password: ")
     if let objection = NewPasswordRule.objection(to: password, names: [token.identity.preferredUsername ?? ""]) {
         throw VaultError(.passwordUnusable, objection)
     }
-    // An account that is here already keeps its items when the password is its present one.
+    // An existing account keeps its items if this is its present password.
     if try await vault.storage.hasRefreshToken(userID: token.account.subject) {
         try await vault.storage.storeRefreshToken(token, withExistingPassword: password)
     } else {
@@ -38,7 +38,7 @@ func login(_ vault: Vault) async throws {
     guard let userID = try await vault.storage.availableUserIDs.first else {
         throw VaultError(.accountNotFound, "Nobody is registered here. Register first.")
     }
-    // One call to the key service, which counts wrong passwords, and one to the provider, for a fresh token.
+    // One call goes to the key service, which counts wrong passwords. Another goes to the provider, for a fresh token.
     try await vault.auth.login(userID: userID, password: SecretBytes.readLine(prompt: "Password: "))
     let accessToken = try await vault.auth.accessToken()
     print(
@@ -66,7 +66,7 @@ do {
         exit(64)
     }
 } catch let error as VaultError {
-    // The code says what to do next; the text is for the person.
+    // The code decides the next step. The text is for the person.
     switch error.code {
     case .wrongSecret: print("Try again: \(error.description)")
     case .keyLocked, .refreshTokenExpired, .refreshInterrupted: print("Register again: \(error.description)")

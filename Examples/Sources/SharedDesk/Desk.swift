@@ -1,31 +1,31 @@
 import CredentialVault
 import Foundation
 
-/// A workstation that many people share: each of them comes with a PIN, and leaves without closing anything.
+/// A workstation that many people share. Each person comes with a PIN, and leaves without closing anything.
 struct Desk: Sendable {
     private static let notesItem = ItemName(rawValue: "notes")
 
     let vault: Vault
-    /// Where the patients are.
+    /// The address of the server that has the patients.
     let api: String
-    /// What carries the requests; nil for the vault's own transport.
+    /// The transport of the requests, or nil for the vault's own.
     var network: (any HTTPTransport)?
 
-    /// Somebody who can come to this desk.
+    /// A person who can use this desk.
     struct Person {
         let account: Account
         let hasPIN: Bool
     }
 
-    /// Who can come to this desk.
+    /// Returns the people who can use this desk.
     func people() async throws -> [Person] {
         let accounts = try await vault.storage.all()
         return accounts.map { Person(account: $0, hasPIN: $0.keyslot(.pin) != nil) }
     }
 
-    /// Lets somebody take the desk over. The person who was there before is locked out.
+    /// Logs a person in at the desk. The previous person is locked out.
     ///
-    /// An outage of the provider keeps nobody away: the account is open, and its notes are at hand.
+    /// If the provider has an outage, the account still opens, and its notes are available.
     func take(_ account: AccountID, with method: UnlockMethod) async throws -> String {
         var remark = ""
         do {
@@ -39,12 +39,12 @@ struct Desk: Sendable {
         return "Hello \(identity.name ?? identity.preferredUsername ?? account.subject)." + remark
     }
 
-    /// The patients, asked for in the name of the person who is logged in.
+    /// Requests the patients with the access token of the logged-in person.
     func patients() async throws -> [String] {
         try await vault.auth.authorizedTransport(baseURL: api, over: network).get("patients")
     }
 
-    /// The notes of the person who is logged in. They need no network.
+    /// Reads the notes of the logged-in person. This needs no network.
     func notes() async throws -> [String] {
         try await session().items.get(Self.notesItem, as: [String].self) ?? []
     }
@@ -60,7 +60,7 @@ struct Desk: Sendable {
         return session
     }
 
-    /// What to tell the person of an error, in one line.
+    /// Returns one line for the person about an error.
     static func advice(for error: any Error) -> String {
         guard let error = error as? VaultError else { return error.localizedDescription }
         if error.isWrongSecret, let left = error.guessesRemaining {

@@ -1,13 +1,14 @@
-// A desk that many people share, in one account of the machine. Each switches in with a PIN:
+// A desk that many people share, in one account of the machine. Each person logs in with a PIN:
 //
 //     swift run SharedDesk
 //
-// The accounts are those of the command vault: register them with "vault register", and add PINs with "vault unlock add pin".
+// The accounts are those of the command vault. Register them with "vault register", and add PINs with
+// "vault unlock add pin".
 
 import CredentialVault
 import Foundation
 
-/// The account's PIN, or its password when it has none, typed with the echo off.
+/// Reads the account's PIN, or its password if it has no PIN, with the echo off.
 func askedSecret(of account: Account) throws -> UnlockMethod {
     if account.keyslot(.pin) != nil { return try .pin(SecretBytes.readLine(prompt: "PIN: ")) }
     return try .password(SecretBytes.readLine(prompt: "Password: "))
@@ -19,7 +20,7 @@ let vault = try await Vault(
         keyServiceURL: environment["CREDENTIAL_VAULT_KEY_SERVICE"], folder: environment["CREDENTIAL_VAULT_HOME"]))
 let desk = Desk(vault: vault, api: environment["SHARED_DESK_API"] ?? "https://api.example.com")
 
-// The account is locked after two minutes without a key, and ten seconds after the program is stopped.
+// The account locks after two minutes without a key, and ten seconds after the program is stopped.
 await vault.auth.enableIdleTimeout(.seconds(120))
 await vault.auth.enableBackgroundTimeout(duration: .seconds(10)) {}
 let watching = Task {

@@ -1,10 +1,10 @@
 internal import CredentialVault
 
-/// What a token costs that is at hand, against a call of an actor that does next to nothing.
+/// Measures a call for a token that is at hand, and compares it with a call of an actor that does almost nothing.
 enum ValidToken {
     private static let calls = 20_000
 
-    /// It counts, as the optimizer would leave out the call of an actor that does nothing at all.
+    /// The count keeps the optimizer from removing the call.
     private actor Idle {
         private var count = 0
         func call() { count &+= 1 }
@@ -28,8 +28,8 @@ enum ValidToken {
     }
 }
 
-/// How long a refresh takes that one caller waits for, and one that a thousand wait for: until the first of them has the
-/// token, and until all have.
+/// Measures a refresh that one caller waits for, and a refresh that a thousand callers wait for: until the first caller
+/// has the token, and until all have it.
 enum WaitingCallers {
     static func measure(_ session: Session) async throws -> [String: Duration] {
         let one = try await time(session, callers: 1)

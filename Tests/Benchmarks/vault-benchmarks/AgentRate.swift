@@ -1,8 +1,8 @@
 internal import Foundation
 internal import VaultAgentProtocol
 
-/// Requests for a token over one socket of the agent, beside a bare echo on the same kind of socket. The echo is a process
-/// of its own, as the agent is. Both have the same client, which sends the same bytes.
+/// Requests for a token over one socket of the agent, and over the same kind of socket to a bare echo. The echo runs in
+/// a separate process, as the agent does. The same client sends the same bytes to both.
 struct AgentRate {
     private static let requests = 2000
 
@@ -39,7 +39,7 @@ struct AgentRate {
         return descriptor
     }
 
-    /// Serves the first client of the socket that is the standard input.
+    /// Serves the first client of the listening socket on standard input.
     static func echo() {
         let descriptor = accept(0, nil, nil)
         var buffer = [UInt8](repeating: 0, count: 4096)

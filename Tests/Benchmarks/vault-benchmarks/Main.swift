@@ -3,9 +3,9 @@ internal import Foundation
 internal import VaultDevelopment
 internal import VaultTesting
 
-/// Measures what no program can be measured for from outside, and prints the times of each measurement, in seconds, as
-/// JSON. It takes the number of rounds, and from the environment the issuer of a running `vault-dev`. Everything that
-/// is compared is measured in turn in each round, so that what disturbs the machine disturbs it all.
+/// Measures times that cannot be measured from outside the program, and prints them in seconds as JSON. The argument is
+/// the number of rounds. The environment has the issuer of a running `vault-dev`. Each round measures all cases in
+/// turn, so that a disturbance of the machine affects all of them.
 ///
 /// `vault-benchmarks agent SOCKET ROUNDS` measures a running agent instead.
 @main struct VaultBenchmarks {

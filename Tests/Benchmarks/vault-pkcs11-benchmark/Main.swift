@@ -4,10 +4,10 @@
     internal import VaultCrypto
     internal import VaultPKCS11
 
-    /// What Tests/Benchmarks/pkcs11.py measures, at the module of this path and with this PIN: `MODULE PIN`. It protects a
-    /// key with the token's, and for every line of its input answers with the time that opening took, in seconds: by the
-    /// provider (`provider`), by the calls that are needed, made by hand (`raw`), by the same on a thread of its own
-    /// (`thread`), or by one decryption where the module is started and somebody logged in already (`decrypt`).
+    /// The program that Tests/Benchmarks/pkcs11.py measures: `MODULE PIN`. It protects a key with the token's key. For
+    /// each line of input, it opens the key and prints the time in seconds. `provider` opens with the provider, `raw`
+    /// with only the necessary calls, and `thread` with the same calls on another thread. `decrypt` times one
+    /// decryption after the module is started and logged in.
     @main struct PKCS11Benchmark: BiometricPrompt {
         let typed: String
 
@@ -58,8 +58,8 @@
             }
         }
 
-        /// The token's serial number and what it decrypts: the third and ninth of the fields behind the version, each with
-        /// its length before it.
+        /// The token's serial number and the bytes that the token decrypts: the third and ninth of the fields behind
+        /// the version, each with its length before it.
         private static func fields(
             of form: [UInt8]
         ) throws -> (serial: [UInt8], message: [UInt8], usesSHA256: Bool) {

@@ -3,9 +3,9 @@
     internal import Foundation
     internal import VaultBiometric
 
-    /// What the provider does, by hand and with nothing but what is needed to decrypt: no program that finds the token by
-    /// its serial number and the key by its id can do with less. It does not look whether the key is the right one, nor
-    /// once more at the token before the PIN goes to it, and has no time limit.
+    /// The provider's work with only the calls that decryption needs. No program that finds the token by its serial
+    /// number and the key by its id can do less. It does not check the key, does not check the token again before it
+    /// sends the PIN, and has no time limit.
     final class RawToken {
         private let functions: UnsafeMutablePointer<CK_FUNCTION_LIST>
         private var session: CK_SESSION_HANDLE = 0

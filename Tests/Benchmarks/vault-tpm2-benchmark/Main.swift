@@ -4,8 +4,8 @@
     internal import VaultCrypto
     internal import VaultTPM2
 
-    /// What Tests/Benchmarks/tpm2.py measures. `seal TCTI FILE` seals a key into the file; `open TCTI FILE` opens it once;
-    /// `serve TCTI FILE` opens it for every line of its input, and answers with the time that took, in seconds.
+    /// The program that Tests/Benchmarks/tpm2.py measures. `seal TCTI FILE` seals a key into the file. `open TCTI FILE`
+    /// opens it once. `serve TCTI FILE` opens it for each line of input, and prints the time in seconds.
     @main struct TPM2Benchmark: BiometricPrompt {
         func pin(_ request: PINRequest) async throws -> SecretBytes { try SecretBytes(utf8: "1234") }
         func act(_ instruction: String) async {}

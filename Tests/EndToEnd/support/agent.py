@@ -1,4 +1,4 @@
-"""What a person's agent says of itself."""
+"""The status that a person's agent reports."""
 
 import json
 

@@ -21,7 +21,7 @@ class Browser:
             "--disable-background-networking", "--disable-component-update", "--proxy-server=direct://",
             f"--user-data-dir={profile}"]
         if os.geteuid() == 0:
-            arguments.append("--no-sandbox")  # Chromium refuses its sandbox to root
+            arguments.append("--no-sandbox")  # Chromium's sandbox does not run as root
         for argument in arguments:
             options.add_argument(argument)
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
@@ -36,7 +36,7 @@ class Browser:
         self.driver.find_element(By.CSS_SELECTOR, "button[type=submit], #buttonLogin, button[name=loginbut]").click()
 
     def click_until(self, names, condition):
-        """Clicks whatever button of these names is there, until the condition holds."""
+        """Clicks each button that has one of these names, until the condition holds."""
         def step():
             if condition():
                 return True
@@ -45,7 +45,7 @@ class Browser:
                     if button.is_displayed() and button.is_enabled() and button.text.strip() in names:
                         button.click()
                         break
-                except Exception:  # the page is being replaced under our hands
+                except Exception:  # the page changed at the same moment
                     continue
             return False
         try:

@@ -1,4 +1,4 @@
-"""A desktop of one person: a home folder, xdg-utils with it, and whatever applications are put there."""
+"""One person's desktop: a home folder, xdg-utils, and the applications that a test adds."""
 
 import os
 import re
@@ -17,7 +17,7 @@ class Desktop:
         self.cache = Path(tempfile.mkdtemp(prefix="cache-"))  # a socket's path must be short
         self.config = self.home / ".config"
         self.home.mkdir()
-        # xdg-utils only look whether there is a display, and how the desktop is called.
+        # xdg-utils only check whether there is a display, and the name of the desktop.
         self.variables = {
             "HOME": self.home, "XDG_CONFIG_HOME": self.config, "XDG_CACHE_HOME": self.cache, "DISPLAY": ":77",
             "WAYLAND_DISPLAY": "", "BROWSER": "", "XDG_CURRENT_DESKTOP": "",
@@ -36,7 +36,7 @@ class Desktop:
         self.list(name).write_bytes(content)
 
     def install(self, name, script):
-        """An application, which the desktop gives an address."""
+        """Adds an application that the desktop can open addresses with."""
         program = self.person.folder / name
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
@@ -49,17 +49,17 @@ class Desktop:
         return run(["xdg-open", url], self.person.environment())
 
     def handler(self, scheme):
-        """What opens a scheme now."""
+        """Returns the application that opens the scheme now."""
         query = ["xdg-mime", "query", "default", f"x-scheme-handler/{scheme}"]
         return run(query, self.person.environment()).out.strip()
 
     def private_folder(self):
-        """Where the program and the socket are that the application of the sign-in under way points to."""
+        """Returns the folder with the program and the socket for the current sign-in's application."""
         (entry,) = (self.home / ".local/share/applications").glob("credential-vault-redirect-*.desktop")
         return Path(re.search(r"^Exec=(\S+)/vault ", entry.read_text(), re.M)[1])
 
     def everything(self):
-        """All that is in the home and the cache: to prove that it is as it was."""
+        """Returns all files in the home and the cache, to prove that they did not change."""
         found = {}
         for root in (self.home, self.cache):
             for path in sorted(root.rglob("*")):
@@ -71,7 +71,7 @@ class Desktop:
 
 
 def desktop(folder, script):
-    """A desktop whose browser is a script: a PATH on which `xdg-open` is `script`, and everything else as it was."""
+    """A desktop whose browser is a script: `xdg-open` on the PATH is `script`. The rest of the PATH stays the same."""
     folder.mkdir()
     program = folder / "xdg-open"
     program.write_text(f"#!/bin/sh\n{script}\n")

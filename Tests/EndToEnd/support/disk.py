@@ -1,4 +1,4 @@
-"""A small disk that can be filled up or made read-only: a tmpfs in a mount namespace of its own."""
+"""A small disk that a test can fill or make read-only: a tmpfs in a separate mount namespace."""
 
 import os
 import re
@@ -7,12 +7,12 @@ from .programs import Program, run
 
 
 class SmallDisk:
-    """Mounted on `folder` for the processes that it runs, and for nobody else."""
+    """A disk mounted on `folder`. Only the processes that it runs see it."""
 
     def __init__(self, folder, size="16m"):
         self.folder = folder
         folder.mkdir()
-        # Without being root, the namespace needs a user namespace, too; in it the user's own files are root's.
+        # A user that is not root also needs a user namespace. In it, root owns the user's files.
         self.is_root = os.geteuid() == 0
         unshare = ["unshare", "--mount", *([] if self.is_root else ["--user", "--map-root-user"])]
         script = f'mount -t tmpfs -o size={size},mode=700 disk "{folder}" && echo mounted && exec sleep infinity'
@@ -20,7 +20,7 @@ class SmallDisk:
         self.holder.wait_for(re.compile("mounted"))
 
     def enter(self, *command):
-        """The command line that runs a command where the disk is mounted."""
+        """Returns the command line that runs a command in the disk's namespace."""
         user = [] if self.is_root else ["--user", "--preserve-credentials"]
         return ["nsenter", f"--target={self.holder.pid}", "--mount", *user, *map(str, command)]
 
@@ -30,7 +30,7 @@ class SmallDisk:
         return result.out
 
     def fill(self):
-        """Leaves not a byte free."""
+        """Fills the disk completely."""
         run(self.enter("dd", "if=/dev/zero", f"of={self.folder}/filler", "bs=4096"))
         assert self.shell(f"stat -f -c %a {self.folder}") == "0\n"
 
@@ -45,7 +45,7 @@ class SmallDisk:
 
 
 class MirroredFolder:
-    """A folder behind FUSE, for the processes that it runs: bindfs shows `mirrored` at `folder`."""
+    """A folder behind FUSE, which only its own processes see. bindfs shows `mirrored` at `folder`."""
 
     enter = SmallDisk.enter
 
@@ -55,7 +55,7 @@ class MirroredFolder:
         mirrored.mkdir(mode=0o700)
         self.is_root = os.geteuid() == 0
         unshare = ["unshare", "--mount", *([] if self.is_root else ["--user", "--map-root-user"])]
-        # In the foreground: a daemon would outlive the test.
+        # In the foreground, because a daemon would outlive the test.
         script = (f'bindfs -f "{mirrored}" "{folder}" & '
                   f'until mountpoint -q "{folder}"; do kill -0 $! || exit; sleep 0.02; done; echo mounted; wait')
         self.holder = Program([*unshare, "sh", "-c", script], folder.parent)

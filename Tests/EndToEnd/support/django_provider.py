@@ -1,5 +1,5 @@
-"""django-oauth-toolkit, a provider that takes any port of a loopback redirect, names itself in the redirect, gives
-opaque access tokens, and has endpoints that are only in `/.well-known/oauth-authorization-server`."""
+"""django-oauth-toolkit as a provider. It accepts any port of a loopback redirect and puts its name into the redirect.
+Its access tokens are opaque. Some of its endpoints are only in `/.well-known/oauth-authorization-server`."""
 
 import html
 import re
@@ -29,12 +29,12 @@ class DjangoProvider:
         self.issuer = self.base
 
     def visit(self, url, user=USER, deny=False, user_code=None):
-        """Does what a person does at an address that `vault` shows: logs in, agrees, and goes where they are sent.
-        Returns the page at the end of it: the command's own, or the provider's."""
+        """Opens an address that `vault` shows, as a person does: logs in, agrees, and follows the redirect. Returns the
+        last page, from the command or from the provider."""
         return self._browse(url, user, deny, user_code, follow=True)
 
     def callback(self, url, user=USER, deny=False):
-        """As `visit`, but only returns the address of the app that the person is sent to."""
+        """Does the same as `visit`, but only returns the app's address in the redirect."""
         return self._browse(url, user, deny, None, follow=False).headers["Location"]
 
     def _browse(self, url, user, deny, user_code, follow):
@@ -64,7 +64,7 @@ class DjangoProvider:
         raise AssertionError(f"no end at {page.url}: {page.text}")
 
     def live_refresh_tokens(self):
-        """How many refresh tokens it would still take."""
+        """Counts the refresh tokens that it would still accept."""
         with sqlite3.connect(f"file:{self.folder}/provider.sqlite?mode=ro", uri=True) as database:
             rows = database.execute("SELECT count(*) FROM oauth2_provider_refreshtoken WHERE revoked IS NULL")
             return rows.fetchone()[0]
@@ -74,6 +74,6 @@ class DjangoProvider:
 
 
 def hidden_fields(page):
-    """The fields of a form that are filled in already."""
+    """Returns the form's fields that already have a value."""
     fields = re.findall(r'<input[^>]*name="([^"]+)"[^>]*value="([^"]*)"', page)
     return {name: html.unescape(value) for name, value in fields if name not in ("allow", "action")}

@@ -2,7 +2,7 @@
 
     python django_server.py FOLDER [--issuer URL] [--grace SECONDS]
 
-It keeps everything in FOLDER, listens on loopback, and prints where.
+It keeps everything in FOLDER, listens on loopback, and prints its address.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def configure(folder, issuer, grace):
 
 
 def fill():
-    """People and clients."""
+    """Adds users and clients."""
     from django.contrib.auth.models import User
     from django.core.management import call_command
     from django.db.models.signals import pre_save
@@ -79,7 +79,7 @@ def fill():
     Application = get_application_model()
 
     def choose_algorithm(sender, instance, **options):
-        # A client that registers itself gets none, and then the scope "openid" is an internal error.
+        # A client that registers itself gets no algorithm, and then the scope "openid" is an internal error.
         instance.algorithm = instance.algorithm or "RS256"
 
     pre_save.connect(choose_algorithm, sender=Application, weak=False)
@@ -98,7 +98,7 @@ def main():
     parser.add_argument("--grace", type=int, default=0)
     options = parser.parse_args()
 
-    # Bound before anything else, as the issuer names the port.
+    # The port is bound first, because the issuer contains it.
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", 0))
@@ -127,7 +127,7 @@ def main():
 
     class Metadata(OAuthServerMetadataView):
         def get(self, request, *arguments, **options):
-            """It has a device authorization endpoint, and forgets to announce it."""
+            """Adds the device authorization endpoint, which the provider has but does not announce."""
             document = json.loads(super().get(request, *arguments, **options).content)
             return JsonResponse(document | {"device_authorization_endpoint": f"{issuer}/device-authorization/"})
 

@@ -1,12 +1,12 @@
-"""The documents' code blocks: what a reader would type, and what they would see.
+"""The code blocks of the documents: the lines that a reader types, and the output.
 
-A comment above a block says what a test cannot know:
+A comment above a block tells the test more:
 
-    <!-- test: types "wrong", "tea at half past four" -->   what the person types at the next prompts
-    <!-- test: in another terminal -->                      a command that goes on running, as a server does
-    <!-- test: after Ctrl-C in the other terminal -->       what goes on there is stopped before this
-    <!-- test: not run: REASON -->                          for what cannot run here
-    <!-- test: program NAME -->                             Swift: a whole program, and not lines of a function
+    <!-- test: types "wrong", "tea at half past four" -->   the person's answers to the next prompts
+    <!-- test: in another terminal -->                      a command that keeps running, such as a server
+    <!-- test: after Ctrl-C in the other terminal -->       first stops the command in the other terminal
+    <!-- test: not run: REASON -->                          the test cannot run this block
+    <!-- test: program NAME -->                             Swift: a whole program instead of lines of a function
 """
 
 import re
@@ -31,7 +31,7 @@ class Block:
 
     @property
     def reason(self):
-        """Why it is not run; None when it is."""
+        """The reason why the block is not run, or None."""
         return self.directive.removeprefix("not run: ") if self.directive.startswith("not run: ") else None
 
     @property
@@ -52,7 +52,7 @@ class Block:
 
     @property
     def steps(self):
-        """The commands of a console session, each with the lines that it shows."""
+        """Returns the commands of a console session, each with its output."""
         steps = []
         for line in self.text.splitlines():
             if line.startswith("$ "):
@@ -69,7 +69,7 @@ class Block:
 
 
 def documents():
-    """All documents that people read, the README first."""
+    """Returns all documents for people, the README first."""
     found = [ROOT / "README.md", *sorted(ROOT.glob("Sources/*/*.docc/*.md")), *sorted(ROOT.glob(".github/*.md"))]
     return [path for path in found if path.exists()]
 
@@ -82,7 +82,7 @@ def blocks(path, *languages):
     ]
 
 
-# What is another one each time, and stands for itself in what a document shows.
+# These values differ in each run. A comparison replaces each with a fixed word.
 CHANGING = [
     (re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r"), ""),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
@@ -104,6 +104,6 @@ def comparable(text):
 
 
 def fits(shown, expected):
-    """Whether a program showed what a document says. `…` in the document stands for anything."""
+    """Whether a program's output matches the document. `…` in the document matches any text."""
     pattern = r"[\s\S]*?".join(re.escape(part) for part in comparable(expected).split("…"))
     return re.fullmatch(pattern, comparable(shown)) is not None

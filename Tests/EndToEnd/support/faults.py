@@ -1,4 +1,4 @@
-"""A proxy that breaks connections in the ways that networks do. It listens on loopback only, and ends by itself."""
+"""A proxy that breaks connections as networks do. It listens on loopback only, and ends by itself."""
 
 import asyncio
 import socket
@@ -11,30 +11,30 @@ NEVER = 3600  # seconds; longer than any test
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to a connection:
+    """A fault of a connection:
 
-    - `reset`: the connection is accepted and thrown away,
-    - `hang`: nothing is passed on and nothing ever answered,
-    - `delay`: whatever is sent, either way, arrives `amount` seconds later,
+    - `reset`: the proxy accepts the connection and resets it,
+    - `hang`: the proxy passes nothing on and never answers,
+    - `delay`: all data, in both directions, arrives `amount` seconds later,
     - `slow`: the answer comes at `amount` bytes a second,
     - `cut-request`: only `amount` bytes of the request arrive before the connection ends,
     - `cut-answer`: only `amount` bytes of the answer arrive before the connection ends,
-    - `swallow`: the request arrives and is answered, and the connection ends instead of passing the answer on,
+    - `swallow`: the server answers the request, but the connection ends before the answer is passed on,
     - `garble`: every byte of the answer is changed,
-    - `garble-body`: every byte of the answer is changed but its head's.
+    - `garble-body`: every byte of the answer's body is changed.
     """
 
     kind: str
     amount: float = 0
-    request: bytes = b""  # it begins with the request that contains this; without it, with the connection
-    once: bool = False  # and does not happen again
+    request: bytes = b""  # begins with the request that contains this, or with the connection if this is empty
+    once: bool = False  # happens only once
 
 
 class FaultProxy:
-    """Stands before a server on loopback, whose port is `target`, and passes everything on as long as it is healthy."""
+    """A proxy before a server on loopback, whose port is `target`. Without a fault it passes everything on."""
 
     def __init__(self):
-        # Keeps the port while nobody listens there: whoever connects is refused then.
+        # Keeps the port while nobody listens there. Connections are refused then.
         self.reservation = socket.socket()
         self.reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self.reservation.bind(("127.0.0.1", 0))
@@ -43,7 +43,7 @@ class FaultProxy:
         self.target = None
         self.fault = None
         self.hits = 0  # how often the fault happened
-        self.sent = []  # what was received from each client
+        self.sent = []  # the bytes received from each client
         self.listener = None
         self.tasks = set()
         self.loop = asyncio.new_event_loop()
@@ -52,7 +52,7 @@ class FaultProxy:
         self._run(self._listen())
 
     def set(self, kind, amount=0, **options):
-        """Makes a fault happen from now on, to new connections and to new requests on old ones."""
+        """Starts a fault for new connections, and for new requests on old connections."""
         self.heal()
         self.hits = 0
         if kind == "refuse":
@@ -76,7 +76,7 @@ class FaultProxy:
         self.reservation.close()
 
     def begin(self, data):
-        """The fault that begins with these bytes of a client's, if one does."""
+        """Returns the fault that begins with these bytes from a client, or None."""
         fault = self.fault
         if fault is None or fault.request not in data:
             return None
@@ -203,7 +203,7 @@ class Connection:
             raise Broken
 
     def _reset(self):
-        """Ends the connection so that the client is told of an error instead of an end."""
+        """Ends the connection so that the client gets an error instead of an ordinary end."""
         self.to_client.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         raise Broken
 

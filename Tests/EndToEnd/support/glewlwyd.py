@@ -1,4 +1,4 @@
-"""Glewlwyd, an OpenID provider of Debian's. All its instances rotate refresh tokens and detect their reuse."""
+"""Glewlwyd, an OpenID provider from Debian. All its instances rotate refresh tokens and detect their reuse."""
 
 import gzip
 import shutil
@@ -17,7 +17,7 @@ CLIENT = "vault-cli"
 USER = "alice"
 LOGIN_PASSWORD = "correct horse alice"
 
-# What every instance has. The first one, "oidc", has nothing else.
+# The settings of every instance. The first instance, "oidc", has no others.
 PLUGIN = {
     "jwt-type": "ecdsa", "jwt-key-size": "256",
     "access-token-duration": 3600, "refresh-token-duration": 1209600, "code-duration": 60,
@@ -36,21 +36,21 @@ PLUGIN = {
     "back-channel-logout-allowed": False, "register-client-allowed": False,
 }
 
-# What the instance "modern" has besides: device code, registration by anybody, pushed authorization requests, DPoP, and
-# revocation by whoever has an access token of the scope (public clients cannot revoke otherwise).
+# The instance "modern" also has device codes, open registration, pushed authorization requests, DPoP, and revocation.
+# To revoke, a public client needs an access token with the scope offline_access.
 MODERN = {
     "auth-type-device-enabled": True, "device-authorization-expiration": 600, "device-authorization-interval": 1,
     "register-client-allowed": True, "register-client-auth-scope": [], "register-client-credentials-scope": [],
     "register-client-management-allowed": True,
     "oauth-par-allowed": True, "oauth-par-required": False, "oauth-par-duration": 90,
     "oauth-par-request_uri-prefix": "urn:ietf:params:oauth:request_uri:",
-    # A proof may come from the future: by the coarse clock that Glewlwyd reads, every new second begins a little later.
+    # A proof may come from the future. Glewlwyd reads a coarse clock, on which every new second begins a little later.
     "oauth-dpop-allowed": True, "oauth-dpop-iat-duration": 60, "oauth-dpop-iat-gap-duration": 5,
     "introspection-revocation-auth-scope": ["offline_access"],
 }
 
-# What the instance "strict" has besides that: authorization requests have to be pushed, and DPoP proofs need a nonce,
-# which is good for five of them.
+# The instance "strict" has all that, too. It demands pushed authorization requests. It also demands a nonce in DPoP
+# proofs, and each nonce is valid for five proofs.
 STRICT = {"oauth-par-required": True, "oauth-dpop-nonce-mandatory": True, "oauth-dpop-nonce-counter": 5}
 
 CONFIGURATION = """
@@ -104,7 +104,7 @@ class Glewlwyd:
         self.issuer = f"{self.base}/api/oidc"
         self.modern = f"{self.base}/api/modern"
         self.strict = f"{self.base}/api/strict"
-        # It compares redirect URIs exactly, so the port of the callback has to be known when the client is set up.
+        # Glewlwyd compares redirect URIs exactly, so the client's setup needs the port of the callback.
         self.redirect_uri = f"http://127.0.0.1:{free_port()}/callback"
         folder.mkdir()
         self._make_database()
@@ -126,7 +126,7 @@ class Glewlwyd:
         database.close()
 
     def _copy_web_application(self):
-        """Debian's is full of links that leave the folder, which Glewlwyd does not follow."""
+        """Debian's folder is full of links that lead outside, and Glewlwyd does not follow these."""
         target = self.folder / "webapp"
         shutil.copytree("/usr/share/glewlwyd/webapp", target)
         shutil.rmtree(target / "config.json", ignore_errors=True)
@@ -164,13 +164,13 @@ class Glewlwyd:
             "redirect_uri": [self.redirect_uri], "token_endpoint_auth_method": ["none"]})
 
     def visit(self, url):
-        """Does what a person does at an address that `vault` shows: logs in, agrees, and goes where they are sent.
-        Returns the page at the end of it: the command's own, or the provider's."""
+        """Opens an address that `vault` shows, as a person does: logs in, agrees, and follows the redirect. Returns the
+        last page, from the command or from the provider."""
         session = self._agreeing_session(url)
         return session.get(f"{url}&g_continue", timeout=60)
 
     def callback(self, url):
-        """As `visit`, but only returns the address of the app that the person is sent to, or None."""
+        """Does the same as `visit`, but only returns the app's address in the redirect, or None."""
         session = self._agreeing_session(url)
         location = session.get(f"{url}&g_continue", allow_redirects=False, timeout=10).headers.get("Location", "")
         return location if location.startswith(self.redirect_uri) else None

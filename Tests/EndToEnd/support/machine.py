@@ -1,4 +1,4 @@
-"""A machine with a policy: an /etc of its own, which only the programs see that run on it."""
+"""A machine with a policy: only the programs that run on it see its /etc."""
 
 import json
 import os
@@ -11,8 +11,8 @@ POLICY = "/etc/credential-vault/policy.json"
 
 
 class Machine:
-    """Its /etc is a copy of the real one, put in its place in a mount namespace for each program. No variable of the
-    environment could do it: a person could set that, too."""
+    """A machine whose /etc is a copy of the real one. Each program gets it in a mount namespace. An environment
+    variable could not replace it, because a person could set that variable, too."""
 
     def __init__(self, folder):
         self.etc = folder / "etc"
@@ -22,7 +22,7 @@ class Machine:
         self.policy_file.parent.chmod(0o755)
 
     def set_policy(self, text=None, mode=0o644, **members):
-        """`minimum_pin_length=6` and the like, or any text."""
+        """Sets rules such as `minimum_pin_length=6`, or any text as the policy."""
         content = {name.replace("_", "-"): value for name, value in members.items()}
         self.policy_file.write_text(json.dumps(content) if text is None else text)
         self.policy_file.chmod(mode)
@@ -31,15 +31,15 @@ class Machine:
         self.policy_file.unlink()
 
     def enter(self, *command):
-        """The command line that runs a command on the machine."""
-        # Without being root, the namespace needs a user namespace, too; in it the user's own files are root's.
+        """Returns the command line that runs a command on the machine."""
+        # A user that is not root also needs a user namespace. In it, root owns the user's files.
         user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
         script = 'mount --bind "$0" /etc && exec "$@"'
         return ["unshare", "--mount", *user, "sh", "-c", script, str(self.etc), *map(str, command)]
 
     @staticmethod
     def is_possible():
-        """Whether such a namespace can be had here."""
+        """Whether this machine allows such a namespace."""
         user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
         return shutil.which("unshare") and run(["unshare", "--mount", *user, "mount", "--bind", "/etc", "/etc"]).status == 0
 

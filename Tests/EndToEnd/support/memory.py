@@ -1,11 +1,11 @@
-"""How much memory this machine has to give."""
+"""The memory that is free on this machine."""
 
 import re
 from pathlib import Path
 
 
 def available_mebibytes():
-    """What can be had without swapping, also where a control group allows less than the machine has."""
+    """Returns the memory that is available without swapping. A control group can allow less than the machine has."""
     left = int(re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())[1]) // 1024
     group = Path("/sys/fs/cgroup")
     limit, used = group / "memory.max", group / "memory.current"

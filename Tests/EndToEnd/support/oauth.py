@@ -1,4 +1,4 @@
-"""OAuth in plain HTTP, to see what a provider does without the programs under test."""
+"""OAuth in plain HTTP, to test a provider without the programs under test."""
 
 import base64
 import hashlib
@@ -22,13 +22,13 @@ def digest(text):
 
 
 def claims(token):
-    """What a signed token says, unverified."""
+    """Returns the claims of a signed token, unverified."""
     body = token.split(".")[1]
     return json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
 
 
 class DPoPKey:
-    """RFC 9449, with ES256."""
+    """A DPoP key (RFC 9449), with ES256."""
 
     def __init__(self):
         self.key = jwk.JWK.generate(kty="EC", crv="P-256")
@@ -64,7 +64,7 @@ class Client:
         return answer
 
     def authorization(self, scope="openid profile email offline_access", **more):
-        """The parameters of an authorization request."""
+        """Returns the parameters of an authorization request."""
         self.verifier = secrets.token_urlsafe(32)
         return {
             "response_type": "code", "client_id": self.client_id, "redirect_uri": self.redirect_uri, "scope": scope,
@@ -75,7 +75,7 @@ class Client:
         return f"{self.metadata['authorization_endpoint']}?{urlencode(parameters)}"
 
     def redeem(self, callback):
-        """Exchanges the code of the address that the browser was sent to."""
+        """Exchanges the code in the address of the redirect."""
         code = parse_qs(urlsplit(callback).query)["code"][0]
         return self.post("token_endpoint", {
             "grant_type": "authorization_code", "code": code, "redirect_uri": self.redirect_uri,

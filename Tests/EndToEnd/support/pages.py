@@ -1,4 +1,4 @@
-"""The pages of `vault-dev`, by hand: for redirects that no listener on this machine takes."""
+"""The pages of `vault-dev`, opened by hand for redirects without a listener on this machine."""
 
 import re
 from html import unescape
@@ -8,7 +8,7 @@ import requests
 
 
 def redirect_of(url, user="alice", deny=False):
-    """Logs in (or denies) at an authorization URL, and returns where the browser is sent in the end."""
+    """Logs in (or denies) at an authorization URL, and returns the last address."""
     session = requests.Session()
     answer = session.get(url, timeout=30, allow_redirects=False)
     for _ in range(5):

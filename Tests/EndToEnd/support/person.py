@@ -1,4 +1,4 @@
-"""Somebody who uses the command `vault`: a home of their own, and the settings of the services."""
+"""A person who uses the command `vault`, with a home folder and the settings of the services."""
 
 import os
 import re
@@ -61,13 +61,14 @@ class Person:
         return child
 
     def register(self, *arguments, user="alice", password=PASSWORD, deny=False, env=None, visit=None):
-        """Registers an account, the browser being `vault-dev browse`, or `visit`, which is given the address."""
+        """Registers an account. The browser is `vault-dev browse`, or the function `visit`, which receives the
+        address."""
         file = self.password_file(password, f"password-of-{user}")
         program = self.start("register", "--no-browser", "--password-file", file, *arguments, env=env)
         wait_until(lambda: URL.search(program.err) or program.process.poll() is not None, "the address to open")
         match = URL.search(program.err)
         if not match:
-            return program.wait()  # it found a fault before it came to the browser
+            return program.wait()  # it ended with an error before it showed the address
         if visit:
             visit(match[1])
             return program.wait()
@@ -78,13 +79,13 @@ class Person:
         return result
 
     def registered(self, *arguments, **options):
-        """Registers an account that has to come about."""
+        """Registers an account, and checks that this succeeded."""
         result = self.register(*arguments, **options)
         assert result.status == 0, result
         return self
 
     def stored(self, for_good=False):
-        """Everything that is in the database but when a way in was last used, to prove that nothing was lost or changed."""
+        """Everything in the database except the times of last use, to prove that nothing was lost or changed."""
         database, copy = sqlite3.connect(self.database), sqlite3.connect(":memory:")
         try:
             database.backup(copy)
@@ -99,16 +100,17 @@ class Person:
             database.close()
 
     def stored_for_good(self):
-        """As `stored`, without the access token: it goes when the provider refuses the account."""
+        """The same as `stored`, but without the access token, which is deleted when the provider refuses the
+        account."""
         return self.stored(for_good=True)
 
     def files(self):
-        """Everything that is on the disk, by name, for a database that cannot be read. Without what SQLite keeps in
-        shared memory only, which holds nothing that was stored."""
+        """All files of the store by name, for an unreadable database. SQLite's shared-memory file is left out, because
+        it never holds stored data."""
         return {path.name: path.read_bytes() for path in sorted(self.home.iterdir()) if not path.name.endswith("-shm")}
 
     def sql(self, statement, *parameters):
-        """Changes or reads the database behind the program's back."""
+        """Changes or reads the database without the program."""
         database = sqlite3.connect(self.database, isolation_level=None)
         try:
             rows = database.execute(statement, parameters).fetchall()

@@ -17,7 +17,7 @@ KEY_SERVICE = str(BINARIES / "vault-key-service")
 
 
 def clean_environment(**more):
-    """The environment of the tests without anything that configures the programs."""
+    """The environment of the tests, without variables that configure the programs."""
     prefixes = ("CREDENTIAL_VAULT_", "VAULT_", "XDG_", "CREDENTIALS_DIRECTORY", "NO_COLOR")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
     return kept | {"LC_ALL": "C.UTF-8"} | {name: str(value) for name, value in more.items()}
@@ -39,7 +39,7 @@ class Result:
 
 
 class Program:
-    """A program that runs in the background, in a session of its own (so without a terminal), its output in files."""
+    """A program that runs in the background. It has its own session (so no terminal), and its output goes to files."""
 
     def __init__(self, command, folder, environment=None, stdin=subprocess.DEVNULL, **options):
         number = len(list(folder.glob("program-*.out")))
@@ -81,7 +81,7 @@ class Program:
         return Result(status, self.out, self.err)
 
     def kill(self):
-        """Ends it and whatever it started. A stopped process is ended by SIGKILL, too."""
+        """Ends the program and every process that it started. A stopped process needs SIGKILL."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()

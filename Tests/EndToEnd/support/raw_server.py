@@ -62,7 +62,8 @@ def json_answer(value, status="200 OK"):
 
 
 def tls(certificate, key, version=None):
-    """A server's TLS, of one version only if it is named. OpenSSL offers the old ones at security level 0 alone."""
+    """A server's TLS context, for one version only if `version` is given. OpenSSL offers old versions only at security
+    level 0."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     if version:

@@ -1,4 +1,4 @@
-"""A proxy before the key service that keeps what goes through it, to know which secrets to look for elsewhere."""
+"""A proxy before the key service. It records the traffic, so that a test knows which secrets to look for elsewhere."""
 
 import http.server
 import json
@@ -36,7 +36,7 @@ class Recorder:
 
     def request(self, body):
         secret = json.loads(body).get("secret")
-        if secret is not None:  # without one it only asks whether the service is there
+        if secret is not None:  # without a secret, the request only asks whether the service runs
             self.count += 1
             self.sent.append(secret)
         self.bodies.append(body)

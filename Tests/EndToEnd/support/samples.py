@@ -1,7 +1,7 @@
-"""The Swift samples of the documents, as targets of the package of the examples.
+"""The Swift samples of the documents, as targets of the examples' package.
 
-A sample is compiled as the body of a function that has a vault, an open session and secrets. `<!-- test: program NAME -->`
-makes a program of it instead, and `<!-- test: tests NAME -->` tests that run.
+A sample is compiled as the body of a function that has a vault, an open session and secrets. The comment
+`<!-- test: program NAME -->` makes it a program, and `<!-- test: tests NAME -->` makes it tests that run.
 """
 
 import re
@@ -22,9 +22,9 @@ IMPORT = re.compile(r"^(?:@testable )?import \w+$", re.M)
 
 
 def add_samples(package):
-    """Writes the samples into a copy of the package of the examples.
+    """Writes the samples into a copy of the examples' package.
 
-    Returns the names of the programs, and of the targets of tests.
+    Returns the names of the programs and of the test targets.
     """
     samples = [block for path in documents() for block in blocks(path, "swift") if block.reason is None]
     targets, programs, tests = [], [], []

@@ -1,9 +1,9 @@
-"""What a QR code printed on a terminal looks like, as an image, and what a scanner reads in it."""
+"""Makes an image of a QR code that a terminal shows, and reads it with a scanner."""
 
 import re
 import subprocess
 
-CELL = 4  # pixels of a module
+CELL = 4  # pixels per module
 BLACK, WHITE = 0, 255
 HALVES = {" ": (0, 0), "▀": (1, 0), "▄": (0, 1), "█": (1, 1)}
 COLOUR = re.compile(r"\x1b\[([0-9;]*)m")
@@ -17,7 +17,7 @@ def code_lines(shown):
 
 
 def pixels(lines, foreground, background):
-    """Two rows of modules for each line, as a terminal of these colours shows them, with its background around."""
+    """Draws two rows of modules per line, in the terminal's colours, with the background around them."""
     rows = []
     for line in lines:
         ink, paper = foreground, background
@@ -42,7 +42,7 @@ def pixels(lines, foreground, background):
 
 
 def scan(rows, folder):
-    """What zbarimg reads, or an empty text."""
+    """Returns the text that zbarimg reads, or an empty text."""
     image = b"".join(bytes(value for value in row for _ in range(CELL)) * CELL for row in rows)
     path = folder / "screen.pgm"
     path.write_bytes(b"P5 %d %d 255\n" % (len(rows[0]) * CELL, len(rows) * CELL) + image)

@@ -1,7 +1,7 @@
 """A pinentry that follows a script: `python scripted_pinentry.py`, with a folder in TEST_PINENTRY.
 
-The folder has `script.json`: what to answer to each question, one after the other, over several runs. `log.json` gets what
-it was told, one list for each run.
+The folder has `script.json`: the answers to the questions, in order, over several runs. `log.json` gets one list for
+each run: the commands that it received.
 """
 
 import json
@@ -79,7 +79,7 @@ def main():
         elif isinstance(answer, int):
             write(b"ERR %d Operation refused <Pinentry>\n" % answer)
         else:
-            # In two parts, each with its escapes, and with what may stand between.
+            # The answer has two parts. Escapes and other lines may stand between them.
             data = "".join(f"%{byte:02X}" if byte in b"%\r\n\\" or byte > 126 else chr(byte) for byte in answer.encode())
             half = data.find("%", len(data) // 2)
             half = half if half >= 0 else len(data)

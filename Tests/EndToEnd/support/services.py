@@ -1,4 +1,4 @@
-"""The development identity provider and the key service, each as a process of its own."""
+"""The development identity provider and the key service, each as a separate process."""
 
 import re
 import shlex
@@ -35,7 +35,7 @@ class DevelopmentServices:
 
 
 class KeyService:
-    """`vault-key-service serve` on a data folder of its own."""
+    """`vault-key-service serve` with a new data folder."""
 
     def __init__(self, folder, *options):
         self.folder = folder
@@ -47,14 +47,14 @@ class KeyService:
         self.start()
 
     def start(self):
-        """Starts it; after the first time, at the same address."""
+        """Starts the service. A restart uses the same address."""
         self.program = Program(
             [KEY_SERVICE, "serve", "--data", self.data, "--listen", self.listen, *self.options], self.folder)
         self.url = self.program.wait_for(re.compile(r"^Listening on (http://\S+)$", re.M))[1]
         self.listen = re.match(r"http://([^/]+)", self.url)[1]
 
     def has_connection(self):
-        """Whether somebody is connected, also while it is stopped and has not taken the connection yet."""
+        """Whether a client is connected, even if the stopped service has not yet accepted the connection."""
         port = int(self.listen.rsplit(":", 1)[1])
         with open("/proc/net/tcp") as table:
             rows = [line.split() for line in table][1:]

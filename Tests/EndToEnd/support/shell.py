@@ -1,4 +1,4 @@
-"""A shell at a terminal, and a person who reads what it shows and types what is asked for."""
+"""A shell at a terminal, and a person who reads its output and answers its questions."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ from .programs import VAULT_DEV
 from .waiting import PATIENCE
 
 PROMPT = "<ready for the next command>"
-# What a person answers who chooses ordinary secrets. A later question for the same secret gets the same answer.
+# The answers of a person who chooses ordinary secrets. A later question for the same secret gets the same answer.
 ANSWERS = [
     (r"New password[^\n]* \(at least \d+ characters\): ?$", "tea at half past four"),
     (r"Password of [^\n]* at http[^\n]*: ?$", "alice-password"),
@@ -30,7 +30,7 @@ ANSWERS = [
 ]
 CODE = re.compile(r"\b(?:[0-9A-Z]{4}-){7}[0-9A-Z]{4}\b")
 ADDRESS = re.compile(r"^(http://\S+/authorize\S+)", re.M)
-# Where a person who is shown this signs in as alice: in a browser, or with a code on another device.
+# The output that tells a person to sign in as alice, in a browser or with a code on another device.
 VISITS = [
     r"in a browser on this machine:\s+(http\S+)\s()",
     r"open this address on any device:\s+(http\S+)\s+and enter this code:\s+(\S+)\s",
@@ -39,7 +39,7 @@ VISITS = [
 
 class Shell:
     def __init__(self, environment, folder):
-        self.seen = ""  # all that was shown so far
+        self.seen = ""  # all output so far
         self.visits = []
         self.child = pexpect.spawn(
             "bash", ["--norc", "--noprofile"], env=environment | {"PS1": "", "TERM": "dumb"}, cwd=str(folder),
@@ -49,7 +49,7 @@ class Shell:
         self.child.expect_exact(PROMPT)
 
     def run(self, command, typed=()):
-        """Types a command, answers what it asks, and returns what was shown until the next prompt of the shell."""
+        """Types a command, answers its questions, and returns the output until the shell's next prompt."""
         typed, last, shown = list(typed), "", ""
         self.child.sendline(command)
         patterns = [re.escape(PROMPT), *(f"(?m){pattern}" for pattern, _ in ANSWERS), *VISITS, pexpect.TIMEOUT]
@@ -72,14 +72,14 @@ class Shell:
             self.child.sendline(answer)
 
     def visit(self, url, code):
-        """Signs in as alice where somebody would in a browser."""
+        """Signs in as alice, as a person would in a browser."""
         options = ["--user-code", code] if code else []
         self.visits.append(subprocess.Popen(
             [VAULT_DEV, "browse", url, "--user", "alice", *options], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     def start(self, command, last):
-        """Types a command that goes on running, and waits until it has shown a line."""
+        """Types a command that keeps running, and waits until it has shown a line."""
         self.child.sendline(command)
         self.child.expect(last)
 

@@ -1,4 +1,4 @@
-"""A program at a terminal of its own: a pseudo terminal that also is the program's /dev/tty."""
+"""A program at its own terminal: a pseudo terminal that is also the program's /dev/tty."""
 
 import fcntl
 import os
@@ -13,18 +13,18 @@ from .programs import VAULT_DEV, run
 from .waiting import PATIENCE, wait_until
 
 TIOCGPTN = 0x80045430
-ADDRESS = re.compile(r"^(http://\S+)\r\n", re.M)  # alone on its line, so that it can be copied
+ADDRESS = re.compile(r"^(http://\S+)\r\n", re.M)  # alone on its line, so that a person can copy it
 
 
 class Terminal:
     def __init__(self, command, environment):
-        # The shell waits until the terminal's mode was noted down.
+        # The shell waits until the test has recorded the terminal's mode.
         self.child = pexpect.spawn(
             "/bin/sh", ["-c", 'read -r _; exec "$@"', "sh", *map(str, command)], env=environment, timeout=PATIENCE,
             encoding="utf-8", dimensions=(50, 200))
         self.child.delaybeforesend = None
         self.shown = ""
-        # Kept open, as a shell would: the terminal outlives the program, and its mode can be looked at afterwards.
+        # Kept open, as a shell would do. The terminal outlives the program, so a test can check its mode afterwards.
         number = struct.unpack("I", fcntl.ioctl(self.child.child_fd, TIOCGPTN, bytes(4)))[0]
         self.device = os.open(f"/dev/pts/{number}", os.O_RDWR | os.O_NOCTTY)
         self.original_mode = self.mode
@@ -62,7 +62,7 @@ class Terminal:
 
     def end(self):
         """Waits for the end and returns the exit status, negative for a signal."""
-        # As the device is held open, there is no end of file to wait for: the program's end is looked for instead.
+        # The open device never reports an end of file, so this waits for the program's end instead.
         def look():
             alive = self.child.isalive()
             try:

@@ -1,4 +1,4 @@
-"""Somebody with a copy of a person's store, who uses the same key service."""
+"""A thief with a copy of a person's store, who uses the same key service."""
 
 import shutil
 
@@ -6,7 +6,7 @@ from .person import Person
 
 
 def thief_of(person, name="thief"):
-    """Copies the store as it is now."""
+    """Copies the current store."""
     folder = person.folder / name
     folder.mkdir()
     thief = Person(folder, person.settings, person.children)
@@ -15,6 +15,7 @@ def thief_of(person, name="thief"):
 
 
 def guess(thief, *options, secret="not the secret"):
-    """Tries a secret with the copy, and gives the key service's answer: wrongSecret, keyLocked, or None when it opened."""
+    """Tries a secret with the copy. Returns the key service's answer: wrongSecret, keyLocked, or None if the copy
+    opened."""
     result = thief.vault("token", "--json", "--user", "alice", *options, password=secret)
     return result.error["code"] if result.status else None

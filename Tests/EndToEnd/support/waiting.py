@@ -1,12 +1,12 @@
-"""Waiting for a condition, with an end. Nothing in these tests sleeps for a fixed time to let something happen."""
+"""Functions that wait for a condition, with a time limit. No test sleeps for a fixed time instead."""
 
 import time
 
-PATIENCE = 30  # seconds; only ever used up by a failing test
+PATIENCE = 30  # seconds; only a failing test waits so long
 
 
 def wait_until(condition, what, patience=PATIENCE):
-    """Returns the first true value of `condition()`, asked again and again."""
+    """Calls `condition()` repeatedly until it returns a true value, and returns this value."""
     deadline = time.monotonic() + patience
     while True:
         value = condition()
@@ -18,5 +18,6 @@ def wait_until(condition, what, patience=PATIENCE):
 
 
 def after_the_pause(attempt):
-    """The first result of `attempt()` that does not say to wait: there is a second between two passwords."""
+    """Repeats `attempt()` until its result no longer says to wait. The program demands a second between two
+    passwords."""
     return wait_until(lambda: result if (result := attempt()).status != 75 else None, "the pause between two attempts")

@@ -1,4 +1,4 @@
-"""A web server on loopback that wants a password or a token, and keeps what it was given."""
+"""A web server on loopback that demands a password or a token, and records both."""
 
 import base64
 import http.server
@@ -6,11 +6,11 @@ import threading
 
 
 class Web:
-    """Answers with `pages` by path, to requests with any `Authorization`; to others with 401."""
+    """Answers requests that have any `Authorization` with `pages` by path, and other requests with 401."""
 
     def __init__(self, pages=None, context=None):
         self.pages = pages or {}
-        self.authorizations = []  # of each request, None without
+        self.authorizations = []  # one per request; None without the header
         self.paths = []
         web = self
 
@@ -43,13 +43,13 @@ class Web:
 
     @property
     def passwords(self):
-        """User name and password of each request that had them."""
+        """Returns the user name and password of each request that had them."""
         basic = [value[6:] for value in self.authorizations if value and value.startswith("Basic ")]
         return [tuple(base64.b64decode(value).decode().split(":", 1)) for value in basic]
 
     @property
     def tokens(self):
-        """The token of each request that had one."""
+        """Returns the token of each request that had one."""
         return [value[7:] for value in self.authorizations if value and value.startswith("Bearer ")]
 
     def kill(self):

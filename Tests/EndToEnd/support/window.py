@@ -1,4 +1,4 @@
-"""A pinentry that answers what a test says."""
+"""A pinentry whose answers a test sets."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class Window:
-    """What the scripted pinentry of a person answers, and what it was told."""
+    """The answers of a person's scripted pinentry, and the commands that it received."""
 
     def __init__(self, person):
         self.folder = person.folder / "window"
@@ -22,6 +22,6 @@ class Window:
 
     @property
     def log(self):
-        """What each run was told, by command. A command that came twice has its last argument."""
+        """Returns each run's commands with their arguments. A repeated command keeps the last argument."""
         path = self.folder / "log.json"
         return [dict(lines) for lines in json.loads(path.read_text())] if path.exists() else []

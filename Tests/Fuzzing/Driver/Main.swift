@@ -1,7 +1,7 @@
 import CLibFuzzer
 import Foundation
 
-/// What libFuzzer runs: `vault-fuzz TARGET [OPTION...] [FOLDER...]`. See Tests/Fuzzing/run.sh.
+/// The program that libFuzzer runs: `vault-fuzz TARGET [OPTION...] [FOLDER...]`. See Tests/Fuzzing/run.sh.
 @main
 enum Main {
     nonisolated(unsafe) private static var target = FuzzTarget.json
@@ -12,7 +12,7 @@ enum Main {
         var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
         if let chosen = CommandLine.arguments.dropFirst().first.flatMap(FuzzTarget.init) {
             target = chosen
-            // libFuzzer wants its own options only.
+            // libFuzzer accepts only its own options.
             count -= 1
             arguments?[1] = CommandLine.unsafeArgv[0]
             arguments = arguments?.advanced(by: 1)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Every input that a fuzzer started from, or found, is read once. What is wrong ends the process.
+/// Reads every input that a fuzzer started from or found. A fault ends the process.
 @Suite struct SeedTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Seeds")
         .standardizedFileURL
@@ -14,7 +14,7 @@ import Testing
         for file in files.sorted(by: { $0.path < $1.path }) { await target.run(Array(try Data(contentsOf: file))) }
     }
 
-    /// Inputs of the greatest size that comes from outside (1 MiB), of a kind that made some reader slow or deep.
+    /// Inputs of the greatest size that comes from outside (1 MiB). Inputs of this kind made some reader slow or deep.
     @Test(arguments: FuzzTarget.allCases)
     func `a megabyte of anything is read`(target: FuzzTarget) async {
         for text in Self.long { await target.run(Array(text.utf8)) }

@@ -1,8 +1,8 @@
 import VaultAgentProtocol
 
 extension FuzzTarget {
-    /// What a client sends the agent, and what something else than the agent answers: one message after the other, and the
-    /// whole as one message.
+    /// Messages that a client sends to the agent, and answers that do not come from the agent. The input is read as one
+    /// message after the other, and as one message.
     static func agentMessages(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while let range = try? MessageFrame.first(in: rest, limit: MessageFrame.longestRequest) {
@@ -13,7 +13,7 @@ extension FuzzTarget {
     }
 
     private static func read(_ message: ArraySlice<UInt8>) {
-        // What is read is written as it was.
+        // A message that was read is written with the same bytes.
         if let request = try? AgentRequest(message) {
             precondition(Array(request.bytes.dropFirst(4)) == Array(message))
         }

@@ -20,7 +20,7 @@ extension FuzzTarget {
 
     static func json(_ bytes: [UInt8]) {
         guard let parsed = JSONParser.parse(bytes) else { return }
-        // What was read can be written and read again.
+        // A value that was read can be written and read again.
         if JSONParser.parse(parsed.value.encoded()) == nil { fatalError("It cannot be read again.") }
     }
 
@@ -54,7 +54,7 @@ extension FuzzTarget {
         _ = try? request.code(in: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// What is asked, a status, a letter for each header field, an end of line, and the body.
+    /// The kind of request, a status, a letter for each header field, an end of line, and the body.
     static func providerAnswer(_ bytes: [UInt8]) async {
         guard bytes.count > 2 else { return }
         let rest = bytes.dropFirst(2)
@@ -86,7 +86,7 @@ extension FuzzTarget {
         }
     }
 
-    /// A provider with one answer to everything but discovery.
+    /// A provider that gives one answer to every request except discovery.
     private struct CannedProvider: HTTPTransport {
         let answer: HTTPAnswer
 

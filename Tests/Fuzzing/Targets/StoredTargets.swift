@@ -19,7 +19,7 @@ extension FuzzTarget {
         _ = try? stream.open(Array(bytes.dropFirst(27)))
     }
 
-    /// A backup's beginning, what is in its stream, and what is said there of an account.
+    /// The beginning of a backup, the content of its stream, and the description of an account in it.
     static func backup(_ bytes: [UInt8]) {
         _ = try? BackupHeader.read(Array(bytes.prefix(BackupHeader.size)))
         _ = try? BackupAccount(json: bytes)
@@ -39,7 +39,7 @@ extension FuzzTarget {
         }
     }
 
-    /// The bytes as they are, and with what the checks at their ends want to see.
+    /// The bytes as they are, and the bytes with the endings that the checks expect.
     static func storedForms(_ bytes: [UInt8]) {
         #if TPM2
             _ = try? VaultTPM2.SealedForm(bytes)

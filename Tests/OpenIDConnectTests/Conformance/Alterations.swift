@@ -4,7 +4,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// What a ``MisbehavingProvider`` does otherwise than it should. What is nil, it does right.
+/// The faults of a ``MisbehavingProvider``. It does the right thing for each member that is nil.
 struct Alterations: Sendable {
     typealias Members = [String: any Sendable]
 
@@ -30,7 +30,7 @@ struct Alterations: Sendable {
     var device: (@Sendable (inout Members) -> Void)?
     /// Changes the answer to a registration.
     var registration: (@Sendable (inout Members) -> Void)?
-    /// Gives other replies than the answers that are due.
+    /// Replaces the right answers with other replies.
     var replies: [MisbehavingProvider.Endpoint: @Sendable (HTTPAnswer) async throws -> LoopbackServer.Reply] = [:]
 }
 
@@ -41,11 +41,11 @@ struct IDTokenDraft: Sendable {
     }
     var header: [String: any Sendable]
     var claims: [String: any Sendable]
-    /// Stands in for `header`, letter by letter.
+    /// Replaces `header`, letter by letter.
     var headerText: String?
-    /// Stands in for `claims`, letter by letter.
+    /// Replaces `claims`, letter by letter.
     var claimsText: String?
-    /// Stands in for the whole signed token.
+    /// Replaces the whole signed token.
     var encoded: String?
 
     func token() throws -> String {

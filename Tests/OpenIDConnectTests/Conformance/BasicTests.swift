@@ -99,7 +99,7 @@ struct BasicRSATests {
     @Test("oidcc-client-test-invalid-sig-rs256")
     func forged() async {
         await app.expectRefusal { draft in
-            // Over other claims.
+            // A signature over other claims.
             let signature = try draft.token().split(separator: ".")[2]
             draft.claims["email"] = "mallory@id.example"
             draft.encoded = try draft.token().split(separator: ".").prefix(2).joined(separator: ".") + "." + signature

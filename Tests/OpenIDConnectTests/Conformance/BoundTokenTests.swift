@@ -5,7 +5,7 @@ import VaultHTTP
 @testable import OpenIDConnect
 
 /// The FAPI 2 modules about whole sign-ins, with pushed requests (RFC 9126) and proofs of possession (RFC 9449). The
-/// provider takes no proof that is not exactly right.
+/// provider refuses every proof with a fault.
 @Suite("Conformance: FAPI 2 flows")
 struct BoundTokenTests {
     let app: NativeApp
@@ -24,12 +24,12 @@ struct BoundTokenTests {
         let tokens = try await app.signIn(scopes: ["openid", "email"])
         #expect(tokens.tokenType == "DPoP")
         #expect(try await app.userinfo(tokens).email == "alice@id.example")
-        // Nothing but the reference goes through the browser.
+        // Only the reference goes through the browser.
         let authorization = try #require(app.provider.requests(to: .authorization).first)
         #expect(Set(authorization.parameters.keys) == ["client_id", "request_uri"])
         let pushed = try #require(app.provider.requests(to: .pushedAuthorization).first)
         #expect(pushed.parameters["dpop_jkt"] == tokens.dpopKey?.thumbprint)
-        // The nonce is asked for once, and known from then on.
+        // The provider asks for the nonce once. Afterwards the client knows it.
         #expect(app.provider.requests(to: .token).count == 2)
         #expect(app.provider.requests(to: .userinfo).count == 1)
         #expect(app.provider.requests(to: .userinfo).first?.request.field("Authorization")?.hasPrefix("DPoP ") == true)
@@ -145,7 +145,7 @@ struct BoundTokenTests {
 
     @Test("the ID token that comes with a bound token is held against the same rules")
     func idToken() async throws {
-        // The nonce of the provider is known by then, so that the fault is met at the first try.
+        // The client already knows the provider's nonce, so it meets the fault at the first try.
         _ = try await app.signIn()
         await app.expectRefusal { $0.claims["nonce"] = "other" }
         app.provider.alter { $0.idToken = nil }

@@ -12,7 +12,7 @@ struct ClaimFaultTests {
         app = try await NativeApp()
     }
 
-    /// ISSUER stands for the right one.
+    /// ISSUER stands for the right issuer.
     @Test(
         "issuer",
         arguments: [
@@ -29,7 +29,7 @@ struct ClaimFaultTests {
         arguments: [
             #""other""#, #"["other"]"#, "[]", "null", "7", "{}", #""""#, #""VAULT-CLI""#, #""vault-cli other""#,
             #"["vault-cli other"]"#, #"[["vault-cli"]]"#, #"["vault-cli",7]"#, #"{"vault-cli":true}"#,
-            // Several, and nobody who is authorized.
+            // Several audiences, and no authorized party.
             #"["vault-cli","other"]"#, #"["other","vault-cli"]"#,
         ])
     func audience(text: String) async {
@@ -128,7 +128,7 @@ struct ClaimFaultTests {
         ])
     func duplicates(claim: String, spelled: String) async {
         await app.expectRefusal { draft in
-            // The same value, so that only the repetition is wrong.
+            // The value is the same, so only the repetition is wrong.
             let value = try json(["v": draft.claims[claim] ?? ""]).dropFirst(#"{"v":"#.count).dropLast()
             draft.claimsText = "{\"\(spelled)\":\(value)," + (try json(draft.claims)).dropFirst()
         }

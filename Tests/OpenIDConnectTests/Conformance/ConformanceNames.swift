@@ -1,8 +1,9 @@
 import Foundation
 import Testing
 
-/// The modules of the OpenID Foundation's conformance suite for clients. Each is a test in this folder that has its
-/// name, or stands here with the reason why it says nothing about a native public client with the code flow.
+/// The modules of the OpenID Foundation's conformance suite for clients. Each module is a test with its name in this
+/// folder, or is listed here with a reason. The reason says why it does not apply to a native public client with the
+/// code flow.
 @Suite("Conformance: names")
 struct ConformanceNames {
     static let doNotApply: [(reason: String, names: [String])] = [
@@ -145,7 +146,7 @@ struct ConformanceNames {
         #expect(tested.count + excused.count == modules.count, "a name stands twice")
     }
 
-    /// The names of tests in this folder that are those of modules.
+    /// The names of the tests in this folder that are module names.
     private static func testedNames() throws -> [String] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)

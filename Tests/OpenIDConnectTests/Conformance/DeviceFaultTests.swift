@@ -5,7 +5,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// Signing in on another device (RFC 8628) at a provider that makes a mess of it.
+/// Sign-ins on another device (RFC 8628) at a provider with faults.
 @Suite("Faults: devices")
 struct DeviceFaultTests {
     let app: NativeApp

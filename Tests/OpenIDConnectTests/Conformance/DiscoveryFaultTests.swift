@@ -5,7 +5,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// Providers that say wrong things about themselves, or nothing at all.
+/// Providers with wrong metadata, or without metadata.
 @Suite("Faults: discovery")
 struct DiscoveryFaultTests {
     let app: NativeApp
@@ -23,7 +23,7 @@ struct DiscoveryFaultTests {
         #expect(error?.mayHaveBeenProcessed == false)
     }
 
-    /// ISSUER stands for the right one.
+    /// ISSUER stands for the right issuer.
     @Test(
         "another issuer",
         arguments: [

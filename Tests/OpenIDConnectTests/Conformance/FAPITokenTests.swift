@@ -3,7 +3,8 @@ import Testing
 
 @testable import OpenIDConnect
 
-/// The FAPI 2 modules about ID tokens and redirects. They have names of their own for what Basic RP tests as well.
+/// The FAPI 2 modules about ID tokens and redirects. They have other names than the Basic RP modules that test the
+/// same.
 @Suite("Conformance: FAPI 2 tokens and redirects")
 struct FAPITokenTests {
     let app: NativeApp
@@ -69,14 +70,14 @@ struct FAPITokenTests {
     @Test("fapi2-security-profile-final-client-test-invalid-null-alg")
     func unsigned() async {
         await app.expectRefusal { draft in
-            // With a signature that is right, so that only the name of the algorithm is wrong.
+            // The signature is right, so only the name of the algorithm is wrong.
             draft.header["alg"] = "none"
         }
     }
 
     @Test("fapi2-security-profile-final-client-test-invalid-alternate-alg")
     func otherAlgorithm() async throws {
-        // The published key is for PS256, and a signature with RS256 by the very same key is none.
+        // The published key is for PS256. A signature with RS256 by the same key does not count.
         var key = try await TestKey.rsa("PS256")
         key.jwk["alg"] = "PS256"
         let app = try await NativeApp(key: key)
@@ -133,7 +134,7 @@ struct FAPITokenTests {
 }
 
 extension [(name: String, value: String)] {
-    /// Gives a parameter this value, or takes it away.
+    /// Sets a parameter to this value, or removes it.
     mutating func set(_ name: String, _ value: String?) {
         removeAll { $0.name == name }
         if let value { append((name, value)) }

@@ -3,13 +3,13 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// What holds after every fault: the client names it, stops, and makes no further call with what it received.
+/// The promise after every fault: the client reports it, stops, and makes no further call with the data it received.
 extension NativeApp {
-    /// Runs what must fail with `code` because of an altered answer, and lets the provider's log prove that it ended
-    /// there.
+    /// Runs a call that must fail with `code` because of an altered answer. The provider's log then proves that the
+    /// client stopped there.
     ///
-    /// After the altered answer there may be requests for the provider's keys, which a signature is held against. There
-    /// may be no other request, and none may carry a code, a token or another secret that the provider gave out.
+    /// After the altered answer, the client may ask for the provider's keys, which it needs to check a signature. It
+    /// may send no other request. No request may carry a code, a token or another secret of the provider.
     @discardableResult
     func expectFault(
         _ code: OpenIDConnectError.Code, sourceLocation: SourceLocation = #_sourceLocation,
@@ -49,8 +49,8 @@ extension NativeApp {
         #expect(tokens.idToken?.subject == MisbehavingProvider.subject, sourceLocation: sourceLocation)
     }
 
-    /// A refresh must fail because of what `change` alters in its answer. If that answer had a refresh token, it must
-    /// have been kept all the same, as the old one may be used up; unless it `belongsToAnother` person.
+    /// A refresh must fail because `change` alters its answer. If the answer has a refresh token, the client must keep
+    /// it, because the old one may be used up. A token that `belongsToAnother` person must not be kept.
     @discardableResult
     func expectRefreshFault(
         _ code: OpenIDConnectError.Code, belongsToAnother: Bool = false,
@@ -69,7 +69,7 @@ extension NativeApp {
     }
 
     private func proveSilence(since start: Int, _ sourceLocation: SourceLocation) async {
-        // What the client sent on its way out has arrived before this.
+        // All requests that the client sent have arrived before this.
         _ = try? await visit(provider.origin + "/fence")
         let log = provider.log.dropFirst(start)
         guard let index = log.firstIndex(where: \.isAltered) else {

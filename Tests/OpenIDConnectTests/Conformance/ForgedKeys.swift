@@ -4,7 +4,7 @@ import Foundation
 @testable import OpenIDConnect
 
 extension TestKey {
-    /// A shared secret, as forgers make one of what is public.
+    /// A shared secret that a forger makes from public data.
     static func hs256(keyedWith secret: [UInt8]) -> TestKey {
         let key = SymmetricKey(data: secret)
         return TestKey(algorithm: "HS256", jwk: ["kty": "oct", "kid": "k1", "k": Base64URL.encode(secret)]) {
@@ -12,7 +12,7 @@ extension TestKey {
         }
     }
 
-    /// This key, but every signature goes through `change`.
+    /// This key, with every signature altered by `change`.
     func signing(_ change: @escaping @Sendable ([UInt8]) -> [UInt8]) -> TestKey {
         TestKey(algorithm: algorithm, jwk: jwk) { [sign] in change(try sign($0)) }
     }

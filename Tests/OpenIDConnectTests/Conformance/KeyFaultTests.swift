@@ -5,7 +5,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// Keys that are not what they seem, and key sets that are none.
+/// Keys with false data, and key sets that are not valid.
 @Suite("Faults: keys")
 struct KeyFaultTests {
     let app: NativeApp

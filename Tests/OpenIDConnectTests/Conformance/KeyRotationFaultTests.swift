@@ -4,7 +4,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// Keys that change at the worst moments, and crowds that ask for them.
+/// Keys that change at the worst moments, and many callers that ask for them.
 @Suite("Faults: keys that change")
 struct KeyRotationFaultTests {
     let app: NativeApp
@@ -64,7 +64,7 @@ struct KeyRotationFaultTests {
             }
         }
         await refuse(1...30)
-        // One of the sign-in, one for all of the strangers.
+        // One request for the sign-in, and one for all unknown keys.
         #expect(keyRequests() == 2)
         // After a minute the provider is asked once more, not thirty times.
         app.provider.clock.advance(60)

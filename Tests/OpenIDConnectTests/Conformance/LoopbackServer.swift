@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import VaultHTTP
 
-/// An HTTP server on a free port of this machine whose answers may be as bad as they like. It ends with its last owner.
+/// An HTTP server on a free port of this machine, with answers of any kind. It ends with its last owner.
 final class LoopbackServer: Sendable {
     struct Request: Sendable {
         let method: String
@@ -15,7 +15,7 @@ final class LoopbackServer: Sendable {
 
         var path: String { String(target.prefix { $0 != "?" }) }
 
-        /// The header field if it came once.
+        /// The header field, if it came exactly once.
         func field(_ name: String) -> String? {
             let values = headerFields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
             return values.count == 1 ? values[0] : nil
@@ -28,9 +28,9 @@ final class LoopbackServer: Sendable {
         case truncated(HTTPAnswer)
         /// Half of the body, then nothing more.
         case stalled(HTTPAnswer)
-        /// Nothing at all, and the connection closes.
+        /// Sends nothing, and closes the connection.
         case closed
-        /// Nothing at all.
+        /// Sends nothing.
         case silence
     }
 
@@ -92,7 +92,7 @@ final class LoopbackServer: Sendable {
             }
         }
 
-        /// Sends the head and so many bytes of the body.
+        /// Sends the head and this many bytes of the body.
         private static func send(_ answer: HTTPAnswer, bytes: Int, on channel: any Channel) async throws {
             var headers = HTTPHeaders(answer.headerFields.map { ($0.name.rawName, $0.value) })
             headers.replaceOrAdd(name: "content-length", value: "\(answer.body.count)")

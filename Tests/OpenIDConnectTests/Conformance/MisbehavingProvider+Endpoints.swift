@@ -4,7 +4,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// What is due for each request, alterations included.
+/// Gives the answer to each request, with the test's alterations.
 extension MisbehavingProvider.State {
     typealias Members = Alterations.Members
 
@@ -41,7 +41,7 @@ extension MisbehavingProvider.State {
         }
     }
 
-    /// The members as JSON, after the test has had its way with them.
+    /// The members as JSON, with the test's alterations.
     mutating func answer(
         _ index: Int, _ members: Members, altered change: (@Sendable (inout Members) -> Void)?, status: Int = 200
     ) throws -> HTTPAnswer {
@@ -55,7 +55,7 @@ extension MisbehavingProvider.State {
         return answer
     }
 
-    /// A secret that is remembered as given out.
+    /// A secret. The provider remembers that it gave it out.
     mutating func issue(_ kind: String) -> String {
         let secret = kind + "-" + RandomText.make()
         issued.insert(secret)
@@ -104,7 +104,7 @@ extension MisbehavingProvider.State {
     private mutating func authorize(_ index: Int) throws -> HTTPAnswer {
         var parameters = log[index].parameters
         if let reference = parameters["request_uri"] {
-            // Whoever pushed a request may only use it once, and only itself.
+            // A pushed request works once, and only if the client adds no other parameters.
             guard let pushed = pushed.removeValue(forKey: reference), pushed["client_id"] == parameters["client_id"],
                 parameters.count == 2
             else { return .text("no such request", status: 400) }

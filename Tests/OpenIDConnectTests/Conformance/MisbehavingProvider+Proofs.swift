@@ -6,7 +6,7 @@ import VaultJSON
 
 @testable import OpenIDConnect
 
-/// Proofs of possession (RFC 9449 section 4.3), checked without any code of the client's.
+/// Checks of proofs of possession (RFC 9449 section 4.3), without any code of the client.
 extension MisbehavingProvider.State {
     enum ProofResult {
         /// With the thumbprint of the key.

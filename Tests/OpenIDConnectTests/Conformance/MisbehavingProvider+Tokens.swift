@@ -5,7 +5,7 @@ import VaultJSON
 
 @testable import OpenIDConnect
 
-/// What the provider gives out, and what it takes in return.
+/// The tokens that the provider gives out, and the codes and tokens that it accepts.
 extension MisbehavingProvider.State {
     private typealias Grant = MisbehavingProvider.Grant
 
@@ -33,7 +33,7 @@ extension MisbehavingProvider.State {
             }
         default: return refusal("unsupported_grant_type")
         }
-        // Whatever comes of it, no secret works twice.
+        // No secret works twice, even if this request fails.
         guard let grant = grants.removeValue(forKey: secret), grant.kind == kind, grant.clientID == clientID,
             grant.redirectURI == form["redirect_uri"],
             grant.challenge == form["code_verifier"].map(AuthorizationRequest.challenge(for:)),
@@ -60,7 +60,7 @@ extension MisbehavingProvider.State {
             log[index].isAltered = true
         }
         let idToken = try draft.token()
-        // What is no token at all may stand in any text.
+        // A short string is no token, and may occur in any text by chance.
         if idToken.utf8.count > 64 { issued.insert(idToken) }
         var members: Members = [
             "access_token": accessToken, "token_type": thumbprint == nil ? "Bearer" : "DPoP", "expires_in": 300,

@@ -5,8 +5,8 @@ import VaultLocks
 
 @testable import OpenIDConnect
 
-/// A whole provider on this machine that signs real tokens and checks what it is asked, as a real one does, except for
-/// what a test alters. It keeps a log of every request, and knows every secret that it gave out.
+/// A whole provider on this machine. It signs real tokens and checks requests as a real provider does, except for the
+/// alterations of a test. It keeps a log of every request, and knows every secret that it gave out.
 final class MisbehavingProvider: Sendable {
     enum Endpoint: String, CaseIterable, Sendable {
         case discovery = "/realm/.well-known/openid-configuration"
@@ -20,12 +20,12 @@ final class MisbehavingProvider: Sendable {
         case registration = "/realm/register"
         case revocation = "/realm/revoke"
         case endSession = "/realm/logout"
-        /// Where nobody has any business: keys, claims and request objects of a forger.
+        /// Addresses that no client may call: a forger's keys, claims and request objects.
         case trap = "/trap"
         case elsewhere = ""
     }
 
-    /// What the provider can do beyond signing in, and so announces.
+    /// The features beyond signing in, which the provider announces.
     struct Features: Sendable {
         var pushesRequests = false
         var bindsTokens = false
@@ -72,7 +72,7 @@ final class MisbehavingProvider: Sendable {
         var deviceAnswers: [String?] = [nil]
     }
 
-    /// What a code, a device code, a refresh token or an access token stands for.
+    /// The data behind a code, a device code, a refresh token or an access token.
     struct Grant: Sendable {
         enum Kind: Sendable { case code, device, refresh, access }
         var kind: Kind
@@ -104,13 +104,13 @@ final class MisbehavingProvider: Sendable {
         mailbox.set(self)
     }
 
-    // MARK: What a test says and asks
+    // MARK: Control by a test
 
     func alter(_ change: (inout Alterations) -> Void) { state.withLock { change(&$0.alterations) } }
 
     func offer(_ change: (inout Features) -> Void) { state.withLock { change(&$0.features) } }
 
-    /// Signs with this key from now on. It is published unless the keys say otherwise; `nil` leaves them as they are.
+    /// Signs with this key from now on, and publishes `keys`. Nil keeps the published keys.
     func sign(with key: TestKey, publishing keys: [TestKey]?) {
         state.withLock { state in
             state.signer = key
@@ -118,16 +118,16 @@ final class MisbehavingProvider: Sendable {
         }
     }
 
-    /// Calls itself so from now on.
+    /// Uses this issuer from now on.
     func rename(_ issuer: String) { state.withLock { $0.issuer = issuer } }
 
     /// Knows this client from now on.
     func register(_ clientID: String, secret: String?) { state.withLock { $0.clients[clientID] = .some(secret) } }
 
-    /// What the device gets when it polls, one after the other: an error's name, or nil for tokens.
+    /// The answers to the device's polls, in order: an error's name, or nil for tokens.
     func answerPolls(_ answers: [String?]) { state.withLock { $0.deviceAnswers = answers } }
 
-    /// All access tokens that were given out do not work any more.
+    /// Ends all access tokens that were given out.
     func endAccessTokens() {
         state.withLock { state in state.grants = state.grants.filter { $0.value.kind != .access } }
     }
@@ -136,7 +136,7 @@ final class MisbehavingProvider: Sendable {
 
     func requests(to endpoint: Endpoint) -> [Entry] { log.filter { $0.endpoint == endpoint } }
 
-    /// Whether one of the secrets that were given out stands in the text.
+    /// Whether the text contains a secret that was given out.
     func hasIssued(partOf text: String) -> Bool {
         let text = text.removingPercentEncoding ?? text
         return state.withLock { $0.issued }.contains { text.contains($0) }
@@ -167,7 +167,7 @@ final class MisbehavingProvider: Sendable {
         Dictionary(FormParameters.decode(text) ?? [], uniquingKeysWith: { one, _ in one + "(twice)" })
     }
 
-    /// The server must not keep the provider alive that owns it.
+    /// The server must not keep its owner, the provider, alive.
     private final class Mailbox: Sendable {
         private let box = Lock(Weak())
         var provider: MisbehavingProvider? { box.withLock { $0.provider } }

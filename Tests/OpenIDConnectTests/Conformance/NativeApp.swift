@@ -5,7 +5,7 @@ import VaultNetworking
 
 @testable import OpenIDConnect
 
-/// An app with a browser and a provider of its own: everything between the person's click and the tokens, over HTTP.
+/// An app with a browser and a provider: all steps between the person's click and the tokens, over HTTP.
 struct NativeApp: Sendable {
     static let redirectURI = "http://127.0.0.1:8765/callback"
 
@@ -45,7 +45,7 @@ struct NativeApp: Sendable {
         return try await client.redeem(request, callback: try await callback(of: request))
     }
 
-    /// What the browser gets; it follows nothing.
+    /// The answer that the browser gets. It follows no redirect.
     func visit(_ url: String) async throws -> HTTPAnswer {
         let parts = EndpointURL.split(url)
         let request = HTTPRequest(
@@ -53,7 +53,7 @@ struct NativeApp: Sendable {
         return try await transport.send(request, body: [], limits: HTTPLimits())
     }
 
-    /// Refreshes, and remembers what had to be kept.
+    /// Refreshes, and remembers the refresh tokens that it had to keep.
     func refresh(_ refreshToken: String?, dpopKey: DPoPKey? = nil, kept: inout [String?]) async throws -> TokenSet {
         var all: [String?] = []
         defer { kept = all }
@@ -64,7 +64,7 @@ struct NativeApp: Sendable {
         }
     }
 
-    /// Refreshes, and gives the tokens with the refresh token that counts from now on.
+    /// Refreshes, and returns the tokens with the refresh token that is valid now.
     func refresh(_ tokens: TokenSet) async throws -> TokenSet {
         var kept: [String?] = []
         var new = try await refresh(tokens.refreshToken, dpopKey: tokens.dpopKey, kept: &kept)
@@ -79,8 +79,8 @@ struct NativeApp: Sendable {
     }
 }
 
-/// A transport that gives up on one of the provider's endpoints when it is told to: as at the end of the time limit, but
-/// nobody has to wait for that.
+/// A transport that gives up on one of the provider's endpoints on command. It acts as at the end of the time limit,
+/// without the wait.
 final class ImpatientTransport: HTTPTransport {
     private let endpoint: MisbehavingProvider.Endpoint
     private let transport = AsyncHTTPTransport()

@@ -4,7 +4,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// Providers that take requests beforehand (RFC 9126), or say so.
+/// Providers that accept pushed requests (RFC 9126), or only announce them.
 @Suite("Faults: pushed requests")
 struct PushedRequestFaultTests {
     let app: NativeApp

@@ -5,7 +5,7 @@ import VaultNetworking
 
 @testable import OpenIDConnect
 
-/// Redirects that somebody forged, mixed up or decorated.
+/// Redirects with forged, mixed-up or extra parameters.
 @Suite("Faults: redirects")
 struct RedirectFaultTests {
     let app: NativeApp
@@ -83,7 +83,7 @@ struct RedirectFaultTests {
 
     @Test("an answer in a form that nobody asked for")
     func otherModes() async throws {
-        // A signed one (JARM), and one of the implicit flow.
+        // A signed redirect (JARM), and a redirect of the implicit flow.
         await expectFault(.stateMismatch) { $0 = [("response", "eyJhbGciOiJub25lIn0.e30.")] }
         let request = try await app.start()
         app.provider.alter { $0.redirect = { _ in } }

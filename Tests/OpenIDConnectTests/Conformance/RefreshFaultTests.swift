@@ -3,7 +3,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// The modules about refreshing, and what else may be wrong with the answer to a refresh.
+/// The modules about refreshing, and other faults in the answer to a refresh.
 @Suite("Faults: refreshing")
 struct RefreshFaultTests {
     let app: NativeApp

@@ -4,7 +4,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// The second document about a provider (RFC 8414): it may stand in for the first one, or complete it, and nothing else.
+/// The second document about a provider (RFC 8414). It may only replace or complete the first document.
 @Suite("Faults: RFC 8414 metadata")
 struct ServerMetadataFaultTests {
     let app: NativeApp

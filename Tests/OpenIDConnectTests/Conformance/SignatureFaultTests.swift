@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpenIDConnect
 
-/// ID tokens with right claims that nobody, or somebody else, signed.
+/// ID tokens with right claims that are unsigned, or that somebody else signed.
 @Suite("Faults: signatures")
 struct SignatureFaultTests {
     let app: NativeApp
@@ -52,7 +52,7 @@ struct SignatureFaultTests {
                 case "short": Array(signature.dropLast())
                 case "long": signature + [0]
                 case "flipped": signature.dropLast() + [(signature.last ?? 0) ^ 1]
-                // What other protocols use for ECDSA.
+                // The signature form that other protocols use for ECDSA.
                 case "DER": [0x30, 0x44, 0x02, 0x20] + signature.prefix(32) + [0x02, 0x20] + signature.suffix(32)
                 // r and s are the order of P-256, which counts as zero.
                 default: Self.order + Self.order

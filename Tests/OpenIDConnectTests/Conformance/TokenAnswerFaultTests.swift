@@ -5,7 +5,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// Answers of the token endpoint that are odd, broken or missing; for a code and for a refresh token.
+/// Answers of the token endpoint that are odd, broken or missing, both for a code and for a refresh token.
 @Suite("Faults: token answers")
 struct TokenAnswerFaultTests {
     let app: NativeApp
@@ -14,7 +14,7 @@ struct TokenAnswerFaultTests {
         app = try await NativeApp()
     }
 
-    /// Each alteration is met by a sign-in and by a refresh.
+    /// A sign-in and a refresh both meet each alteration.
     private func expectFault(
         _ code: OpenIDConnectError.Code, isProcessed: Bool, sourceLocation: SourceLocation = #_sourceLocation,
         altering change: (inout Alterations) -> Void
@@ -104,7 +104,7 @@ struct TokenAnswerFaultTests {
 
     @Test("what the provider says of a secret is not passed on with the secret in it")
     func echo() async throws {
-        // As a widespread authorization server says it.
+        // The wording of a widespread authorization server.
         try await expectFault(.invalidGrant, isProcessed: false) { alterations in
             alterations.replies[.token] = { [provider = app.provider] _ in
                 let form = provider.requests(to: .token).last?.parameters ?? [:]

@@ -73,7 +73,7 @@ struct UserinfoConformanceTests {
             }
         }
         let info = try await app.userinfo(try await app.signIn())
-        // What a third party says is handed on as it came, and is not taken for the provider's own word.
+        // The library returns a third party's claims unchanged. It does not treat them as the provider's claims.
         #expect(info.email == nil)
         let claims = try #require(JSONValue(objectIn: info.claimsJSON))
         #expect(claims["_claim_sources"]?["other"]?["JWT"]?.string?.hasPrefix("eyJ") == true)
@@ -105,7 +105,7 @@ struct UserinfoConformanceTests {
 
     @Test("oidcc-client-test-client-secret-basic")
     func secret() async throws {
-        // With characters that would be read in another way if they were not encoded before (RFC 6749 section 2.3.1).
+        // These characters change their meaning if they are not encoded first (RFC 6749 section 2.3.1).
         let (clientID, secret) = ("client:1", "s%cr+t: ä")
         app.provider.register(clientID, secret: secret)
         let app = NativeApp(

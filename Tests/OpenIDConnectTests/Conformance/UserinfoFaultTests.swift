@@ -5,7 +5,7 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// User information about somebody else, from somebody else, or none.
+/// User information about another person, from another issuer, or without content.
 @Suite("Faults: user information")
 struct UserinfoFaultTests {
     let app: NativeApp
@@ -14,7 +14,7 @@ struct UserinfoFaultTests {
         app = try await NativeApp()
     }
 
-    /// The tokens are there; what is altered is met by asking for user information only.
+    /// The tokens exist already. Only the request for user information meets the alteration.
     private func expectFault(
         _ code: OpenIDConnectError.Code, sourceLocation: SourceLocation = #_sourceLocation,
         altering change: (inout Alterations) -> Void

@@ -3,7 +3,7 @@ import Testing
 import VaultHTTP
 import VaultNetworking
 
-/// Answers that are longer than anybody needs: they end early, and nothing of them is kept.
+/// Answers that are far too long. The client stops early and keeps no part of them.
 @Suite("Floods")
 struct FloodTests {
     private static let piece = 64 * 1024
@@ -43,7 +43,7 @@ struct FloodTests {
 
     @Test("a body without end: in small chunks, in large ones, with and without a length")
     func bodies() async throws {
-        // The parser may refuse so many small chunks before the limit is reached.
+        // The parser may refuse this many small chunks before the limit is reached.
         #expect([.answerTooLarge, .invalidAnswer].contains(try await code(Self.chunked, "1\r\na\r\n")))
         #expect(try await code(Self.chunked + "FFFFFFF\r\n", "a") == .answerTooLarge)
         #expect(try await code(Self.start + "\r\n", "a") == .answerTooLarge)

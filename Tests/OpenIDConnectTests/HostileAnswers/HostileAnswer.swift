@@ -58,7 +58,7 @@ struct HostileAnswers {
         return HostileServer.Answer(pieces(of: bytes), closes: !chance(12))
     }
 
-    /// Any bytes, which mostly begin as some protocol does.
+    /// Random bytes. Most of them begin like some protocol.
     mutating func noise() -> [UInt8] {
         let starts: [[UInt8]] = [
             [], Array("HTTP/1.1 200 OK\r\n".utf8), [0x16, 3, 1], [0x16, 3, 3, 0, 0x40, 2, 0, 0, 0x3C, 3, 3],

@@ -7,11 +7,11 @@ import VaultNetworking
 
 @testable import OpenIDConnect
 
-/// Nothing that a server answers may end the process. A crash ends the test run: the cases that were under way stand
-/// in the files `hostile-answer-*` in the folder for temporary files. `HOSTILE_SEED` and `HOSTILE_CASES` choose other cases.
+/// No answer of a server may end the process. A crash ends the test run. The cases that were running are then in the
+/// files `hostile-answer-*` in the folder for temporary files. `HOSTILE_SEED` and `HOSTILE_CASES` choose other cases.
 @Suite("Hostile answers", .serialized)
 struct HostileAnswersTests {
-    /// A provider, one of whose endpoints is answered by the test.
+    /// A provider with one endpoint that the test answers.
     private final class Provider: Sendable {
         enum Endpoint: String, CaseIterable {
             case discovery = "/.well-known/openid-configuration"
@@ -75,7 +75,7 @@ struct HostileAnswersTests {
         }
     }
 
-    /// Nobody waits long for the rest of an answer that never comes.
+    /// The test does not wait long for the rest of an answer that never comes.
     private struct HastyTransport: HTTPTransport {
         let base = AsyncHTTPTransport()
 
@@ -103,7 +103,7 @@ struct HostileAnswersTests {
         for status in ["000", "001", "042", "099", "101"] {
             provider.hostile.withLock { $0 = (endpoint, .init("HTTP/1.1 \(status) X\r\n\(body)", closes: false)) }
             let error = await caught { try await provider.call(endpoint, through: transport) }
-            // Asking for keys in advance tells no errors.
+            // Fetching keys in advance reports no errors.
             #expect(error?.code == (endpoint == .keys ? nil : .interrupted), "\(status)")
         }
         provider.hostile.withLock { $0 = nil }
@@ -133,12 +133,12 @@ struct HostileAnswersTests {
         let transport = AsyncHTTPTransport()
         for _ in 0..<20 {
             let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
-            // Which of the two is the answer, is a matter of who is faster.
+            // Either answer may arrive first.
             _ = try? await transport.send(request, body: [], limits: HTTPLimits())
         }
     }
 
-    /// Each lane has a server of its own and every fourth case: many cases only wait for the rest of an answer.
+    /// Each lane has its own server and every fourth case, because many cases only wait for the rest of an answer.
     @Test("thousands of answers that are wrong in some way end no process", .timeLimit(.minutes(10)))
     func generated() async throws {
         let lanes: UInt64 = 4

@@ -26,8 +26,8 @@ final class HostileServer: Sendable {
     let port: Int
     private let channel: any Channel
 
-    /// - Parameter greeting: what each connection gets before any request.
-    /// - Parameter answer: is given the path of a request.
+    /// - Parameter greeting: the bytes that each connection gets before any request.
+    /// - Parameter answer: gets the path of a request.
     init(greeting: Answer? = nil, _ answer: @escaping @Sendable (_ path: String) -> Answer) async throws {
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in

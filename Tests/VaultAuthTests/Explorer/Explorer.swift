@@ -1,18 +1,18 @@
 import Foundation
 import VaultLocks
 
-/// A small world of processes in which every order of events is tried.
+/// A small world of processes. The explorer tries every order of events in it.
 ///
-/// A run is made from the start each time, so a world must not keep anything from an earlier run, and must not use a
-/// clock, random decisions or tasks of its own.
+/// Each run starts from the beginning. A world must not keep anything from an earlier run, and must not use a clock,
+/// random decisions or its own tasks.
 protocol World: Sendable {
-    /// How many processes there are.
+    /// The number of processes.
     var processes: Int { get }
-    /// Whether a crash ends all processes at once, as that of a server does.
+    /// Whether a crash ends all processes at once, as a crash of a server does.
     var crashTakesAll: Bool { get }
-    /// What a process does, from its start. Called again after a crash.
+    /// The work of a process, from its start. Called again after a crash.
     func live(_ life: Life) async
-    /// Called right after lives were cut off, before anybody else does anything.
+    /// Called right after processes crashed, before any other process acts.
     func ended(_ lives: [Life])
     /// Called when all processes are done.
     func judge(_ run: Run) async
@@ -34,10 +34,10 @@ final class Life: Sendable {
     var isAlive: Bool { alive.withLock { $0 } }
     func end() { alive.withLock { $0 = false } }
 
-    /// Comes before everything that others can notice: here the others may act first, or this life may end.
+    /// Comes before every step that others can notice. Here the others may act first, or this life may end.
     ///
-    /// - Parameter isReady: what has to be the case before it goes on.
-    /// - Returns: false if it never will be, because everybody waits: a time limit is over.
+    /// - Parameter isReady: the condition for going on.
+    /// - Returns: false if a time limit is over, because everybody waits and nothing else can happen.
     @discardableResult
     func step(_ name: String, when isReady: @escaping @Sendable () -> Bool = { true }) async throws -> Bool {
         guard isAlive else { throw Crashed() }
@@ -47,7 +47,7 @@ final class Life: Sendable {
     }
 }
 
-/// Runs tasks on the thread of the explorer, which thereby knows when all of them wait.
+/// Runs tasks on the explorer's thread, so the explorer knows when all of them wait.
 final class Turns: TaskExecutor {
     private let jobs = Lock<[UnownedJob]>([])
 
@@ -56,7 +56,7 @@ final class Turns: TaskExecutor {
         jobs.withLock { $0.append(job) }
     }
 
-    /// Runs until there is nothing left to do.
+    /// Runs until no work is left.
     func drain() {
         while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
             job.runSynchronously(on: asUnownedTaskExecutor())
@@ -85,14 +85,14 @@ final class Run: Sendable {
     private let turns = Turns()
     fileprivate let state: Lock<State>
 
-    /// - Parameter script: the choices to begin with; after them the first is taken each time.
+    /// - Parameter script: the first choices. After them, the run always takes the first event.
     init(_ script: [Int]) { state = Lock(State(script: script)) }
 
     func note(_ event: String) { state.withLock { $0.events.append(event) } }
     func complain(_ complaint: String) { state.withLock { $0.complaints.append(complaint) } }
     fileprivate func wait(_ waiting: Waiting) { state.withLock { $0.waiting.append(waiting) } }
 
-    /// One of `count` things that may happen.
+    /// Chooses one of `count` possible events.
     func choose(_ count: Int) -> Int {
         guard count > 1 else { return 0 }
         return state.withLock { state in
@@ -143,7 +143,7 @@ final class Run: Sendable {
         turns.drain()
     }
 
-    /// What is left of the victims' code runs on, but each step it wants to take fails.
+    /// The rest of the victims' code still runs, but each of its steps fails.
     private func crash(_ victims: [Life], in world: some World) {
         for life in victims { life.end() }
         let cutOff = state.withLock { state in
@@ -160,12 +160,12 @@ final class Run: Sendable {
 
 /// Tries every order of events, depth first.
 struct Explorer {
-    /// How often something crashes, at most, in one run.
+    /// The greatest number of crashes in one run.
     var crashes = 1
-    /// More runs than this are a mistake.
+    /// The greatest number of runs. More runs are a mistake.
     var limit = 200_000
 
-    /// What was found, and how many runs that took.
+    /// The complaints, and the number of runs.
     struct Findings: Sendable {
         var runs = 0
         /// The first complaints, with the events that led to them.
@@ -173,9 +173,9 @@ struct Explorer {
         var events: [String] = []
     }
 
-    /// Ends with the first run that somebody complains about.
+    /// Ends with the first run that causes a complaint.
     func explore(_ makeWorld: @escaping @Sendable () throws -> some World) async throws -> Findings {
-        // A thread of its own, as this takes its time.
+        // A separate thread, because this takes long.
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try search(makeWorld) }) }
         }

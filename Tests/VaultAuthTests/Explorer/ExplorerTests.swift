@@ -1,6 +1,6 @@
 import Testing
 
-/// Every order of events in small worlds, made of the product's own code.
+/// Every order of events in small worlds that run the product's code.
 @Suite struct ExplorerTests {
     @Test(arguments: [(crashes: 0, failures: 2), (1, 1), (2, 0)])
     func `two programs never lose a token nor use one twice`(crashes: Int, failures: Int) async throws {

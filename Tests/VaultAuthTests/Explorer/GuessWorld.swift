@@ -5,13 +5,13 @@ import VaultLocks
 
 @testable import KeyServiceServer
 
-/// A key service that can crash, its writer, and two who guess at one key: the owner, and somebody who does not know the
-/// secret. Everybody's guesses are in a row; a crash costs the guess that was under way.
+/// A key service that can crash, its writer, and two who guess at one key: the owner and a thief. All guesses form one
+/// queue. A crash costs the guess that was being answered.
 ///
 /// The service is the real one. The owner is a model: a client that may make a new key after wrong guesses, and end the
-/// old one. The other one is a thief, who has a copy of the store as it was at first and goes on with its key.
+/// old key. The thief has a copy of the store from the start, and keeps its key. The thief does not know the secret.
 final class GuessWorld: World {
-    /// A fault that is put back into the product to see that the explorer finds it.
+    /// A fault that is put back into the product, to check that the explorer finds it.
     enum Fault {
         /// The server answers a right guess before its settling is durable.
         case settlesLate
@@ -30,17 +30,17 @@ final class GuessWorld: World {
     }
 
     private struct State {
-        /// What each still wants to try.
+        /// The remaining guesses of each.
         var plans: [[Guess]]
-        /// The owner's key, and the keys that are still to be ended.
+        /// The owner's key, and the keys that are not yet ended.
         var ownKey: String
         var toEnd: [String] = []
         var server: Server
         var crashes = 0
-        /// Guesses that may count: those that were sent and not made good by a right answer since.
+        /// Guesses that may count: sent guesses without a later right answer.
         var counting: [Int: Guess] = [:]
         var sent = 0
-        /// The thief's evaluated guesses: all of them if the owner makes new keys, or else those since a right one.
+        /// The thief's evaluated guesses: all of them if the owner makes new keys, otherwise those since a right guess.
         var wrong = 0
     }
 
@@ -55,7 +55,7 @@ final class GuessWorld: World {
         .right: "cv1." + String(repeating: "A", count: 43), .wrong: "cv1." + String(repeating: "Q", count: 43),
     ]
 
-    /// What does not change between runs: a master key and a key's record.
+    /// The data that stays the same between runs: a master key and a key's record.
     struct Prepared: Sendable {
         let masterKey: MasterKey
         let insert: KeyRecordChange
@@ -80,8 +80,8 @@ final class GuessWorld: World {
     }
 
     /// - Parameters:
-    ///   - logins: how often the owner logs in.
-    ///   - thefts: how often the thief guesses.
+    ///   - logins: the number of the owner's logins.
+    ///   - thefts: the number of the thief's guesses.
     init(_ prepared: Prepared, renews: Bool, logins: Int, thefts: Int, fault: Fault? = nil) throws {
         let disk = InMemoryKeyRecordStore()
         _ = try disk.commit([prepared.insert])
@@ -119,7 +119,7 @@ final class GuessWorld: World {
 
     func judge(_ run: Run) async {}
 
-    // MARK: - Those who guess
+    // MARK: - The guessers
 
     /// - Returns: false when the owner has logged in often enough.
     private func logIn(_ life: Life) async throws -> Bool {
@@ -141,7 +141,7 @@ final class GuessWorld: World {
         return true
     }
 
-    /// One guess of the plan. Nil when none is left.
+    /// The next guess of the plan. Nil if no guess is left.
     private func guess(_ life: Life, at key: String) async throws -> Outcome? {
         guard state.withLock({ !$0.plans[life.process].isEmpty }) else { return nil }
         try await life.step("guess")
@@ -155,7 +155,7 @@ final class GuessWorld: World {
         case .right:
             if !renews { state.withLock { $0.wrong = 0 } }
             try await life.step("right")
-            // What was sent before and is answered by now cannot count any more. The rest still may.
+            // Guesses that were sent before and are answered now cannot count any more. The others still may.
             if !renews { state.withLock { state in state.counting = state.counting.filter { $0.key > number } } }
         case .wrong:
             let wrong = state.withLock { state in
@@ -169,7 +169,7 @@ final class GuessWorld: World {
                 return (state.counting.count, state.crashes)
             }
             life.run.note("\(life.process): locked")
-            // A crash may cost one guess: a charge that is alone on the key is settled after the answer.
+            // A crash may cost one guess. A charge that is alone on the key is settled after the answer.
             if life.process == 0, counting + crashes < Self.limit {
                 life.run.complain("Locked after a right answer and \(counting) guesses.")
             }
@@ -194,13 +194,13 @@ final class GuessWorld: World {
 
     private func write(_ life: Life, _ name: String, isDelayed: Bool) async throws -> Bool {
         let list = state.withLock { $0.server.list }
-        // False when nobody is left who could hand in work.
+        // False if nobody is left who could hand in work.
         guard try await life.step(name, when: { !list.isEmpty(isDelayed) }) else { return false }
         list.next(isDelayed)?()
         return true
     }
 
-    /// The work of the writer's queue, for the explorer to choose from.
+    /// The queue of the writer. The explorer chooses its next work.
     private final class WorkList: WriterQueue {
         private let work = Lock<[(isDelayed: Bool, work: @Sendable () -> Void)]>([])
 
@@ -229,14 +229,14 @@ final class GuessWorld: World {
             keeper = KeyKeeper(masterKey, GroupCommit(store: gate, queue: list))
         }
 
-        /// Everybody who waits for the writer is told that it is gone; nothing is written any more.
+        /// Everybody who waits for the writer learns that it is gone. Nothing is written any more.
         func crash() {
             gate.isOpen.withLock { $0 = false }
             while let next = list.next(false) { next() }
         }
     }
 
-    /// The way from a server to its disk.
+    /// The connection from a server to its disk.
     private final class Gate: KeyRecordStore {
         let isOpen = Lock(true)
         private let base: any KeyRecordStore
@@ -251,7 +251,7 @@ final class GuessWorld: World {
         func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
             guard isOpen.withLock({ $0 }) else { throw KeyServiceServerError.busy }
             guard fault == .settlesLate else { return try base.commit(changes) }
-            // What settles a guess is said to be durable, and is so only with the next charge.
+            // The settlement of a guess is reported as durable, but becomes durable only with the next charge.
             let end = changes.lastIndex { !$0.settles }.map { $0 + 1 } ?? 0
             let earlier = late.withLock { late in
                 defer { late = (end == 0 ? late : []) + changes[end...] }

@@ -9,10 +9,10 @@ import VaultTesting
 @testable import VaultAuth
 @testable import VaultStorage
 
-/// Two programs that refresh the same account's token, at a provider that rotates it and ends all of the account's
-/// tokens when it sees an old one again.
+/// Two programs that refresh the same account's token. Their provider rotates the token, and ends all of the account's
+/// tokens if it sees an old token again.
 final class RefreshWorld: World {
-    /// A fault that is put back into the product to see that the explorer finds it.
+    /// A fault that is put back into the product, to check that the explorer finds it.
     enum Fault { case letsGoOfTheLock }
 
     let processes = 2
@@ -21,7 +21,7 @@ final class RefreshWorld: World {
     private struct State {
         var current = "R1"
         var isRevoked = false
-        /// Who used a token, and what they got for it.
+        /// The users of a token, and the answers that they got.
         var uses: [String: (life: Life, successor: String)] = [:]
         var failuresLeft: Int
         /// The holder of the account's lock.
@@ -39,7 +39,7 @@ final class RefreshWorld: World {
     private let fault: Fault?
     private let state: Lock<State>
 
-    /// - Parameter failures: how many writes fail, at most, each as if the disk were full.
+    /// - Parameter failures: the greatest number of failed writes. Each fails as on a full disk.
     init(failures: Int, fault: Fault? = nil) {
         state = Lock(State(failuresLeft: failures))
         self.fault = fault
@@ -106,7 +106,7 @@ final class RefreshWorld: World {
             state.withLock { state in
                 guard !state.isRevoked, stored != state.current else { return }
                 if state.memories.values.contains(where: { $0.life.isAlive && $0.unstored.holds(Self.id) }) { return }
-                // The answer reached somebody who then crashed: nobody can help that, but they must be told.
+                // The process that got the answer crashed. No program can prevent that, but the person must be told.
                 let wasCutOff = state.uses.values.contains { $0.successor == state.current && !$0.life.isAlive }
                 if !wasCutOff { run.complain("\(state.current) is lost.") }
                 if wasCutOff && !hasMark && !state.sawInterruption { run.complain("Nobody is told of the crash.") }
@@ -143,7 +143,7 @@ final class RefreshWorld: World {
         return state.withLock { state in
             guard state.uses[token] == nil else {
                 state.isRevoked = true
-                // If somebody crashed before the answer was stored, there is no other way to find out.
+                // If a process crashed before the answer was stored, the programs have no other way to find out.
                 if let first = state.uses[token], first.life.isAlive || stored != token {
                     life.run.complain("\(token) is used twice.")
                 }
@@ -189,7 +189,7 @@ final class RefreshWorld: World {
             return try await base.item(name, of: id)
         }
 
-        // The transaction asks for none of these.
+        // The transaction uses none of these.
         func accounts() async throws -> [Account] { [] }
         func accounts(named name: String) async throws -> [Account] { [] }
         func chunk(_: Int, ofItem: ItemName, head: [UInt8], of: AccountID) async throws -> [UInt8]? { nil }
