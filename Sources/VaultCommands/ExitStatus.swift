@@ -8,7 +8,7 @@ enum ExitStatus {
     static let usage: Int32 = 64
     static let cancelled: Int32 = 82
 
-    /// What each means, for people.
+    /// The meaning of each status, for people.
     static let meanings = ExitStatuses(
         [
             (success, "done"), (other, "any other error"), (usage, "wrong usage"),

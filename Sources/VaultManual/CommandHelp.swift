@@ -1,4 +1,4 @@
-/// The help of a command as the argument parser dumps it, so far as a man page shows it.
+/// The parts of a command's help that a man page shows, from the dump of the argument parser.
 struct CommandHelp: Decodable {
     let superCommands: [String]?
     let shouldDisplay: Bool?
@@ -38,7 +38,7 @@ struct CommandHelp: Decodable {
         var text: String { (kind == "long" ? "--" : "-") + name }
     }
 
-    /// The name with those of the commands above: `vault unlock add`.
+    /// The name after the names of the commands above: `vault unlock add`.
     var fullName: String { ((superCommands ?? []) + [commandName]).joined(separator: " ") }
 
     /// The subcommands that people see. The parser adds `help` to the dump, and `--help` does the same.
@@ -87,7 +87,7 @@ extension CommandHelp.Argument {
         return long.count > 1 ? long.map(\.text).joined(separator: " | ") : preferredName?.text ?? ""
     }
 
-    /// What it does, in paragraphs.
+    /// The description of the argument, in paragraphs.
     var paragraphs: [String] {
         let facts = [
             abstract, defaultValue.map { "(default: \($0))" },

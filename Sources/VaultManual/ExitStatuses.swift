@@ -7,13 +7,13 @@ package struct ExitStatuses: Sendable {
 
     /// - Parameters:
     ///   - meanings: each status with its meaning.
-    ///   - remark: what comes after the list.
+    ///   - remark: a text after the list.
     package init(_ meanings: [(status: Int32, meaning: String)], remark: String = "") {
         self.meanings = meanings
         self.remark = remark
     }
 
-    /// What the help says.
+    /// The text for the help.
     package var paragraphs: String {
         let list = meanings.map { status, meaning in
             let number = String(status)

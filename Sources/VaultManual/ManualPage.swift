@@ -26,7 +26,7 @@ package struct ManualPage {
     ///   - section: the section of the manual.
     ///   - date: the date of the page, as `2026-01-31`.
     ///   - statuses: the exit statuses. Their paragraph in the help of the program becomes a section.
-    ///   - sections: what else is known, such as files.
+    ///   - sections: further sections, such as files.
     /// - Throws: `DecodingError` when the argument parser dumps its help in another form than this reads.
     package init(
         of program: any ParsableCommand.Type, section: Int, date: String, statuses: ExitStatuses, sections: [Section]
@@ -39,7 +39,8 @@ package struct ManualPage {
         self.sections = sections
     }
 
-    /// The day for a page that is made now: that of `SOURCE_DATE_EPOCH`, so that a package builds the same twice, or today.
+    /// The date for a page: today, or the date in `SOURCE_DATE_EPOCH`. With that variable, two builds of a package are the
+    /// same.
     package static func date(environment: [String: String]) -> String {
         let date = environment["SOURCE_DATE_EPOCH"].flatMap(Double.init).map(Date.init(timeIntervalSince1970:))
         return (date ?? Date()).formatted(Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day())
@@ -76,7 +77,7 @@ package struct ManualPage {
         return roff.text
     }
 
-    /// The help's text without the exit statuses, which have a section of their own.
+    /// The help's text without the exit statuses. These have their own section.
     private func description(of command: CommandHelp) -> String? {
         command.discussion?.replacing(statuses.paragraphs, with: "")
     }

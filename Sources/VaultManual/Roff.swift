@@ -24,7 +24,7 @@ struct Roff {
 
     mutating func paragraph() { macro("PP", []) }
 
-    /// An entry of a list: its name, and below it what it is.
+    /// An entry of a list: its name, and its description below.
     mutating func entry(_ name: String, _ paragraphs: [String]) {
         macro("TP", [])
         line("\\fB" + Self.escaped(name) + "\\fR")
@@ -34,7 +34,7 @@ struct Roff {
         }
     }
 
-    /// A synopsis: the command in bold, and its arguments, which are never broken inside.
+    /// A synopsis: the command in bold, and its arguments. An argument stays on one line.
     mutating func synopsis(_ command: String, _ arguments: [String]) {
         macro("HP", [])
         line("\\fB" + Self.escaped(command) + "\\fR")
@@ -48,7 +48,7 @@ struct Roff {
             for (name, text) in list { entry(name, [text]) }
             return macro("RE", [])
         }
-        // Indented lines are samples of what is typed.
+        // Indented lines are samples to type.
         if paragraph.hasPrefix("  ") {
             text += ".RS\n.nf\n"
             for words in paragraph.split(separator: "\n") { line(Self.escaped(words.dropFirst(2))) }
@@ -61,7 +61,7 @@ struct Roff {
         }
     }
 
-    /// The names of a list and what they are; nil for a paragraph that is no list.
+    /// The names of a list with their descriptions; nil for a paragraph that is no list.
     private static func list(in paragraph: String) -> [(name: String, text: String)]? {
         let lines = paragraph.split(separator: "\n")
         let entries = lines.compactMap { line -> (name: String, text: String)? in
@@ -100,7 +100,7 @@ struct Roff {
         text += (escaped.hasPrefix(".") ? "\\&" : "") + escaped + "\n"
     }
 
-    /// What roff would read as its own, or would print as another character than a person could paste.
+    /// Replaces the characters that roff would read as commands, or would print as characters that cannot be pasted.
     private static func escaped(_ text: some StringProtocol) -> String {
         text.reduce(into: "") { result, character in
             switch character {

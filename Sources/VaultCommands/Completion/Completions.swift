@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 
-/// What a shell offers for the arguments that name something of this machine's.
+/// The completions of arguments that name something on this machine.
 extension CompletionKind {
     /// For `--user`.
     static let users: CompletionKind = stored { names, _, prefix in names.users(prefix) }
@@ -44,16 +44,16 @@ extension CompletionKind {
     }
 }
 
-/// A word as a shell's completion script has to get it. Some names come from an identity provider, and bash expands what it
-/// gets: it would run `$(command)` in a name.
+/// A word in the form that a shell's completion script needs. Some names come from an identity provider. bash expands the
+/// words that it gets, so it would run `$(command)` in a name.
 enum CompletedWord {
     /// - Returns: nil for a name that a person cannot type.
     static func text(_ name: String, for shell: CompletionShell?) -> String? {
         guard !name.isEmpty, Printable.text(name) == name else { return nil }
         switch shell {
-        // Nor does either shell quote these where it puts the word into the command line.
+        // Neither shell quotes these characters when it puts the word into the command line.
         case .bash?: return name.contains { "$`!".contains($0) } ? nil : ShellQuoting.quoted(name)
-        // What comes after a colon would be the description.
+        // zsh reads the text after a colon as the description.
         case .zsh?:
             return name.contains("!") ? nil : name.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
         default: return name

@@ -1,8 +1,8 @@
 internal import CredentialVault
 internal import Foundation
 
-/// The names in the store of this machine, for a shell that completes them. Nothing is changed, asked or sent. What cannot
-/// be read is left out: a shell has no place for an error.
+/// The names in the store of this machine, for a shell that completes them. It changes, asks and sends nothing. A name that
+/// cannot be read is left out, because a shell has no place for an error.
 struct StoredNames {
     private let store: SQLiteStore
     private let accounts: [Account]
@@ -19,7 +19,7 @@ struct StoredNames {
         self.accounts = accounts
     }
 
-    /// What people call each account: the name that `vault users` shows first, or another name that begins as typed.
+    /// A name of each account: the name that `vault users` shows first, or another name that begins as typed.
     func users(_ prefix: String) -> [String] {
         accounts.compactMap { account in
             let names = [account.displayName, account.preferredUsername, account.email, account.id.subject]
@@ -40,7 +40,7 @@ struct StoredNames {
     func waysIn(for words: [String]) -> [String] {
         accounts(in: words).flatMap { account in
             let names = account.keyslots.flatMap { [$0.kind.rawValue, $0.label].compactMap(\.self) }
-            // A name of several ways in names none. Each one's id is left.
+            // A name that several ways in share is unclear. Only their ids are left.
             let unclear = Set(names.filter { name in names.count { $0 == name } > 1 })
             let ids = account.keyslots.filter { slot in
                 unclear.contains(slot.kind.rawValue) && slot.label.map(unclear.contains) ?? true
@@ -49,7 +49,7 @@ struct StoredNames {
         }
     }
 
-    /// The account after `--user`. bash gives an e-mail address, and what comes after an equals sign, in several words.
+    /// The account after `--user`. bash splits an e-mail address, and a word with an equals sign, into several words.
     private func accounts(in words: [String]) -> [Account] {
         guard let option = words.firstIndex(where: { $0 == "--user" || $0.hasPrefix("--user=") }) else {
             return accounts
