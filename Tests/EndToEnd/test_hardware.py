@@ -126,7 +126,7 @@ def add(person, kind, address, *arguments, **options):
 
 def test_a_tpm_opens_the_account(alice, tpm):
     added = add(alice, "tpm2", tpm.address, "--label", "this machine")
-    assert (added.status, added.out) == (0, "this machine opens alice from now on.\n"), added
+    assert (added.status, added.out) == (0, "Added this machine. It now opens alice.\n"), added
     opened = alice.vault("login", "--tpm2", tpm.address, password=PIN)
     assert opened.status == 0 and opened.out.startswith("Signed in as alice."), opened
     assert alice.vault("token", "--tpm2", tpm.address, password=PIN).status == 0
@@ -153,7 +153,7 @@ def test_a_tpm_asks_for_its_pin_at_a_terminal(alice, tpm):
 def test_a_token_opens_the_account(alice, token):
     uri, env = token
     without = add(alice, "pkcs11", uri, env=env)
-    assert without.status == 78 and "has no key that could be used" in without.err
+    assert without.status == 78 and "has no key that is usable" in without.err
     added = add(alice, "pkcs11", uri, "--make-key", env=env)
     assert added.status == 0, added
     assert alice.vault("login", "--pkcs11", uri, password=PIN, env=env).status == 0

@@ -73,6 +73,8 @@ extension Auth {
         let opening = current.beginOpening()
         defer { current.end(opening) }
         do {
+            // Before discovery: nothing is asked for an account that the policy forbids.
+            try accounts.requireAllowedServers(of: account)
             // Discovery runs while Argon2id runs. If it fails, a later call fails.
             let source = issuers.source(of: account)
             let issuer = try issuers.issuer(source)
