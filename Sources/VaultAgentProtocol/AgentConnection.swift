@@ -4,6 +4,7 @@ internal import Glibc
 ///
 /// Only one thread at a time may use it, except for ``interrupt()``.
 package final class AgentConnection: @unchecked Sendable {
+    // Sound: only `received` changes, in calls that belong to one thread at a time. shutdown(2) may come from any thread.
     private let descriptor: Int32
     private var received: [UInt8] = []
 

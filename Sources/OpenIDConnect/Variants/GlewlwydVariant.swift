@@ -8,7 +8,7 @@ internal import VaultJSON
 /// - Its error for a dead refresh token is `invalid_request`.
 /// - Its metadata lists grants among the response types, and neither `refresh_token` nor `delete_token` among the grants.
 /// - Its registration endpoint calls the device code's grant `device_authorization`, and refuses the standard name. It
-///   makes every client confidential, whatever its `token_endpoint_auth_method`, unless its own member says no.
+///   makes every client confidential, also one with `token_endpoint_auth_method` `none`, unless its own member says no.
 struct GlewlwydVariant: ProviderVariant {
     /// Only Glewlwyd has the response type `refresh_token`.
     func isMake(of metadata: ProviderMetadata) -> Bool {

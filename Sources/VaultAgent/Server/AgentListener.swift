@@ -9,7 +9,7 @@ package final class AgentListener: Sendable {
     /// The path of the socket; nil if systemd made the socket.
     private let path: String?
     private let lock: Int32
-    private let identity: Identity?
+    private let identity: FileIdentity?
 
     /// Makes the socket.
     ///
@@ -30,12 +30,8 @@ package final class AgentListener: Sendable {
         }
         // Two agents that start at once must not both use the socket's path. The lock ends with its process.
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0, Self.isFree(path) else {
             if lock >= 0 { close(lock) }
-            throw VaultError(.busy, "An agent runs already. To see it: vault agent status")
-        }
-        guard Self.isFree(path) else {
-            close(lock)
             throw VaultError(.busy, "An agent runs already. To see it: vault agent status")
         }
         unlink(path)
@@ -83,28 +79,16 @@ package final class AgentListener: Sendable {
         // Only epoll may wait.
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         (self.descriptor, self.path, self.lock) = (descriptor, path, lock)
-        identity = path.flatMap(Identity.init)
+        identity = path.flatMap(FileIdentity.init(of:))
     }
 
     /// Whether clients still reach this socket and not another agent's. A socket from systemd always counts as
     /// reachable.
-    package var isReachable: Bool { path.map { Identity(ofFile: $0) == identity } ?? true }
+    package var isReachable: Bool { path.map { FileIdentity(of: $0) == identity } ?? true }
 
     /// Removes the socket, unless another agent's socket has replaced it.
     package func remove() {
         if let path, isReachable { unlink(path) }
-    }
-
-    /// The identity of a file, to tell it from another one with the same name.
-    private struct Identity: Equatable {
-        let device: dev_t
-        let number: ino_t
-
-        init?(ofFile path: String) {
-            var status = stat()
-            guard lstat(path, &status) == 0 else { return nil }
-            (device, number) = (status.st_dev, status.st_ino)
-        }
     }
 
     deinit {
