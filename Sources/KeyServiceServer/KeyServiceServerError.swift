@@ -16,6 +16,9 @@ public struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
         public static let busy = Code(name: "busy")
         /// Settings, folder, master key file or database are wrong: the description tells what to change.
         public static let configurationInvalid = Code(name: "configuration_invalid")
+        /// An older state of the database was put back, which would give guesses again. The description tells what to
+        /// do.
+        public static let rolledBack = Code(name: "rolled_back")
         /// A newer version of the program wrote the database. Nothing was changed: use the newer version.
         public static let storeTooNew = Code(name: "store_too_new")
         /// The database cannot be read or written. Nothing was deleted.
@@ -32,16 +35,27 @@ public struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
     /// The error of the database or the system, if there was one.
     public let underlying: (any Error)?
 
-    init(_ code: Code, _ description: String, guessesRemaining: Int? = nil, underlying: (any Error)? = nil) {
+    /// Makes an error, for a store of another package.
+    ///
+    /// - Parameters:
+    ///   - code: the kind of error.
+    ///   - description: one sentence for a person, without a secret.
+    ///   - guessesRemaining: the number of wrong guesses that are left.
+    ///   - underlying: the error of the database or the system.
+    public init(_ code: Code, _ description: String, guessesRemaining: Int? = nil, underlying: (any Error)? = nil) {
         self.code = code
         self.description = description
         self.guessesRemaining = guessesRemaining
         self.underlying = underlying
     }
 
-    static let noSuchKey = KeyServiceServerError(.noSuchKey, "There is no such key.")
+    /// There is no key with this id.
+    public static let noSuchKey = KeyServiceServerError(.noSuchKey, "There is no such key.")
     static let keyLocked = KeyServiceServerError(.keyLocked, "The key is locked.")
-    static let busy = KeyServiceServerError(.busy, "Too much work is waiting.")
+    /// Too much work is waiting: try again soon.
+    public static let busy = KeyServiceServerError(.busy, "Too much work is waiting.")
+    static let diskNearlyFull = KeyServiceServerError(
+        .busy, "The disk of the database is nearly full, so no new keys are made. Free some space.")
 
     static func wrongSecret(guessesRemaining: Int?) -> KeyServiceServerError {
         KeyServiceServerError(.wrongSecret, "The secret is wrong.", guessesRemaining: guessesRemaining)

@@ -23,13 +23,12 @@ final class DevelopmentKeyService: Sendable {
     static func start(_ address: LoopbackAddress, folder: String) async throws -> DevelopmentKeyService {
         let (addresses, started) = AsyncThrowingStream.makeStream(of: BoundAddress.self)
         let logger = Logger(label: "key-service") { _ in SwiftLogNoOpLogHandler() }
-        let (store, masterKey) = try KeyServiceFolder(path: folder).openCreatingIfAbsent()
+        let opened = try await KeyServiceFolder(path: folder).openCreatingIfAbsent()
         var configuration = KeyServiceServerConfiguration()
         configuration.host = address.host
         configuration.port = address.port
-        let application = try buildApplication(
-            configuration, store: store, masterKey: masterKey, logger: logger,
-            onServerRunning: { started.yield($0) })
+        let application = try await buildApplication(
+            configuration, opened, logger: logger, onServerRunning: { started.yield($0) })
         let services = ServiceGroup(configuration: .init(services: [application], logger: logger))
         let running = Task {
             do {

@@ -7,13 +7,7 @@ struct Backup: AsyncParsableCommand {
         discussion: """
               vault-key-service backup --data /srv/keys --to keys-backup.sqlite
 
-            The copy does not hold the master key, and has no use without it. To restore the copy:
-
-              1. Stop the service.
-              2. In the data folder, remove keys.sqlite, keys.sqlite-wal, keys.sqlite-shm.
-              3. Copy the file into the data folder as keys.sqlite.
-
-            The guess counters are then those of the backup.
+            The copy does not hold the master key, and has no use without it. To put it back: vault-key-service restore
             """)
 
     @OptionGroup var common: CommonOptions
@@ -24,6 +18,48 @@ struct Backup: AsyncParsableCommand {
     func run() async throws {
         try await Failure.reporting {
             try await Settings(common).folder().openStore().backUp(to: to)
+        }
+    }
+}
+
+struct Restore: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Put a backup in the place of the database. Stop the service first.",
+        discussion: """
+              vault-key-service restore --data /srv/keys --from keys-backup.sqlite
+
+            A backup does not know of later wrong guesses. So each key has at most one guess left, until its owner \
+            logs in. The database before is kept as keys.sqlite.before-restore in the data folder.
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: ArgumentHelp("The backup.", valueName: "file"))
+    var from: String
+
+    func run() async throws {
+        try await Failure.reporting {
+            try await Settings(common).folder().restore(from: from)
+            Output.result("Restored. Start the service again.")
+        }
+    }
+}
+
+struct AcceptRollback: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Go on with an older database. Stop the service first.",
+        discussion: """
+            The service does not start if its database is older than the high-water mark, or if the mark is missing: a \
+            thief could get guesses again. After this command each key has at most one guess left, until its owner \
+            logs in.
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try await Failure.reporting {
+            try await Settings(common).folder().acceptRollback()
+            Output.result("Accepted. Each key has at most one guess left. Start the service again.")
         }
     }
 }

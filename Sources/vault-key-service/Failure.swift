@@ -29,7 +29,7 @@ struct Failure: Error {
         case let error as KeyServiceServerError:
             let exitCode: Int32 =
                 switch error.code {
-                case .configurationInvalid, .storeTooNew: 78
+                case .configurationInvalid, .rolledBack, .storeTooNew: 78
                 case .noSuchKey: 66
                 case .busy: 75
                 case .storeUnusable: 74
@@ -58,6 +58,10 @@ struct Failure: Error {
 enum Output {
     static func result(_ line: String) {
         write(line + "\n", to: STDOUT_FILENO)
+    }
+
+    static func part(_ text: String) {
+        write(text, to: STDOUT_FILENO)
     }
 
     static func error(_ line: String) {

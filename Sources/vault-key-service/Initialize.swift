@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Configuration
 internal import KeyServiceServer
 
 struct Initialize: AsyncParsableCommand {
@@ -11,8 +12,9 @@ struct Initialize: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reporting {
-            let folder = try await Settings(common).folder()
-            try folder.create()
+            let settings = try await Settings(common)
+            let folder = try settings.folder()
+            try await folder.create(mayUseKey: settings.names(common.masterKeyFile, "masterKeyFile"))
             Output.result("Made \(folder.path) with the master key \(folder.masterKeyPath).")
         }
     }

@@ -1,12 +1,10 @@
 internal import ArgumentParser
-internal import Configuration
-internal import Foundation
 internal import KeyServiceServer
 
 struct Keys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List, unlock and delete keys, also while the service runs.",
-        subcommands: [List.self, Unlock.self, Delete.self])
+        abstract: "List, unlock, revoke and delete keys, also while the service runs.",
+        subcommands: [List.self, Unlock.self, Revoke.self, Delete.self])
 
     struct Unlock: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -16,7 +14,19 @@ struct Keys: AsyncParsableCommand {
         @Argument(help: "The id of the key.") var id: String
 
         func run() async throws {
-            try await Failure.reporting { try await Settings(common).folder().openStore().unlock(keyID: id) }
+            try await common.operate { try await $0.unlock(keyID: id) }
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "End a key for good, but keep it in the list. Clients hear that it is locked.")
+
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The id of the key.") var id: String
+
+        func run() async throws {
+            try await common.operate { try await $0.revoke(keyID: id) }
         }
     }
 
@@ -28,7 +38,15 @@ struct Keys: AsyncParsableCommand {
         @Argument(help: "The id of the key.") var id: String
 
         func run() async throws {
-            try await Failure.reporting { try await Settings(common).folder().openStore().delete(keyID: id) }
+            try await common.operate { store in
+                if try await !store.delete(keyID: id) {
+                    Output.error(
+                        """
+                        The key is deleted. Its old sealed record may stay in the write-ahead log until the service has \
+                        written some more.
+                        """)
+                }
+            }
         }
     }
 }

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Configuration
 internal import Foundation
 internal import KeyServiceServer
 
@@ -12,25 +11,36 @@ extension Keys {
                 list has no tags.
                 """)
 
+        private static let pageSize = 1000
+
         @OptionGroup var common: CommonOptions
-        @OptionGroup var limits: LimitOptions
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            try await Failure.reporting {
-                let settings = try await Settings(common)
-                let limits = try limits.limits(settings)
-                let folder = try settings.folder()
+            try await common.operate { store in
+                let state = try await store.state()
                 // systemd may give the master key only to the service.
-                let tags = try? folder.keyTags()
-                let lines = try folder.openStore().summaries().map { Line($0, limits: limits, tags: tags) }
-                if json {
-                    let encoder = JSONEncoder()
-                    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-                    Output.result(String(decoding: try encoder.encode(lines), as: UTF8.self))
-                } else {
-                    for line in lines { Output.result(line.text) }
+                let masterKeys = try? await Settings(common).folder().masterKeys()
+                let tags = try masterKeys.map { try KeyTags($0, for: state) }
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+                var row: Int64?
+                var isFirst = true
+                // There may be millions of keys, so they come page by page.
+                while case let page = try await store.summaries(after: row, count: Self.pageSize), let last = page.last
+                {
+                    row = last.row
+                    for key in page {
+                        let line = Line(key, limits: state.limits, tags: tags)
+                        let text =
+                            json
+                            ? (isFirst ? "[\n" : ",\n") + String(decoding: try encoder.encode(line), as: UTF8.self)
+                            : line.text + "\n"
+                        Output.part(text)
+                        isFirst = false
+                    }
                 }
+                if json { Output.part(isFirst ? "[]\n" : "\n]\n") }
             }
         }
     }
@@ -46,6 +56,8 @@ extension Keys {
         let wrongGuessesInAll: Int
         let lastWrong: String?
         let locked: Bool
+        let revoked: Bool
+        let masterKey: String
         let secret: String
 
         init(_ summary: KeyRecordSummary, limits: GuessLimits, tags: KeyTags?) {
@@ -54,16 +66,18 @@ extension Keys {
             keytag = tags?.tag(of: summary.id)
             created = Self.text(summary.createdAt)
             lastUsed = summary.lastUsedAt.map(Self.text)
-            guessesRemaining = limits.remaining(after: count)
+            guessesRemaining = summary.lock == nil ? limits.remaining(after: count) : 0
             wrongGuesses = count.inARow
             wrongGuessesInAll = count.inAll
             lastWrong = count.inARow > 0 ? count.lastWrongAt.map(Self.text) : nil
-            locked = guessesRemaining == 0
-            secret = summary.secretKind == .strong ? "strong" : "stretched"
+            locked = summary.lock != nil
+            revoked = summary.lock == .revoked
+            masterKey = summary.masterKeyID == .first ? "first" : summary.masterKeyID.description
+            if case .strong = summary.details { secret = "strong" } else { secret = "stretched" }
         }
 
         var text: String {
-            let state = locked ? "locked" : "\(guessesRemaining) guesses left"
+            let state = revoked ? "revoked" : locked ? "locked" : "\(guessesRemaining) guesses left"
             let wrong =
                 "\(wrongGuesses) wrong\(lastWrong.map { " (the last \($0))" } ?? ""), \(wrongGuessesInAll) in all"
             return """

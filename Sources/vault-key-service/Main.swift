@@ -20,10 +20,13 @@ struct VaultKeyService: AsyncParsableCommand {
 
             Settings come from options, then from the environment (VAULT_KEY_SERVICE_DATA, VAULT_KEY_SERVICE_LISTEN, \
             ...), then from the JSON file of --config. The names in the file: data, listen, basePath, maxGuesses, \
-            maxGuessesTotal, masterKeyFile, logLevel.
+            maxGuessesTotal, masterKeyFile, oldMasterKeyFile, highWaterMark, logLevel.
 
             \(Failure.statuses.paragraphs)
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Initialize.self, Keys.self, Backup.self, Manual.self])
+        subcommands: [
+            Serve.self, Initialize.self, Keys.self, Backup.self, Restore.self, AcceptRollback.self, MakeMasterKey.self,
+            RotateMasterKey.self, Manual.self,
+        ])
 }

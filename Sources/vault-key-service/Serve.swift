@@ -58,12 +58,11 @@ struct Serve: AsyncParsableCommand {
             configuration.host = address.host
             configuration.port = address.port
             configuration.basePath = settings.string(basePath, "basePath") ?? ""
-            let limits = try limits.limits(settings)
-            configuration.maxGuesses = limits.inARow
-            configuration.maxGuessesTotal = limits.inAll
-            let (store, masterKey) = try settings.folder().open()
-            let application = try buildApplication(
-                configuration, store: store, masterKey: masterKey, logger: logger,
+            configuration.maxGuesses = try settings.number(limits.maxGuesses, "maxGuesses")
+            configuration.maxGuessesTotal = try settings.number(limits.maxGuessesTotal, "maxGuessesTotal")
+            let opened = try await settings.folder().open()
+            let application = try await buildApplication(
+                configuration, opened, logger: logger,
                 onServerRunning: { Output.result("Listening on \($0.baseURL)") })
             var group = ServiceGroupConfiguration(
                 services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)

@@ -14,8 +14,20 @@ struct CommonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The master key file. (default: $CREDENTIALS_DIRECTORY/master.key if systemd provides it, else "
-                + "master.key in the data folder)", valueName: "file"))
+                + "master.key in the folder DIR-secrets beside the data folder)", valueName: "file"))
     var masterKeyFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The master key before it, while some keys still need it. (default: $CREDENTIALS_DIRECTORY/old-master.key)",
+            valueName: "file"))
+    var oldMasterKeyFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The file that shows if an older database was put back. (default: high-water-mark beside the master key)",
+            valueName: "file"))
+    var highWaterMark: String?
 }
 
 /// The settings from options, environment and file, in this order.
@@ -43,6 +55,11 @@ struct Settings {
         option ?? reader.string(forKey: key)
     }
 
+    /// Whether a setting is given.
+    func names(_ option: String?, _ key: ConfigKey) -> Bool {
+        string(option, key) != nil
+    }
+
     func flag(_ option: Bool, _ key: ConfigKey) throws -> Bool {
         if option { return true }
         if let value = reader.bool(forKey: key) { return value }
@@ -50,10 +67,10 @@ struct Settings {
         return false
     }
 
-    func number(_ option: Int?, _ key: ConfigKey, default standard: Int) throws -> Int {
+    func number(_ option: Int?, _ key: ConfigKey) throws -> Int? {
         if let value = option ?? reader.int(forKey: key) { return value }
         try refuseOtherType(key, expected: "a number")
-        return standard
+        return nil
     }
 
     /// Refuses a setting of the wrong type. It must not count as a missing setting.
@@ -68,14 +85,15 @@ struct Settings {
         guard let data = string(common.data, "data") else {
             throw Failure.configuration("No data folder is given. Use --data DIR.")
         }
-        if let file = string(common.masterKeyFile, "masterKeyFile") {
-            return KeyServiceFolder(path: data, masterKeyFile: file)
+        let masterKeyFile = string(common.masterKeyFile, "masterKeyFile")
+        let environment = ProcessInfo.processInfo.environment
+        let credentials = environment["CREDENTIALS_DIRECTORY"].flatMap { directory in
+            masterKeyFile == nil && FileManager.default.fileExists(atPath: directory + "/master.key")
+                ? directory : nil
         }
-        if let credentials = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"],
-            FileManager.default.fileExists(atPath: credentials + "/master.key")
-        {
-            return KeyServiceFolder(path: data, credentialsDirectory: credentials)
-        }
-        return KeyServiceFolder(path: data)
+        let oldFile = string(common.oldMasterKeyFile, "oldMasterKeyFile")
+        return KeyServiceFolder(
+            path: data, masterKeyFile: masterKeyFile, oldMasterKeyFiles: oldFile.map { [$0] } ?? [],
+            highWaterMarkFile: string(common.highWaterMark, "highWaterMark"), credentialsDirectory: credentials)
     }
 }

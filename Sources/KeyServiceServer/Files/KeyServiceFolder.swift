@@ -1,83 +1,164 @@
 internal import Foundation
 
-/// The data folder of a key service: the database, and the master key unless it is elsewhere.
+/// The files of a key service on one machine: the data folder with the database, the master keys, and the high-water
+/// mark.
 public struct KeyServiceFolder: Sendable {
-    /// The path of the folder.
+    /// The path of the data folder.
     public let path: String
     /// The path of the master key file.
     public let masterKeyPath: String
+    /// The paths of older master keys, which some records still need.
+    public let oldMasterKeyPaths: [String]
+    /// The path of the high-water mark. It must not be restored together with the database.
+    public let highWaterMarkPath: String
     private let masterKeyIsCredential: Bool
 
-    /// - Parameters:
-    ///   - path: the folder, which need not exist.
-    ///   - masterKeyFile: the path of the master key file; nil for `master.key` in the folder.
-    public init(path: String, masterKeyFile: String? = nil) {
-        self.init(path: path, masterKeyPath: masterKeyFile ?? path + "/master.key", isCredential: false)
-    }
-
-    /// Describes the folder of a systemd service with its master key as the credential `master.key`.
+    /// Names the files.
     ///
     /// - Parameters:
-    ///   - path: the folder of the data.
-    ///   - credentialsDirectory: the value of `$CREDENTIALS_DIRECTORY`.
-    public init(path: String, credentialsDirectory: String) {
-        self.init(path: path, masterKeyPath: credentialsDirectory + "/master.key", isCredential: true)
-    }
-
-    private init(path: String, masterKeyPath: String, isCredential: Bool) {
+    ///   - path: the data folder, which need not exist.
+    ///   - masterKeyFile: the path of the master key file; nil for `master.key` in the folder `PATH-secrets`, or in the
+    ///     data folder if it has one.
+    ///   - oldMasterKeyFiles: the paths of the master keys before it.
+    ///   - highWaterMarkFile: the path of the high-water mark; nil for `high-water-mark` beside the master key.
+    ///   - credentialsDirectory: the value of `$CREDENTIALS_DIRECTORY` if systemd gives the service its master key as
+    ///     the credential `master.key`, and perhaps `old-master.key`; otherwise nil.
+    public init(
+        path: String, masterKeyFile: String? = nil, oldMasterKeyFiles: [String] = [], highWaterMarkFile: String? = nil,
+        credentialsDirectory: String? = nil
+    ) {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         self.path = path
-        self.masterKeyPath = masterKeyPath
-        masterKeyIsCredential = isCredential
+        let secrets = path + "-secrets"
+        masterKeyIsCredential = credentialsDirectory != nil
+        var oldPaths = oldMasterKeyFiles
+        var folder = secrets
+        if let credentialsDirectory {
+            masterKeyPath = credentialsDirectory + "/master.key"
+            let old = credentialsDirectory + "/old-master.key"
+            if access(old, F_OK) == 0 { oldPaths.append(old) }
+        } else if let masterKeyFile {
+            masterKeyPath = masterKeyFile
+            folder = URL(fileURLWithPath: masterKeyFile).deletingLastPathComponent().path
+        } else {
+            // The first versions put it there.
+            let inside = path + "/master.key"
+            masterKeyPath = access(inside, F_OK) == 0 ? inside : secrets + "/master.key"
+        }
+        oldMasterKeyPaths = oldPaths
+        highWaterMarkPath = highWaterMarkFile ?? folder + "/high-water-mark"
     }
 
-    private var databasePath: String { path + "/keys.sqlite" }
+    /// The path of the database.
+    var databasePath: String { path + "/keys.sqlite" }
 
-    /// Makes the folder, the master key and the database. A master key file outside the folder may exist already.
+    /// Makes the folders, the master key, the database and the high-water mark. A master key file that was named may
+    /// exist already.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the folder has a database or a master
-    ///   key. Nothing is overwritten.
-    public func create() throws {
+    /// - Parameter mayUseKey: whether an existing master key file is used.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the folder has a database, or if there is
+    ///   a master key that was not named. Nothing is overwritten.
+    public func create(mayUseKey: Bool = false) async throws {
         try PrivateFile.prepareFolder(path: path, mayCreate: true)
         guard access(databasePath, F_OK) != 0 else {
             throw KeyServiceServerError(
                 .configurationInvalid, "\(databasePath) already exists, and is not overwritten. Choose another folder.")
         }
-        let isElsewhere = masterKeyPath != path + "/master.key"
+        try makeSecretsFolder()
         let masterKey =
-            isElsewhere && access(masterKeyPath, F_OK) == 0
+            mayUseKey && access(masterKeyPath, F_OK) == 0
             ? try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
             : try MasterKeyFile.create(path: masterKeyPath)
-        let store = try SQLiteKeyRecordStore(path: databasePath, mayCreate: true)
-        _ = try store.commit([.checkIn(masterKeyCheck: masterKey.makeCheck(), time: 0)])
+        let mark = try HighWaterMark(path: highWaterMarkPath)
+        guard mark.generation == 0 else {
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                "\(highWaterMarkPath) belongs to another database. Remove it, or choose another folder.")
+        }
+        let store = try SQLiteKeyRecordStore(path: databasePath, for: .create)
+        defer { store.close() }
+        try await store.addMasterKey(masterKey.makeEntry())
+        try mark.raise(to: await store.state())
+    }
+
+    private func makeSecretsFolder() throws {
+        for file in [masterKeyPath, highWaterMarkPath] where file.hasPrefix(path + "-secrets/") {
+            try PrivateFile.prepareFolder(path: path + "-secrets", mayCreate: true)
+        }
     }
 
     /// Opens the folder for a server, and locks out other servers.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a file is missing or readable by others,
-    ///   `busy` if another server uses the folder, `storeTooNew` or `storeUnusable`.
-    public func open() throws -> (store: SQLiteKeyRecordStore, masterKey: MasterKey) {
+    ///   or a master key is not the database's, `busy` if another server uses the folder, `rolledBack`, `storeTooNew`
+    ///   or `storeUnusable`.
+    public func open() async throws -> OpenedStore {
+        let store = try openLocked()
+        do {
+            return try await OpenedStore(
+                store, masterKeys: masterKeys(), mark: HighWaterMark(path: highWaterMarkPath))
+        } catch {
+            store.close()
+            throw error
+        }
+    }
+
+    /// Opens the database as a server does, without looking at its content.
+    func openLocked() throws -> SQLiteKeyRecordStore {
         try PrivateFile.prepareFolder(path: path, mayCreate: false)
-        let masterKey = try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
         let lock = try FolderLock(path: path + "/server.lock")
-        return (try SQLiteKeyRecordStore(path: databasePath, mayCreate: false, lock: lock), masterKey)
+        try makeSecretsFolder()
+        return try SQLiteKeyRecordStore(path: databasePath, for: .serve(lock))
     }
 
     /// Opens the folder for a server. If it has neither a database nor a master key, makes them first.
-    public func openCreatingIfAbsent() throws -> (store: SQLiteKeyRecordStore, masterKey: MasterKey) {
-        if access(databasePath, F_OK) != 0 && access(masterKeyPath, F_OK) != 0 { try create() }
-        return try open()
+    public func openCreatingIfAbsent() async throws -> OpenedStore {
+        if access(databasePath, F_OK) != 0 && access(masterKeyPath, F_OK) != 0 { try await create() }
+        return try await open()
     }
 
     /// Opens only the database, for an operator. A server may run at the same time.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` also if an older version of the service
+    ///   wrote the database. Only a server changes it.
     public func openStore() throws -> SQLiteKeyRecordStore {
         try PrivateFile.prepareFolder(path: path, mayCreate: false)
-        return try SQLiteKeyRecordStore(path: databasePath, mayCreate: false)
+        return try SQLiteKeyRecordStore(path: databasePath, for: .operate)
     }
 
-    /// Returns the tags that stand for key ids in the log of this folder's server.
+    /// Reads the master keys.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the master key cannot be read.
-    public func keyTags() throws -> KeyTags {
-        try KeyTags(MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential))
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, which names the problem with the file.
+    public func masterKeys() throws -> MasterKeys {
+        MasterKeys(
+            try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential),
+            old: try oldMasterKeyPaths.map { path in
+                try MasterKeyFile.read(path: path, isCredential: masterKeyIsCredential)
+            })
+    }
+}
+
+/// A store with everything that a server needs to use it.
+public struct OpenedStore: Sendable {
+    /// The store.
+    public let store: any KeyRecordOperations
+    /// The master keys of its records.
+    public let masterKeys: MasterKeys
+    /// The proof that the store did not go back in time; nil for none, in tests.
+    public let mark: HighWaterMark?
+
+    /// Checks that a store may be served.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key is missing or the store is
+    ///   retired, or `rolledBack`.
+    public init(_ store: any KeyRecordOperations, masterKeys: MasterKeys, mark: HighWaterMark? = nil) async throws {
+        let state = try await store.state()
+        if let reason = state.retiredBecause { throw KeyServiceServerError(.configurationInvalid, reason) }
+        try mark?.check(state)
+        if try !masterKeys.match(state.masterKeys) { try await store.addMasterKey(masterKeys.current.makeEntry()) }
+        self.store = store
+        self.masterKeys = masterKeys
+        self.mark = mark
     }
 }

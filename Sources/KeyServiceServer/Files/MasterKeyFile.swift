@@ -10,7 +10,8 @@ enum MasterKeyFile {
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, which names the problem with the file.
     static func read(path: String, isCredential: Bool = false) throws -> MasterKey {
         try PrivateFile.requirePrivate(
-            path: path, kind: S_IFREG, forbidden: isCredential ? 0o007 : 0o077, advice: "chmod 600 \(path)")
+            path: path, kind: S_IFREG, forbidden: isCredential ? 0o007 : 0o077, advice: "chmod 600 \(path)",
+            ifMissing: "It is the master key: put back your copy of it.")
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
             throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be read (error \(errno)).")
@@ -49,5 +50,15 @@ enum MasterKeyFile {
             throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be written.")
         }
         return masterKey
+    }
+}
+
+extension MasterKey {
+    /// Makes a new master key in a new file that only its owner can read.
+    ///
+    /// - Returns: the name of the master key.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file exists or cannot be written.
+    public static func create(path: String) throws -> MasterKeyID {
+        try MasterKeyFile.create(path: path).id
     }
 }

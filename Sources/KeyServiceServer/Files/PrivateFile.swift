@@ -40,23 +40,30 @@ enum PrivateFile {
         if mayCreate, mkdir(path, 0o700) != 0, errno != EEXIST {
             throw KeyServiceServerError(.configurationInvalid, "The folder \(path) cannot be made (error \(errno)).")
         }
-        try requirePrivate(path: path, kind: S_IFDIR, forbidden: 0o077, advice: "chmod 700 \(path)")
+        try requirePrivate(
+            path: path, kind: S_IFDIR, forbidden: 0o077, advice: "chmod 700 \(path)",
+            ifMissing: "Make a new data folder: vault-key-service init")
     }
 
     /// Makes an empty database file if there is none, or checks that the existing one is closed to others.
     static func prepareDatabase(path: String, mayCreate: Bool) throws {
         if mayCreate, access(path, F_OK) != 0 { try create(path: path).close() }
-        try requirePrivate(path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)")
+        try requirePrivate(
+            path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)",
+            ifMissing: "Restore a backup (vault-key-service restore), or make a new data folder: vault-key-service init"
+        )
     }
 
     /// Refuses a path of the wrong kind, of another user, or with one of the `forbidden` permissions.
-    static func requirePrivate(path: String, kind: mode_t, forbidden: mode_t, advice: String) throws {
+    static func requirePrivate(
+        path: String, kind: mode_t, forbidden: mode_t, advice: String, ifMissing: String
+    ) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
             throw KeyServiceServerError(
                 .configurationInvalid,
                 errno == ENOENT
-                    ? "\(path) does not exist. Make a new data folder: vault-key-service init"
+                    ? "\(path) does not exist. \(ifMissing)"
                     : "\(path) cannot be read (error \(errno)).")
         }
         guard status.st_mode & S_IFMT == kind else {

@@ -5,181 +5,183 @@ internal import VaultCrypto
 /// The maker and keeper of keys, which gives them out for the right secret. All rules about guesses are here.
 struct KeyKeeper: Sendable {
     /// The secret in a request for a key.
-    enum Guess {
+    enum Guess: Sendable {
         /// - renews: the client makes a new key after wrong guesses.
         case secret(String, renews: Bool)
         case longSecret(String)
+
+        /// Whether the secret needs Argon2.
+        var isStretched: Bool {
+            if case .secret(let secret, _) = self { !KeyWrapping.isStrong(secret) } else { false }
+        }
     }
 
-    let masterKey: MasterKey
+    /// The longest wait for a guess on the same key at another instance.
+    private static let patience = Duration.seconds(2)
+
+    let masterKeys: MasterKeys
     let commits: GroupCommit
     let stretching: StretchingPool
     let argon2: Argon2Parameters
-    let limits: GuessLimits
     /// The time in seconds since 1970.
     let now: @Sendable () -> Int64
     private let holds = KeyHolds()
+    private let evaluation: GuessEvaluation
 
     init(
-        masterKey: MasterKey, commits: GroupCommit, stretching: StretchingPool, argon2: Argon2Parameters,
-        limits: GuessLimits, now: @escaping @Sendable () -> Int64
+        masterKeys: MasterKeys, commits: GroupCommit, stretching: StretchingPool, argon2: Argon2Parameters,
+        now: @escaping @Sendable () -> Int64
     ) {
-        self.masterKey = masterKey
+        self.masterKeys = masterKeys
         self.commits = commits
         self.stretching = stretching
         self.argon2 = argon2
-        self.limits = limits
         self.now = now
-    }
-
-    /// Returns a change which proves that the store can be written and belongs to the master key.
-    func checkIn() throws -> KeyRecordChange {
-        .checkIn(masterKeyCheck: try masterKey.makeCheck(), time: now())
+        evaluation = GuessEvaluation(masterKeys: masterKeys, stretching: stretching)
     }
 
     /// Makes a key for a secret. It is durable when this returns.
-    func createKey(secret: String) async throws -> KeyResponse {
-        let kind: KeyRecord.SecretKind = KeyWrapping.isStrong(secret) ? .strong : .stretched(argon2)
+    ///
+    /// - Parameter deadline: after this time nobody waits for the answer.
+    /// - Throws: ``KeyServiceServerError`` with code `busy`.
+    func createKey(secret: String, deadline: ContinuousClock.Instant) async throws -> KeyResponse {
         let salt = (0..<KeyWrapping.saltSize).map { _ in UInt8.random(in: 0...255) }
+        guard !KeyWrapping.isStrong(secret) else {
+            return try await insertKey(secret: secret, .strong(salt: salt), deadline: deadline)
+        }
+        return try await stretching.withPlace(isNewKey: true) {
+            try await insertKey(secret: secret, .stretched(salt: salt, argon2), deadline: deadline)
+        }
+    }
+
+    private func insertKey(
+        secret: String, _ details: KeyDetails, deadline: ContinuousClock.Instant
+    ) async throws -> KeyResponse {
         let id = UUID().uuidString.lowercased()
         let pair = try KeyPair()
-        let longSecret = pair.longSecretText()
-        let secretKey =
-            switch kind {
-            case .strong: try KeyWrapping.key(strongSecret: secret, salt: salt, masterKey: masterKey)
-            case .stretched(let parameters):
-                try await stretching.withPlace {
-                    try await stretch(secret, salt: salt, parameters: parameters)
-                }.take()
-            }
-        let longSecretKey = try KeyWrapping.key(longSecret: longSecret, salt: salt, masterKey: masterKey)
-        let record = KeyRecord(
-            id: id, createdAt: now(), secretKind: kind, salt: salt,
-            wrappedBySecret: try pair.sealed(
-                under: secretKey, context: KeyWrapping.contextForSecret(keyID: id)),
-            wrappedByLongSecret: try pair.sealed(
-                under: longSecretKey, context: KeyWrapping.contextForLongSecret(keyID: id)))
-        _ = try await commits.commit(.insert(record))
-        return KeyResponse(keyid: id, key: pair.keyText(), longsecret: longSecret)
+        let record = try await evaluation.makeRecord(
+            id: id, createdAt: now(), details: details, secret: secret, pair: pair, isNewKey: true)
+        guard case .done = try await commits.commit(.insert(record), deadline: deadline) else {
+            throw KeyServiceServerError(.storeUnusable, "Two keys have the same id.")
+        }
+        return pair.response(keyID: id)
     }
 
     /// Evaluates one guess, after all earlier guesses on the same key.
     ///
+    /// - Parameter deadline: after this time nobody waits for the answer.
     /// - Throws: ``KeyServiceServerError`` with code `wrongSecret`, `keyLocked`, `noSuchKey` or `busy`.
-    func releaseKey(keyID: String, for guess: Guess) async throws -> KeyResponse {
+    func releaseKey(
+        keyID: String, for guess: Guess, deadline: ContinuousClock.Instant
+    ) async throws -> KeyResponse {
         try await holds.withHold(on: keyID) {
             switch guess {
-            case .longSecret: try await evaluateUncharged(guess, keyID: keyID)
-            case .secret(let secret, let renews) where KeyWrapping.isStrong(secret):
-                try await chargeAndEvaluate(guess, keyID: keyID, renews: renews)
-            case .secret(_, let renews):
+            case .longSecret: try await evaluateUncharged(guess, keyID: keyID, deadline: deadline)
+            case .secret where guess.isStretched:
                 // Argon2's place comes first: a client without a place must not lose a guess.
-                try await stretching.withPlace { try await chargeAndEvaluate(guess, keyID: keyID, renews: renews) }
+                try await stretching.withPlace(isNewKey: false) {
+                    try await chargeAndEvaluate(guess, keyID: keyID, deadline: deadline)
+                }
+            case .secret: try await chargeAndEvaluate(guess, keyID: keyID, deadline: deadline)
             }
         }
     }
 
     /// Evaluates a long secret. Nobody can guess its 256 bits, and a count would only let others lock the key. Call it
     /// only while the key is held.
-    private func evaluateUncharged(_ guess: Guess, keyID: String) async throws -> KeyResponse {
-        let (record, count) = try await found(.find(keyID: keyID, limits: limits))
+    private func evaluateUncharged(
+        _ guess: Guess, keyID: String, deadline: ContinuousClock.Instant
+    ) async throws -> KeyResponse {
+        let found = try await find(.find(keyID: keyID), deadline: deadline)
         do {
-            let response = try await evaluate(guess, record: record)
-            commits.commitSoon(.succeed(keyID: keyID, wasCharged: false, time: now()))
-            return response.telling(count)
+            let pair = try await evaluation.open(found.record, with: guess)
+            commits.commitSoon(.noteUse(found.reference, time: now()))
+            return pair.response(keyID: keyID, after: found.count)
         } catch let error as VaultCryptoError where error.code == .wrongKey {
             throw KeyServiceServerError.wrongSecret(guessesRemaining: nil)
         }
     }
 
     /// Only while the key is held.
-    private func chargeAndEvaluate(_ guess: Guess, keyID: String, renews: Bool) async throws -> KeyResponse {
+    private func chargeAndEvaluate(
+        _ guess: Guess, keyID: String, deadline: ContinuousClock.Instant
+    ) async throws -> KeyResponse {
+        let ticket = GuessTicket.random()
         // From here on the guess counts as wrong, even if this process dies.
-        let (record, count) = try await found(.charge(keyID: keyID, limits: limits, time: now()))
-        let charged = GuessCount(inARow: count.inARow + 1, inAll: count.inAll + 1)
+        let found = try await find(.charge(keyID: keyID, ticket: ticket, time: now()), deadline: deadline)
+        let count = found.count
+        let remaining = found.limits.remaining(after: GuessCount(inARow: count.inARow + 1, inAll: count.inAll + 1))
         FaultPoint.charged.strike()
-        let response: KeyResponse
+        let pair: KeyPair
         do {
-            response = try await evaluate(guess, record: record)
+            pair = try await evaluation.open(found.record, with: guess)
         } catch let error as VaultCryptoError where error.code == .wrongKey {
-            throw KeyServiceServerError.wrongSecret(guessesRemaining: limits.remaining(after: charged))
+            commits.commitSoon(.settle(found.reference, ticket: ticket, .wrong))
+            throw KeyServiceServerError.wrongSecret(guessesRemaining: remaining)
         } catch {
             // Out of memory or a damaged record: the client learned nothing about the secret.
-            commits.commitSoon(.giveBack(keyID: keyID, lastWrongAt: count.lastWrongAt, usedAt: nil))
+            commits.commitSoon(.settle(found.reference, ticket: ticket, .unused(lastWrongAt: count.lastWrongAt)))
             throw error
         }
         FaultPoint.evaluated.strike()
-        // The count stays until the client has made a new key. Otherwise a thief could go on guessing
-        // at this one.
-        let change: KeyRecordChange =
-            renews && count.inARow > 0
-            ? .giveBack(keyID: keyID, lastWrongAt: count.lastWrongAt, usedAt: now())
-            : .succeed(keyID: keyID, wasCharged: true, time: now())
-        try await settle(change, isOnlyCharge: count.inARow == 0 && limits.remaining(after: charged) > 0)
+        let response = pair.response(keyID: keyID, after: count)
+        var result = GuessResult.right(time: now())
+        if case .secret(_, let renews) = guess, renews && count.inARow > 0 {
+            // The count stays until the client has made a new key. Otherwise a thief could go on guessing at this one.
+            result = .rightAndKept(lastWrongAt: count.lastWrongAt, time: now())
+        }
+        try await settle(
+            .settle(found.reference, ticket: ticket, result), isOnlyCharge: count.inARow == 0 && remaining > 0)
         FaultPoint.settled.strike()
-        return response.telling(count)
+        await modernize(found.record, guess, pair)
+        return response
     }
 
-    /// Takes back the charge of a right guess. It runs before the hold ends, so it counts before the next guess. If
-    /// other charges remain, it is durable before the answer. Otherwise a crash could leave the key locked after a
-    /// right guess.
+    /// Looks up or charges a key. It waits a little for a guess on the same key at another instance of the service.
+    private func find(_ change: KeyRecordChange, deadline: ContinuousClock.Instant) async throws -> FoundKey {
+        let end = min(deadline, .now + Self.patience)
+        while true {
+            switch try await commits.commit(change, deadline: deadline) {
+            case .found(let found): return found
+            case .locked: throw KeyServiceServerError.keyLocked
+            case .held where .now < end: try await Task.sleep(for: .milliseconds(.random(in: 2...20)))
+            case .held: throw KeyServiceServerError.busy
+            default: throw KeyServiceServerError.noSuchKey
+            }
+        }
+    }
+
+    /// Settles a right guess. It runs before the hold ends, so it counts before the next guess. If other charges
+    /// remain, it is durable before the answer. Otherwise a crash could leave the key locked after a right guess.
     private func settle(_ change: KeyRecordChange, isOnlyCharge: Bool) async throws {
         guard !isOnlyCharge else { return commits.commitSoon(change) }
         do {
-            _ = try await commits.commit(change)
+            _ = try await commits.commit(change, deadline: .now + GroupCommit.settlingTime)
         } catch {
             commits.commitSoon(change)
             throw error
         }
     }
 
-    private func found(_ change: KeyRecordChange) async throws -> (KeyRecord, GuessCount) {
-        switch try await commits.commit(change) {
-        case .found(let record, let count): return (record, count)
-        case .locked: throw KeyServiceServerError.keyLocked
-        default: throw KeyServiceServerError.noSuchKey
-        }
-    }
-
-    /// - Throws: `VaultCryptoError` with code `wrongKey` if the guess is wrong. No other error means that.
-    private func evaluate(_ guess: Guess, record: KeyRecord) async throws -> KeyResponse {
-        switch (guess, record.secretKind) {
-        case (.longSecret(let longSecret), _):
-            let key = try KeyWrapping.key(longSecret: longSecret, salt: record.salt, masterKey: masterKey)
-            return try open(
-                record.wrappedByLongSecret, key: key, context: KeyWrapping.contextForLongSecret(keyID: record.id))
-        case (.secret(let secret, _), .strong) where KeyWrapping.isStrong(secret):
-            let key = try KeyWrapping.key(strongSecret: secret, salt: record.salt, masterKey: masterKey)
-            return try open(record.wrappedBySecret, key: key, context: KeyWrapping.contextForSecret(keyID: record.id))
-        case (.secret(let secret, _), .stretched(let parameters)) where !KeyWrapping.isStrong(secret):
-            let key = try await stretch(secret, salt: record.salt, parameters: parameters).take()
-            return try open(record.wrappedBySecret, key: key, context: KeyWrapping.contextForSecret(keyID: record.id))
-        default:
-            // The secret has the other form, so the key was not made with it.
-            throw VaultCryptoError(.wrongKey)
-        }
-    }
-
-    private func open(_ envelope: [UInt8], key: borrowing SecretBytes, context: SealingContext) throws -> KeyResponse {
-        let pair = try KeyPair(opening: envelope, key: key, context: context)
-        return KeyResponse(keyid: context.keyID, key: pair.keyText(), longsecret: pair.longSecretText())
-    }
-
-    private func stretch(_ secret: String, salt: [UInt8], parameters: Argon2Parameters) async throws -> SecretBox {
-        try await stretching.run { [masterKey] in
-            try SecretBox(
-                KeyWrapping.key(stretching: secret, salt: salt, parameters: parameters, masterKey: masterKey))
-        }
+    /// Seals a record of the first versions anew, so that the master key can change. Its secret is only here now.
+    private func modernize(_ record: KeyRecord, _ guess: Guess, _ pair: KeyPair) async {
+        guard record.masterKeyID == .first, case .secret(let secret, _) = guess,
+            let renewed = try? await evaluation.makeRecord(
+                id: record.id, createdAt: record.createdAt, details: record.details, secret: secret,
+                pair: pair, isNewKey: false)
+        else { return }
+        commits.commitSoon(.reseal(renewed, replaced: record.content))
     }
 }
 
-extension KeyResponse {
-    /// Returns the answer with the earlier wrong guesses.
-    fileprivate func telling(_ count: GuessCount) -> KeyResponse {
-        guard count.inARow > 0 else { return self }
-        var answer = self
-        answer.wrongGuesses = count.inARow
-        answer.lastWrongGuessAt = count.lastWrongAt
+extension KeyPair {
+    /// Returns the answer that gives out this pair.
+    fileprivate func response(keyID: String, after count: GuessCount = GuessCount()) -> KeyResponse {
+        var answer = KeyResponse(keyid: keyID, key: keyText(), longsecret: longSecretText())
+        if count.inARow > 0 {
+            answer.wrongGuesses = count.inARow
+            answer.lastWrongGuessAt = count.lastWrongAt
+        }
         return answer
     }
 }

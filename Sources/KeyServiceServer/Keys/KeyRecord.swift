@@ -2,51 +2,95 @@ public import VaultCrypto
 
 /// The stored record of a key. Its content is safe without the master key and a secret of the key's owner.
 public struct KeyRecord: Sendable, Hashable {
-    /// The derivation of the wrapping key from the secret.
-    public enum SecretKind: Sendable, Hashable {
-        /// HKDF, for a `cv1.` secret with its 256 bits.
-        case strong
-        /// Argon2id of this cost, for any other secret.
-        case stretched(Argon2Parameters)
-    }
-
     /// The id of the key, as clients send it.
     public var id: String
     /// The time when the key was made, in seconds since 1970.
     public var createdAt: Int64
-    /// The derivation of the wrapping key.
-    public var secretKind: SecretKind
-    /// 16 random bytes, for both derivations.
-    public var salt: [UInt8]
-    /// The key and its long secret, sealed under the secret and the master key.
-    public var wrappedBySecret: [UInt8]
-    /// The key and its long secret, sealed under the long secret and the master key.
-    public var wrappedByLongSecret: [UInt8]
+    /// The kind of the key, with everything about it that is no secret.
+    public var details: KeyDetails
+    /// The master key that the content is sealed under.
+    public var masterKeyID: MasterKeyID
+    /// The sealed key. Only the service knows the form.
+    public var content: [UInt8]
 
     /// Makes a record from its stored parts.
-    public init(
-        id: String, createdAt: Int64, secretKind: SecretKind, salt: [UInt8], wrappedBySecret: [UInt8],
-        wrappedByLongSecret: [UInt8]
-    ) {
+    public init(id: String, createdAt: Int64, details: KeyDetails, masterKeyID: MasterKeyID, content: [UInt8]) {
         self.id = id
         self.createdAt = createdAt
-        self.secretKind = secretKind
-        self.salt = salt
-        self.wrappedBySecret = wrappedBySecret
-        self.wrappedByLongSecret = wrappedByLongSecret
+        self.details = details
+        self.masterKeyID = masterKeyID
+        self.content = content
     }
 }
 
-/// An operator's view of a key.
-public struct KeyRecordSummary: Sendable, Hashable {
-    /// The id of the key, as clients send it.
-    public var id: String
-    /// The time when the key was made, in seconds since 1970.
-    public var createdAt: Int64
-    /// The time when the key was last given out, in seconds since 1970; nil for never.
-    public var lastUsedAt: Int64?
-    /// The wrong guesses on the key.
-    public var wrongGuesses: GuessCount
-    /// The kind of the key's secret.
-    public var secretKind: KeyRecord.SecretKind
+/// The kind of a key, with the public values that its kind needs. A store keeps ``kind`` and ``bytes`` as they are, so
+/// a new kind needs no new columns.
+public enum KeyDetails: Sendable, Hashable {
+    /// A key for a `cv1.` secret with its 256 bits, which needs no stretching. `salt`: 16 random bytes.
+    case strong(salt: [UInt8])
+    /// A key for any other secret, which is stretched by Argon2id of this cost. `salt`: 16 random bytes.
+    case stretched(salt: [UInt8], Argon2Parameters)
+
+    private static let saltSize = 16
+
+    /// The number that stands for the kind in a store.
+    public var kind: Int {
+        switch self {
+        case .strong: 1
+        case .stretched: 2
+        }
+    }
+
+    /// The values of this kind, in the form for a store.
+    public var bytes: [UInt8] {
+        switch self {
+        case .strong(let salt): salt
+        case .stretched(let salt, let cost):
+            salt
+                + [cost.passes, cost.memoryKiB, cost.lanes].flatMap { number in
+                    stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
+                }
+        }
+    }
+
+    /// Reads what a store kept.
+    ///
+    /// - Parameters:
+    ///   - kind: the stored number.
+    ///   - bytes: the stored values.
+    /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if they are damaged, or of a newer version.
+    public init(kind: Int, bytes: [UInt8]) throws {
+        let salt = Array(bytes.prefix(Self.saltSize))
+        switch (kind, bytes.count) {
+        case (1, Self.saltSize): self = .strong(salt: salt)
+        case (2, Self.saltSize + 12):
+            let numbers = (0..<3).map { index in
+                bytes[(Self.saltSize + 4 * index)...].prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            }
+            self = .stretched(
+                salt: salt, Argon2Parameters(passes: numbers[0], memoryKiB: numbers[1], lanes: numbers[2]))
+        default: throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
+        }
+    }
+}
+
+/// The name of a master key: 8 bytes that are made from it. The name is no secret.
+public struct MasterKeyID: Sendable, Hashable, CustomStringConvertible {
+    /// The bytes as a number.
+    public let rawValue: UInt64
+
+    /// Makes a name from its stored number.
+    public init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    /// Stands for the master key of the records that the first versions of the service wrote. It is not sealed around
+    /// their content, but a part of the keys inside.
+    public static let first = MasterKeyID(rawValue: 0)
+
+    /// 16 hexadecimal digits.
+    public var description: String {
+        let digits = String(rawValue, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
 }

@@ -16,6 +16,14 @@ public struct KeyTags: Sendable {
         key = derived.withUnsafeBytes { SymmetricKey(data: $0) }
     }
 
+    /// Makes the tags of a store's keys.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the store belongs to other master keys.
+    public init(_ masterKeys: MasterKeys, for state: StoreState) throws {
+        _ = try masterKeys.match(state.masterKeys)
+        try self.init(masterKeys.current)
+    }
+
     /// Returns the tag: 16 hexadecimal digits.
     public func tag(of keyID: String) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array(keyID.utf8), using: key)

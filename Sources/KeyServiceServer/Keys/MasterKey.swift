@@ -7,12 +7,22 @@ public final class MasterKey: Sendable {
     public static let size = 32
 
     package let bytes: SecretBytes
+    /// The name of this master key.
+    public let id: MasterKeyID
+    /// The key that the content of records is sealed under. One key is enough for all: at 2^32 records, two random
+    /// nonces would be equal with a chance of 2^-33.
+    let recordKey: SecretBytes
 
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if there are not 32 bytes.
     package init(_ bytes: consuming SecretBytes) throws {
         guard bytes.count == Self.size else {
             throw KeyServiceServerError(.configurationInvalid, "The master key must have \(Self.size) bytes.")
         }
+        recordKey = try KeyDerivation.hkdf(bytes, info: "credential-vault/key-service/v2/record-key")
+        let name = try KeyDerivation.hkdf(bytes, info: "credential-vault/key-service/v2/master-key-id", count: 8)
+        let number = name.withUnsafeBytes { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
+        // 0 stands for the records of the first versions.
+        id = MasterKeyID(rawValue: max(1, number))
         self.bytes = bytes
     }
 
@@ -24,22 +34,22 @@ public final class MasterKey: Sendable {
     private static let checkInfo = "credential-vault/key-service/v1/master-key-check"
     private static let checkContext = SealingContext(purpose: checkInfo, issuer: "", subject: "", id: "")
 
-    /// Makes a check value for the database, which only this master key opens.
-    func makeCheck() throws -> [UInt8] {
+    /// Makes the entry for a store, with a check value that only this master key opens.
+    public func makeEntry() throws -> StoredMasterKey {
         let key = try KeyDerivation.hkdf(bytes, info: Self.checkInfo)
-        return try SealedEnvelope.seal(
+        let check = try SealedEnvelope.seal(
             UnsafeRawBufferPointer(start: nil, count: 0), key: key, context: Self.checkContext)
+        return StoredMasterKey(id: id, check: check)
     }
 
-    /// Checks that the store belongs to this master key. With a wrong master key, every right guess would count as
-    /// wrong.
-    func verify(_ check: [UInt8]) throws {
+    /// Whether this is the master key of a store's entry.
+    func opens(_ entry: StoredMasterKey) throws -> Bool {
         do {
             let key = try KeyDerivation.hkdf(bytes, info: Self.checkInfo)
-            _ = try SealedEnvelope.open(check, key: key, context: Self.checkContext)
+            _ = try SealedEnvelope.open(entry.check, key: key, context: Self.checkContext)
+            return true
         } catch let error as VaultCryptoError where error.code == .wrongKey {
-            throw KeyServiceServerError(
-                .configurationInvalid, "The master key belongs to another database.")
+            return false
         }
     }
 }

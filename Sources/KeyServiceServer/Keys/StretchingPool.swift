@@ -2,16 +2,29 @@ internal import Foundation
 internal import VaultLocks
 
 /// The threads for Argon2, with a bounded queue. They are few, as each uses much memory and a whole core.
+///
+/// New keys have places of their own, and run only while no guess waits: many new keys keep nobody from logging in.
 final class StretchingPool: Sendable {
+    private struct Used {
+        var guesses = 0
+        var newKeys = 0
+
+        mutating func take(isNewKey: Bool, _ count: Int) {
+            if isNewKey { newKeys += count } else { guesses += count }
+        }
+    }
+
     private let places: Int
-    private let used = Lock(0)
+    private let newKeyPlaces: Int
+    private let used = Lock(Used())
     private let queue: OperationQueue
 
     /// - Parameters:
     ///   - threads: the number of computations at the same time.
-    ///   - places: the number of computations that may run or wait.
+    ///   - places: the number of guesses that may run or wait. An eighth as many new keys may, too.
     init(threads: Int, places: Int) {
         self.places = places
+        newKeyPlaces = max(1, places / 8)
         queue = OperationQueue()
         queue.name = "credential-vault.key-service.argon2"
         queue.maxConcurrentOperationCount = max(1, threads)
@@ -20,19 +33,24 @@ final class StretchingPool: Sendable {
     /// Keeps a place in the queue while `body` runs, so that started work can also finish.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `busy` if there is no place, or the error of `body`.
-    func withPlace<R: Sendable>(_ body: () async throws -> R) async throws -> R {
+    func withPlace<R: Sendable>(isNewKey: Bool, _ body: () async throws -> R) async throws -> R {
         try used.withLock { used in
-            guard used < places else { throw KeyServiceServerError.busy }
-            used += 1
+            guard isNewKey ? used.newKeys < newKeyPlaces : used.guesses < places else {
+                throw KeyServiceServerError.busy
+            }
+            used.take(isNewKey: isNewKey, 1)
         }
-        defer { used.withLock { $0 -= 1 } }
+        defer { used.withLock { $0.take(isNewKey: isNewKey, -1) } }
         return try await body()
     }
 
-    /// Runs blocking work on one of the threads. Call it only inside ``withPlace(_:)``. Cancellation does not stop it.
-    func run<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
+    /// Runs blocking work on one of the threads. Call it only inside ``withPlace(isNewKey:_:)``. Cancellation does not
+    /// stop it.
+    func run<R: Sendable>(isNewKey: Bool, _ work: @escaping @Sendable () throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
-            queue.addOperation { @Sendable in continuation.resume(with: Result(catching: work)) }
+            let operation = BlockOperation { @Sendable in continuation.resume(with: Result(catching: work)) }
+            operation.queuePriority = isNewKey ? .low : .normal
+            queue.addOperation(operation)
         }
     }
 }

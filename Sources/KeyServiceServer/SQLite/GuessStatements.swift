@@ -1,133 +1,130 @@
 internal import GRDB
 internal import GRDBSQLite
-internal import VaultCrypto
 
 /// The statements of a guess, for one transaction. They use SQLite's own functions, as GRDB's rows and argument lists
 /// take longer than the statements.
 struct GuessStatements {
-    /// The constant that makes SQLite copy bound values.
-    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-
+    private let limits: GuessLimits
     private let find: Statement
     private let charge: Statement
-    private let succeed: Statement
+    private let settleWrong: Statement
+    private let settleRight: Statement
     private let giveBack: Statement
+    private let noteUse: Statement
 
     init(_ db: Database) throws {
+        limits = try Self.limits(db)
         find = try db.cachedStatement(
             sql: """
-                SELECT number, wrong_guesses, wrong_guesses_in_all, last_wrong_at, created_at, salt, wrapped_by_secret,
-                    wrapped_by_long_secret, argon2_passes, argon2_memory_kib, argon2_lanes
+                SELECT number, wrong_guesses, wrong_guesses_in_all, last_wrong_at, locked_at, ticket, held_until, state,
+                    created_at, kind, details, master_key, content
                 FROM key_record JOIN guess_counter USING (number) WHERE id = ?
                 """)
         charge = try db.cachedStatement(
             sql: """
                 UPDATE guess_counter SET wrong_guesses = wrong_guesses + 1,
-                    wrong_guesses_in_all = wrong_guesses_in_all + 1, last_wrong_at = ?2
+                    wrong_guesses_in_all = wrong_guesses_in_all + 1, last_wrong_at = ?2, locked_at = ?3, ticket = ?4,
+                    held_until = ?5
                 WHERE number = ?1
                 """)
-        succeed = try db.cachedStatement(
+        settleWrong = try db.cachedStatement(
+            sql: "UPDATE guess_counter SET ticket = NULL, held_until = NULL WHERE number = ?1 AND ticket = ?2")
+        settleRight = try db.cachedStatement(
             sql: """
-                UPDATE guess_counter SET wrong_guesses = 0, wrong_guesses_in_all = max(0, wrong_guesses_in_all - ?2),
-                    last_wrong_at = NULL, last_used_at = ?3
-                WHERE number = (SELECT number FROM key_record WHERE id = ?1)
+                UPDATE guess_counter SET wrong_guesses = 0, wrong_guesses_in_all = max(0, wrong_guesses_in_all - 1),
+                    last_wrong_at = NULL, locked_at = NULL, last_used_at = ?3, ticket = NULL, held_until = NULL
+                WHERE number = ?1 AND ticket = ?2
                 """)
         giveBack = try db.cachedStatement(
             sql: """
                 UPDATE guess_counter SET wrong_guesses = max(0, wrong_guesses - 1),
-                    wrong_guesses_in_all = max(0, wrong_guesses_in_all - 1), last_wrong_at = ?2,
-                    last_used_at = coalesce(?3, last_used_at)
-                WHERE number = (SELECT number FROM key_record WHERE id = ?1)
+                    wrong_guesses_in_all = max(0, wrong_guesses_in_all - 1), last_wrong_at = ?3, locked_at = NULL,
+                    last_used_at = coalesce(?4, last_used_at), ticket = NULL, held_until = NULL
+                WHERE number = ?1 AND ticket = ?2
+                """)
+        noteUse = try db.cachedStatement(
+            sql: """
+                UPDATE guess_counter SET last_used_at = ?2, wrong_guesses = iif(ticket IS NULL, 0, wrong_guesses),
+                    last_wrong_at = iif(ticket IS NULL, NULL, last_wrong_at)
+                WHERE number = ?1
                 """)
     }
 
-    /// Looks up a key, and counts a wrong guess at `chargeTime`, unless that is nil or a limit is reached.
-    func find(_ keyID: String, limits: GuessLimits, chargeTime: Int64?) throws -> KeyRecordOutcome {
+    /// Returns the limits that all instances share.
+    static func limits(_ db: Database) throws -> GuessLimits {
+        let row = try db.cachedStatement(sql: "SELECT max_guesses, max_guesses_total FROM service").sqliteStatement
+        defer { sqlite3_reset(row) }
+        let standard = GuessLimits()
+        guard try SQLiteCalls.step(row) else { return standard }
+        return GuessLimits(
+            inARow: SQLiteCalls.number(row, 0).map(Int.init) ?? standard.inARow,
+            inAll: SQLiteCalls.number(row, 1).map(Int.init) ?? standard.inAll)
+    }
+
+    /// Looks up a key, and charges a guess if there is a ticket for it.
+    func find(_ keyID: String, charging guess: (ticket: GuessTicket, time: Int64)? = nil) throws -> KeyRecordOutcome {
         let row = find.sqliteStatement
         defer { sqlite3_reset(row) }
-        try Self.bind(keyID, to: row)
-        guard try Self.step(row) else { return .noSuchKey }
+        try SQLiteCalls.bind(keyID, at: 1, to: row)
+        guard try SQLiteCalls.step(row) else { return .noSuchKey }
+        let isEnded = sqlite3_column_int64(row, 7) != 0
+        if let guess, !isEnded, SQLiteCalls.number(row, 5) != nil,
+            // A clock that was set back must not hold a key for long.
+            (1...GuessTicket.lifetime).contains(sqlite3_column_int64(row, 6).subtractingReportingOverflow(guess.time).0)
+        {
+            // The guess under way may be right, so its key is not called locked yet.
+            return .held
+        }
         let count = GuessCount(
             inARow: Int(sqlite3_column_int64(row, 1)), inAll: Int(sqlite3_column_int64(row, 2)),
-            lastWrongAt: sqlite3_column_type(row, 3) == SQLITE_NULL ? nil : sqlite3_column_int64(row, 3))
-        guard limits.remaining(after: count) > 0 else { return .locked }
+            lastWrongAt: SQLiteCalls.number(row, 3))
+        let remaining = limits.remaining(after: count)
+        guard !isEnded, SQLiteCalls.number(row, 4) == nil, remaining > 0 else { return .locked }
+        let number = sqlite3_column_int64(row, 0)
         let record = KeyRecord(
-            id: keyID, createdAt: sqlite3_column_int64(row, 4), secretKind: Self.secretKind(row, from: 8),
-            salt: Self.bytes(row, 5), wrappedBySecret: Self.bytes(row, 6), wrappedByLongSecret: Self.bytes(row, 7))
-        if let chargeTime {
-            let statement = charge.sqliteStatement
-            try Self.check(sqlite3_bind_int64(statement, 1, sqlite3_column_int64(row, 0)), statement)
-            try Self.bind(chargeTime, at: 2, to: statement)
-            try Self.run(statement)
+            id: keyID, createdAt: sqlite3_column_int64(row, 8),
+            details: try KeyDetails(
+                kind: Int(sqlite3_column_int64(row, 9)), bytes: SQLiteCalls.bytes(row, 10)),
+            masterKeyID: MasterKeyID(rawValue: UInt64(bitPattern: sqlite3_column_int64(row, 11))),
+            content: SQLiteCalls.bytes(row, 12))
+        if let guess {
+            try SQLiteCalls.run(
+                charge.sqliteStatement, number, guess.time, remaining == 1 ? guess.time : nil, guess.ticket.rawValue,
+                guess.time + GuessTicket.lifetime)
         }
-        return .found(record, count)
+        return .found(
+            FoundKey(
+                reference: KeyReference(id: keyID, row: number), record: record, count: count, limits: limits))
     }
 
-    /// Sets the wrong guesses in a row to 0, and notes that the key was used at `time`.
-    func succeed(_ keyID: String, wasCharged: Bool, time: Int64) throws {
-        let statement = succeed.sqliteStatement
-        try Self.bind(keyID, to: statement)
-        try Self.bind(wasCharged ? 1 : 0, at: 2, to: statement)
-        try Self.bind(time, at: 3, to: statement)
-        try Self.run(statement)
+    /// Settles a guess, if its ticket is the key's last one.
+    func settle(_ key: KeyReference, _ ticket: GuessTicket, _ result: GuessResult, _ db: Database) throws
+        -> KeyRecordOutcome
+    {
+        guard let number = try number(of: key, db) else { return .superseded }
+        let ticket = ticket.rawValue
+        switch result {
+        case .wrong: try SQLiteCalls.run(settleWrong.sqliteStatement, number, ticket)
+        case .right(let time): try SQLiteCalls.run(settleRight.sqliteStatement, number, ticket, time)
+        case .rightAndKept(let lastWrongAt, let time):
+            try SQLiteCalls.run(giveBack.sqliteStatement, number, ticket, lastWrongAt, time)
+        case .unused(let lastWrongAt):
+            try SQLiteCalls.run(giveBack.sqliteStatement, number, ticket, lastWrongAt, nil)
+        }
+        return db.changesCount > 0 ? .done : .superseded
     }
 
-    /// Counts one wrong guess less.
-    func giveBack(_ keyID: String, lastWrongAt: Int64?, usedAt: Int64?) throws {
-        let statement = giveBack.sqliteStatement
-        try Self.bind(keyID, to: statement)
-        try Self.bind(lastWrongAt, at: 2, to: statement)
-        try Self.bind(usedAt, at: 3, to: statement)
-        try Self.run(statement)
+    /// Notes that a key was used at `time`.
+    func noteUse(_ key: KeyReference, time: Int64, _ db: Database) throws {
+        guard let number = try number(of: key, db) else { return }
+        try SQLiteCalls.run(noteUse.sqliteStatement, number, time)
     }
 
-    private static func secretKind(_ row: SQLiteStatement, from first: CInt) -> KeyRecord.SecretKind {
-        guard sqlite3_column_type(row, first) != SQLITE_NULL else { return .strong }
-        // Clamping keeps a bad number out of bounds, so it is refused before Argon2 runs.
-        func number(_ index: CInt) -> UInt32 { UInt32(clamping: sqlite3_column_int64(row, first + index)) }
-        return .stretched(Argon2Parameters(passes: number(0), memoryKiB: number(1), lanes: number(2)))
-    }
-
-    private static func bytes(_ row: SQLiteStatement, _ column: CInt) -> [UInt8] {
-        // The order matters: asking for the pointer may convert the value.
-        let start = sqlite3_column_blob(row, column)
-        return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(row, column))))
-    }
-
-    private static func bind(_ keyID: String, to statement: SQLiteStatement) throws {
-        try check(sqlite3_bind_text(statement, 1, keyID, CInt(keyID.utf8.count), copied), statement)
-    }
-
-    private static func bind(_ number: Int64?, at position: CInt, to statement: SQLiteStatement) throws {
-        let status =
-            if let number {
-                sqlite3_bind_int64(statement, position, number)
-            } else {
-                sqlite3_bind_null(statement, position)
-            }
-        try check(status, statement)
-    }
-
-    private static func run(_ statement: SQLiteStatement) throws {
-        defer { sqlite3_reset(statement) }
-        while try step(statement) {}
-    }
-
-    /// Whether there is a row.
-    private static func step(_ statement: SQLiteStatement) throws -> Bool {
-        let status = sqlite3_step(statement)
-        if status == SQLITE_ROW { return true }
-        guard status == SQLITE_DONE else { throw error(status, statement) }
-        return false
-    }
-
-    private static func check(_ status: CInt, _ statement: SQLiteStatement) throws {
-        guard status == SQLITE_OK else { throw error(status, statement) }
-    }
-
-    private static func error(_ status: CInt, _ statement: SQLiteStatement) -> DatabaseError {
-        DatabaseError(
-            resultCode: ResultCode(rawValue: status),
-            message: sqlite3_errmsg(sqlite3_db_handle(statement)).map { String(cString: $0) })
+    private func number(of key: KeyReference, _ db: Database) throws -> Int64? {
+        if let row = key.row { return row }
+        let row = try db.cachedStatement(sql: "SELECT number FROM key_record WHERE id = ?").sqliteStatement
+        defer { sqlite3_reset(row) }
+        try SQLiteCalls.bind(key.id, at: 1, to: row)
+        return try SQLiteCalls.step(row) ? sqlite3_column_int64(row, 0) : nil
     }
 }

@@ -6,21 +6,42 @@ internal import VaultCrypto
 ///
 /// It keeps nothing in memory between two calls, as another process may unlock or delete a key.
 public final class SQLiteKeyRecordStore: KeyRecordStore {
-    private let queue: DatabaseQueue
+    let queue: DatabaseQueue
+    private let path: String
     private let lock: FolderLock?
 
-    /// Opens a database, or makes one if `mayCreate` is true. Only its owner can read it.
+    /// The purpose of opening a database.
+    enum Use {
+        /// A server, with the lock of the folder until the store ends. An older schema is changed.
+        case serve(FolderLock)
+        /// A new database is made.
+        case create
+        /// An operator's command. A server may run at the same time, so the schema stays as it is.
+        case operate
+    }
+
+    /// Opens a database. Only its owner can read it.
     ///
-    /// - Parameter lock: a lock that is kept until the store ends.
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file is missing or readable by
-    ///   others, `storeTooNew`, `busy` or `storeUnusable`.
-    init(path: String, mayCreate: Bool, lock: FolderLock? = nil) throws {
-        self.lock = lock
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file is missing, readable by others
+    ///   or of an older version, `storeTooNew`, `busy` or `storeUnusable`.
+    init(path: String, for use: Use) throws {
+        self.path = path
+        if case .serve(let lock) = use { self.lock = lock } else { lock = nil }
+        var mayCreate = false
+        if case .create = use { mayCreate = true }
         try PrivateFile.prepareDatabase(path: path, mayCreate: mayCreate)
+        let mayMigrate = mayCreate || lock != nil
         queue = try Self.translatingErrors {
             let queue = try DatabaseQueue(path: path, configuration: SQLiteSchema.configuration)
-            try SQLiteSchema.prepare(queue)
+            try SQLiteSchema.prepare(queue, mayMigrate: mayMigrate)
             return queue
+        }
+        // The guesses of a server that was killed stay charged. Nobody will settle them, so nobody need wait for it.
+        if lock != nil {
+            try blocking {
+                try $0.execute(
+                    sql: "UPDATE guess_counter SET ticket = NULL, held_until = NULL WHERE ticket IS NOT NULL")
+            }
         }
     }
 
@@ -28,20 +49,58 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     ///
     /// Needed only if the process continues. Call it after the application has ended.
     public func close() {
-        try? queue.close()
-        lock?.release()
+        close(keepingLock: false)
     }
 
-    /// Carries out the changes in one SQLite transaction.
+    func close(keepingLock: Bool) {
+        try? queue.close()
+        if !keepingLock { lock?.release() }
+    }
+
+    /// Carries out the changes in one SQLite transaction, which blocks the thread. SQLite cannot stop at a deadline.
     ///
-    /// - Returns: one outcome for each change, in the same order.
-    /// - Throws: ``KeyServiceServerError``: `busy`: try again. `storeUnusable`: see the text. Then no change has
-    ///   happened.
-    public func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
+    /// - Returns: for each change its outcome, or ``KeyServiceServerError``: `busy`: try again. `storeUnusable`: see
+    ///   the text. Then the change has not happened.
+    public func commit(
+        _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
+    ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+        commitBlocking(changes)
+    }
+
+    private func commitBlocking(_ changes: [KeyRecordChange]) -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+        let mayInsert = !changes.contains(where: \.isInsert) || hasRoomForKeys()
+        do {
+            return try apply(changes, mayInsert: mayInsert)
+        } catch let error where error.isFullDisk {
+            // Space in the write-ahead log is free again after a checkpoint. Guesses then need no new space.
+            checkpoint()
+            return (try? apply(changes, mayInsert: false)) ?? changes.map { _ in .failure(error) }
+        } catch let error where error.code != .busy && changes.count > 1 {
+            return changes.flatMap { change in
+                (try? apply([change], mayInsert: mayInsert)) ?? [.failure(error)]
+            }
+        } catch {
+            return changes.map { _ in .failure(error) }
+        }
+    }
+
+    private func apply(
+        _ changes: [KeyRecordChange], mayInsert: Bool
+    ) throws(KeyServiceServerError) -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
         try Self.translatingErrors {
             try queue.write { db in
                 let guesses = try GuessStatements(db)
-                return try changes.map { try Self.apply($0, guesses, db) }
+                return try changes.map { change in
+                    if change.isInsert && !mayInsert { return .failure(.diskNearlyFull) }
+                    do {
+                        return .success(try Self.apply(change, guesses, db))
+                    } catch let error as KeyServiceServerError {
+                        return .failure(error)
+                    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+                        // It undoes only its own statement.
+                        return .failure(Self.translated(error))
+                    }
+                }
             }
         }
     }
@@ -50,143 +109,79 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         _ change: KeyRecordChange, _ guesses: GuessStatements, _ db: Database
     ) throws -> KeyRecordOutcome {
         switch change {
-        case .insert(let record): try insert(record, db)
-        case .find(let keyID, let limits):
-            return try guesses.find(keyID, limits: limits, chargeTime: nil)
-        case .charge(let keyID, let limits, let time):
-            return try guesses.find(keyID, limits: limits, chargeTime: time)
-        case .succeed(let keyID, let wasCharged, let time):
-            try guesses.succeed(keyID, wasCharged: wasCharged, time: time)
-        case .giveBack(let keyID, let lastWrongAt, let usedAt):
-            try guesses.giveBack(keyID, lastWrongAt: lastWrongAt, usedAt: usedAt)
-        case .checkIn(let check, let time):
-            try db.execute(
-                sql: """
-                    INSERT INTO service (number, master_key_check, checked_in_at) VALUES (1, ?, ?)
-                    ON CONFLICT (number) DO UPDATE SET checked_in_at = excluded.checked_in_at
-                    """, arguments: [Data(check), time])
-            let kept = try Data.fetchOne(db, sql: "SELECT master_key_check FROM service WHERE number = 1")
-            return .checkedIn(masterKeyCheck: kept.map { [UInt8]($0) } ?? check)
+        case .insert(let record): return try RecordStatements.insert(record, db)
+        case .find(let keyID): return try guesses.find(keyID)
+        case .charge(let keyID, let ticket, let time): return try guesses.find(keyID, charging: (ticket, time))
+        case .settle(let key, let ticket, let result): return try guesses.settle(key, ticket, result, db)
+        case .noteUse(let key, let time): try guesses.noteUse(key, time: time, db)
+        case .reseal(let record, let replaced): return try RecordStatements.reseal(record, replaced: replaced, db)
+        case .checkIn(let time):
+            try db.cachedStatement(sql: "UPDATE service SET checked_in_at = ?, generation = generation + 1")
+                .execute(arguments: [time])
+            return .checkedIn(try RecordStatements.state(db))
         }
         return .done
     }
 
-    private static func insert(_ record: KeyRecord, _ db: Database) throws {
-        var parameters: Argon2Parameters?
-        if case .stretched(let chosen) = record.secretKind { parameters = chosen }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO key_record (id, created_at, argon2_passes, argon2_memory_kib, argon2_lanes, salt,
-                    wrapped_by_secret, wrapped_by_long_secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            record.id, record.createdAt, parameters?.passes, parameters?.memoryKiB, parameters?.lanes,
-            Data(record.salt), Data(record.wrappedBySecret), Data(record.wrappedByLongSecret),
-        ])
-        try db.cachedStatement(sql: "INSERT INTO guess_counter (number, wrong_guesses) VALUES (?, 0)")
-            .execute(arguments: [db.lastInsertedRowID])
+    /// Whether enough of the disk is free for new keys. A reserve stays for guesses, which need it at a login.
+    private func hasRoomForKeys() -> Bool {
+        if hasFreeReserve() { return true }
+        // It moves new keys from the write-ahead log into the database while there is space for that.
+        checkpoint()
+        return hasFreeReserve()
     }
 
-    private static func secretKind(passes: UInt32?, memoryKiB: UInt32?, lanes: UInt32?) -> KeyRecord.SecretKind {
-        guard let passes, let memoryKiB, let lanes else { return .strong }
-        return .stretched(Argon2Parameters(passes: passes, memoryKiB: memoryKiB, lanes: lanes))
+    private func hasFreeReserve() -> Bool {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return true }
+        let size = UInt64(status.f_blocks) * UInt64(status.f_frsize)
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize) >= min(64 << 20, size / 10)
     }
 
-    private static func translatingErrors<R>(_ body: () throws -> R) throws -> R {
+    private func checkpoint() {
+        try? queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    }
+
+    /// Runs a transaction that blocks the thread.
+    func blocking<R>(_ body: (Database) throws -> R) throws(KeyServiceServerError) -> R {
+        try Self.translatingErrors { try queue.write(body) }
+    }
+
+    static func translatingErrors<R>(_ body: () throws -> R) throws(KeyServiceServerError) -> R {
         do {
             return try body()
+        } catch let error as KeyServiceServerError {
+            throw error
+        } catch let error as DatabaseError {
+            throw translated(error)
         } catch is RowDecodingError {
             // The error would print the row, so it is dropped.
             throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
-        } catch let error as DatabaseError {
-            switch error.resultCode {
-            case .SQLITE_BUSY, .SQLITE_LOCKED: throw KeyServiceServerError.busy
-            default:
-                throw KeyServiceServerError(
-                    .storeUnusable,
-                    "The database cannot be used (SQLite: \(error.resultCode.rawValue), \(error.message ?? "no details")).",
-                    underlying: error)
-            }
+        } catch {
+            throw KeyServiceServerError(.storeUnusable, "The database cannot be used.", underlying: error)
+        }
+    }
+
+    private static func translated(_ error: DatabaseError) -> KeyServiceServerError {
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: .busy
+        default:
+            KeyServiceServerError(
+                .storeUnusable,
+                "The database cannot be used (SQLite: \(error.resultCode.rawValue), \(error.message ?? "no details")).",
+                underlying: error)
         }
     }
 }
 
-// The operator's calls. They also work while the service runs.
-extension SQLiteKeyRecordStore {
-    /// Returns all keys, the oldest first.
-    public func summaries() throws -> [KeyRecordSummary] {
-        try Self.translatingErrors {
-            try queue.read { db in
-                try Row.fetchAll(db, sql: "SELECT * FROM key_record JOIN guess_counter USING (number) ORDER BY number")
-                    .map { row in
-                        // "decode" throws where a subscript would trap on a damaged row.
-                        try KeyRecordSummary(
-                            id: row.decode(forColumn: "id"), createdAt: row.decode(forColumn: "created_at"),
-                            lastUsedAt: row.decode(forColumn: "last_used_at"),
-                            wrongGuesses: GuessCount(
-                                inARow: row.decode(forColumn: "wrong_guesses"),
-                                inAll: row.decode(forColumn: "wrong_guesses_in_all"),
-                                lastWrongAt: row.decode(forColumn: "last_wrong_at")),
-                            secretKind: Self.secretKind(
-                                passes: row.decode(forColumn: "argon2_passes"),
-                                memoryKiB: row.decode(forColumn: "argon2_memory_kib"),
-                                lanes: row.decode(forColumn: "argon2_lanes")))
-                    }
-            }
-        }
+extension KeyRecordChange {
+    fileprivate var isInsert: Bool {
+        if case .insert = self { true } else { false }
     }
+}
 
-    /// Gives a key all its guesses back: sets both counts to 0.
-    ///
-    /// - Throws: ``KeyServiceServerError`` with code `noSuchKey`, `busy` or `storeUnusable`.
-    public func unlock(keyID: String) throws {
-        try change(
-            """
-            UPDATE guess_counter SET wrong_guesses = 0, wrong_guesses_in_all = 0, last_wrong_at = NULL
-            WHERE number = (SELECT number FROM key_record WHERE id = ?)
-            """, keyID: keyID)
-    }
-
-    /// Deletes a key for good. It cannot be released any more.
-    ///
-    /// - Throws: ``KeyServiceServerError`` with code `noSuchKey`, `busy` or `storeUnusable`.
-    public func delete(keyID: String) throws {
-        try change("DELETE FROM key_record WHERE id = ?", keyID: keyID)
-        // The checkpoint removes the old pages from the write-ahead log. A busy server does it at its next checkpoint.
-        try? queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-    }
-
-    private func change(_ sql: String, keyID: String) throws {
-        let count = try Self.translatingErrors {
-            try queue.write { db in
-                try db.execute(sql: sql, arguments: [keyID])
-                return db.changesCount
-            }
-        }
-        guard count > 0 else { throw KeyServiceServerError.noSuchKey }
-    }
-
-    /// Makes a consistent copy of the database in a new file that only its owner can read.
-    ///
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file exists, `busy` or
-    ///   `storeUnusable`. Then no new file remains.
-    public func backUp(to path: String) throws {
-        try PrivateFile.create(path: path).close()
-        do {
-            try Self.translatingErrors {
-                var configuration = Configuration()
-                configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-                let target = try DatabaseQueue(path: path, configuration: configuration)
-                try queue.backup(to: target)
-                let verdict = try target.read { try String.fetchOne($0, sql: "PRAGMA quick_check") }
-                try target.close()
-                guard verdict == "ok" else {
-                    throw KeyServiceServerError(.storeUnusable, "The database is damaged: \(verdict ?? "no details").")
-                }
-            }
-        } catch {
-            unlink(path)
-            throw error
-        }
+extension KeyServiceServerError {
+    fileprivate var isFullDisk: Bool {
+        (underlying as? DatabaseError)?.resultCode == .SQLITE_FULL
     }
 }

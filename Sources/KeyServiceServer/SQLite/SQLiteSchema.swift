@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 
 /// The tables and the migrations of older databases. Never change a shipped migration.
@@ -40,8 +41,85 @@ enum SQLiteSchema {
                     UPDATE guess_counter SET wrong_guesses_in_all = wrong_guesses WHERE wrong_guesses > 0;
                     """)
         }
+        migrator.registerMigration("3") { db in
+            db.add(function: joinedBytes)
+            db.add(function: numberBytes)
+            try db.execute(sql: version3)
+            db.remove(function: joinedBytes)
+            db.remove(function: numberBytes)
+        }
         return migrator
     }()
+
+    /// Records under a master key with a name, stored locks, tickets, limits in the store. The columns "state",
+    /// "owner" and "label" and the table "open_try" are for keys of the protocol's version 2.
+    private static let version3 = """
+        CREATE TABLE master_key (
+            id INTEGER PRIMARY KEY,
+            check_value BLOB NOT NULL
+        ) STRICT;
+        INSERT INTO master_key SELECT 0, master_key_check FROM service;
+
+        CREATE TABLE new_service (
+            number INTEGER PRIMARY KEY CHECK (number = 1),
+            store_id BLOB NOT NULL,
+            generation INTEGER NOT NULL,
+            checked_in_at INTEGER NOT NULL,
+            max_guesses INTEGER,
+            max_guesses_total INTEGER,
+            retired_because TEXT
+        ) STRICT;
+        INSERT INTO new_service VALUES (1, randomblob(16), 0, 0, NULL, NULL, NULL);
+        DROP TABLE service;
+        ALTER TABLE new_service RENAME TO service;
+
+        CREATE TABLE new_key_record (
+            number INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            created_at INTEGER NOT NULL,
+            kind INTEGER NOT NULL,
+            details BLOB NOT NULL,
+            master_key INTEGER NOT NULL REFERENCES master_key,
+            content BLOB NOT NULL,
+            state INTEGER NOT NULL DEFAULT 0,
+            owner BLOB,
+            label BLOB
+        ) STRICT;
+        INSERT INTO new_key_record (number, id, created_at, kind, details, master_key, content)
+            SELECT number, id, created_at, iif(argon2_passes IS NULL, 1, 2),
+                iif(argon2_passes IS NULL, salt,
+                    joined_bytes(salt, number_bytes(argon2_passes, argon2_memory_kib, argon2_lanes))),
+                0, joined_bytes(wrapped_by_secret, wrapped_by_long_secret)
+            FROM key_record;
+        DROP TABLE key_record;
+        ALTER TABLE new_key_record RENAME TO key_record;
+        CREATE INDEX key_record_by_master_key ON key_record (master_key);
+        CREATE INDEX key_record_by_owner ON key_record (owner) WHERE owner IS NOT NULL;
+
+        ALTER TABLE guess_counter ADD COLUMN locked_at INTEGER;
+        ALTER TABLE guess_counter ADD COLUMN ticket INTEGER;
+        ALTER TABLE guess_counter ADD COLUMN held_until INTEGER;
+
+        CREATE TABLE open_try (
+            ticket BLOB PRIMARY KEY,
+            number INTEGER NOT NULL REFERENCES key_record ON DELETE CASCADE,
+            blinded BLOB NOT NULL,
+            opened_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX open_try_by_key ON open_try (number);
+        """
+
+    /// SQLite's own || makes a text.
+    private static let joinedBytes = DatabaseFunction("joined_bytes", argumentCount: 2, pure: true) { values in
+        values.compactMap { Data.fromDatabaseValue($0) }.reduce(Data(), +)
+    }
+
+    /// Numbers as 4 bytes each, the highest first.
+    private static let numberBytes = DatabaseFunction("number_bytes", argumentCount: 3, pure: true) { values in
+        values.map { UInt32(clamping: Int64.fromDatabaseValue($0) ?? 0) }.reduce(into: Data()) { bytes, number in
+            withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+    }
 
     static let configuration = {
         var configuration = Configuration()
@@ -55,14 +133,25 @@ enum SQLiteSchema {
         return configuration
     }()
 
-    /// Migrates the database to this version's schema.
+    /// Makes the database ready.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `storeTooNew`. Then nothing was changed.
-    static func prepare(_ queue: DatabaseQueue) throws {
+    /// - Parameter mayMigrate: whether an older schema may be changed. It must not happen under a running server.
+    /// - Throws: ``KeyServiceServerError`` with code `storeTooNew`, or `configurationInvalid` for an older schema. Then
+    ///   nothing was changed.
+    static func prepare(_ queue: DatabaseQueue, mayMigrate: Bool) throws {
         guard try !queue.read({ try migrator.hasBeenSuperseded($0) }) else {
             throw KeyServiceServerError(
                 .storeTooNew,
                 "A newer version of the key service wrote this database. Nothing was changed. Use that version.")
+        }
+        if try queue.read({ try migrator.hasCompletedMigrations($0) }) { return }
+        guard mayMigrate else {
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                """
+                An older version of the key service wrote this database. Nothing was changed. Stop the old service, \
+                and start this version: vault-key-service serve
+                """)
         }
         try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         try migrator.migrate(queue)

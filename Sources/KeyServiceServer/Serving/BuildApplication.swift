@@ -20,38 +20,50 @@ public struct BoundAddress: Sendable {
 ///
 /// - Parameters:
 ///   - configuration: address, base path, limits.
-///   - store: the store of the records.
-///   - masterKey: the key that wraps the records of this store.
+///   - opened: the store of the records, with its master keys.
 ///   - logger: gets a line for each request, without secrets, bodies or keys.
 ///   - now: returns the time in seconds since 1970; nil for the system's clock.
 ///   - onServerRunning: called once the server accepts connections.
-/// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a setting is out of bounds or the master key
-///   is not the store's, `busy` or `storeUnusable` if the store cannot be written.
+/// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a setting is out of bounds, `rolledBack`,
+///   `busy` or `storeUnusable` if the store cannot be written.
 public func buildApplication(
-    _ configuration: KeyServiceServerConfiguration, store: any KeyRecordStore, masterKey: MasterKey, logger: Logger,
+    _ configuration: KeyServiceServerConfiguration, _ opened: OpenedStore, logger: Logger,
     now: (@Sendable () -> Int64)? = nil,
     onServerRunning: @escaping @Sendable (BoundAddress) async -> Void = { _ in }
-) throws -> some ApplicationProtocol {
+) async throws -> some ApplicationProtocol {
     let configuration = try configuration.validated()
-    let commits = GroupCommit(store: store)
+    let limits = try await opened.store.state().limits
+    let wanted = GuessLimits(
+        inARow: configuration.maxGuesses ?? limits.inARow, inAll: configuration.maxGuessesTotal ?? limits.inAll)
+    try await opened.store.setLimits(wanted)
+    return try await buildApplication(
+        configuration, commits: GroupCommit(store: opened.store), masterKeys: opened.masterKeys, mark: opened.mark,
+        logger: logger, now: now ?? { Int64(Date().timeIntervalSince1970) }, onServerRunning: onServerRunning)
+}
+
+/// Builds the key service over a writer.
+func buildApplication(
+    _ configuration: KeyServiceServerConfiguration, commits: GroupCommit, masterKeys: MasterKeys,
+    mark: HighWaterMark? = nil, logger: Logger, now: @escaping @Sendable () -> Int64,
+    onServerRunning: @escaping @Sendable (BoundAddress) async -> Void
+) async throws -> some ApplicationProtocol {
     let keeper = KeyKeeper(
-        masterKey: masterKey, commits: commits,
+        masterKeys: masterKeys, commits: commits,
         stretching: StretchingPool(
             threads: configuration.stretchingThreads, places: configuration.stretchingPlaces),
-        argon2: configuration.argon2, limits: configuration.guessLimits,
-        now: now ?? { Int64(Date().timeIntervalSince1970) })
-    if case .checkedIn(let check)? = try store.commit([keeper.checkIn()]).first {
-        try masterKey.verify(check)
-    }
+        argon2: configuration.argon2, now: now)
+    let watch = StoreWatch(commits: commits, masterKeys: masterKeys, mark: mark, now: now)
+    try await watch.checkIn()
     let basePath = configuration.basePath
     return Application(
         responder: KeyServiceResponder(
-            basePath: basePath, keeper: keeper, logger: logger, keyTags: try KeyTags(masterKey)),
+            basePath: basePath, keeper: keeper, watch: watch, logger: logger,
+            keyTags: try KeyTags(masterKeys.current)),
         server: .http1(configuration: .init(idleTimeout: .seconds(60))),
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),
             availableConnectionsDelegate: MaximumAvailableConnections(configuration.maxConnections)),
-        services: [CommitService(commits: commits)],
+        services: [CommitService(commits: commits, watch: watch)],
         onServerRunning: { channel in
             guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else {
                 return
@@ -63,13 +75,15 @@ public func buildApplication(
         logger: logger)
 }
 
-/// Makes returned guesses durable before the process ends. Services end in reverse order, so the server has answered
-/// its last request by then.
+/// Raises the high-water mark while the service runs, and makes returned guesses durable before the process ends.
+/// Services end in reverse order, so the server has answered its last request by then.
 private struct CommitService: Service {
     let commits: GroupCommit
+    let watch: StoreWatch
 
     func run() async throws {
-        try? await gracefulShutdown()
+        try await cancelWhenGracefulShutdown { try await watch.run() }
         await commits.flush()
+        try? await watch.checkIn()
     }
 }

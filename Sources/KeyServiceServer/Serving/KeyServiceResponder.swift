@@ -22,11 +22,16 @@ struct KeyServiceResponder: HTTPResponder {
 
     private let routes: [String: Route]
     private let keeper: KeyKeeper
+    private let watch: StoreWatch
     private let logger: Logger
     private let keyTags: KeyTags
 
-    init(basePath: String, keeper: KeyKeeper, logger: Logger, keyTags: KeyTags) {
+    /// The time in which a request is answered, or refused as "busy".
+    private static let timeLimit = Duration.seconds(10)
+
+    init(basePath: String, keeper: KeyKeeper, watch: StoreWatch, logger: Logger, keyTags: KeyTags) {
         self.keeper = keeper
+        self.watch = watch
         self.logger = logger
         self.keyTags = keyTags
         var routes: [String: Route] = ["/healthz": .alive, "/readyz": .ready]
@@ -60,10 +65,7 @@ struct KeyServiceResponder: HTTPResponder {
 
     private func ready() async -> Answer {
         do {
-            guard case .checkedIn(let check) = try await keeper.commits.commit(try keeper.checkIn()) else {
-                return Answer(KeyServiceServerError.busy)
-            }
-            try keeper.masterKey.verify(check)
+            try await watch.checkIn()
             return try Answer(.ok, Health(status: "ready"))
         } catch {
             logger.error("Not ready", metadata: ["error": "\(error)"])
@@ -77,13 +79,15 @@ struct KeyServiceResponder: HTTPResponder {
         var fault: (any Error)?
         let answer: Answer
         do {
+            let deadline = start + Self.timeLimit
             let key: KeyResponse
             if route == .createKey {
-                key = try await keeper.createKey(secret: RequestParsing.createKeyRequest(request).secret)
+                let secret = try await RequestParsing.createKeyRequest(request).secret
+                key = try await keeper.createKey(secret: secret, deadline: deadline)
             } else {
                 let (id, guess) = try await RequestParsing.keyRequest(request)
                 keyID = id
-                key = try await keeper.releaseKey(keyID: id, for: guess)
+                key = try await keeper.releaseKey(keyID: id, for: guess, deadline: deadline)
             }
             keyID = key.keyid
             answer = Answer(key)

@@ -10,10 +10,12 @@ public struct KeyServiceServerConfiguration: Sendable {
     /// The path before `/keyservice/v1/…` in the URLs, for example `/auth/realms/demo`. It is empty or begins with a
     /// slash. A slash at the end is dropped.
     public var basePath = ""
-    /// The number of wrong guesses in a row that lock a key, at least 1.
-    public var maxGuesses = 3
-    /// The number of wrong guesses in a key's whole life that lock it, at least 1. Right guesses do not set it back.
-    public var maxGuessesTotal = 100
+    /// The number of wrong guesses in a row that lock a key, at least 1; nil for the number that the store has. It
+    /// changes the store for all instances of the service.
+    public var maxGuesses: Int?
+    /// The number of wrong guesses in a key's whole life that lock it, at least 1; nil for the number that the store
+    /// has. Right guesses do not set it back.
+    public var maxGuessesTotal: Int?
     /// The Argon2 cost of a new key, for secrets other than `cv1.` ones. An existing key keeps its cost.
     public var argon2 = Argon2Parameters.server
     /// The number of Argon2 computations at the same time. Each uses the memory in its parameters.
@@ -23,10 +25,8 @@ public struct KeyServiceServerConfiguration: Sendable {
     /// The number of connections at the same time. Further connections wait in the system's queue.
     public var maxConnections = 512
 
-    /// Makes the default settings: a free port of the loopback interface, 3 guesses in a row and 100 in all.
+    /// Makes the default settings: a free port of the loopback interface, and the store's limits of guesses.
     public init() {}
-
-    var guessLimits: GuessLimits { GuessLimits(inARow: maxGuesses, inAll: maxGuessesTotal) }
 
     /// The largest request body, in bytes.
     static let maxBodySize = 16 * 1024
@@ -40,10 +40,10 @@ public struct KeyServiceServerConfiguration: Sendable {
             throw KeyServiceServerError(
                 .configurationInvalid, "The base path is not valid. Write it as in a URL, with a slash at its start.")
         }
-        guard (1...1000).contains(maxGuesses) else {
+        guard (1...1000).contains(maxGuesses ?? 3) else {
             throw KeyServiceServerError(.configurationInvalid, "The number of guesses must be between 1 and 1000.")
         }
-        guard (1...1_000_000).contains(maxGuessesTotal) else {
+        guard (1...1_000_000).contains(maxGuessesTotal ?? 100) else {
             throw KeyServiceServerError(
                 .configurationInvalid, "The number of guesses in all must be between 1 and 1000000.")
         }

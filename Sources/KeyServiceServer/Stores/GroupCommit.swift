@@ -1,129 +1,64 @@
 internal import Dispatch
-internal import VaultLocks
 
-/// The only writer of the store. All changes that wait at the end of a transaction go into the next one, so many
-/// requests share one fsync. Changes take effect in the order of the calls.
+/// The only writer of the store: one ``CommitLane`` for each of the store's lanes. All changes to one key take the same
+/// lane, so they take effect in the order of the calls.
 final class GroupCommit: Sendable {
-    private struct Waiting {
-        let change: KeyRecordChange
-        /// Nil if nobody waits for the outcome.
-        let continuation: CheckedContinuation<KeyRecordOutcome, any Error>?
-    }
+    /// The wait for the settling of a guess. It goes on after the client's own deadline.
+    static let settlingTime = Duration.seconds(10)
 
-    private struct State {
-        var waiting: [Waiting] = []
-        /// The number of waiting changes with a caller that waits for the outcome.
-        var awaited = 0
-        var isWriting = false
-        var isTimerSet = false
-    }
+    private let lanes: [CommitLane]
 
-    /// The longest wait of a change that nobody awaits.
-    private static let patience = DispatchTimeInterval.milliseconds(20)
-    /// The time until the next try after the store refused.
-    private static let retryDelay = DispatchTimeInterval.seconds(1)
-    /// The most changes that are kept without a waiting caller while the store refuses.
-    private static let maxUnawaited = 10_000
-
-    private let store: any KeyRecordStore
-    private let state = Lock(State())
-    private let queue: any WriterQueue
-
-    init(
-        store: any KeyRecordStore,
-        queue: any WriterQueue = DispatchQueue(label: "credential-vault.key-service.writer", qos: .userInitiated)
-    ) {
-        self.store = store
-        self.queue = queue
+    /// - Parameter queue: the queue of the writers in tests; nil for a thread for each lane.
+    init(store: any KeyRecordStore, queue: (any WriterQueue)? = nil) {
+        lanes = (0..<max(1, store.lanes)).map { number in
+            CommitLane(
+                store: store, number: number,
+                queue: queue
+                    ?? DispatchQueue(label: "credential-vault.key-service.writer-\(number)", qos: .userInitiated))
+        }
     }
 
     /// Carries out a change and returns when it is durable. Cancellation does not stop it.
-    func commit(_ change: KeyRecordChange) async throws -> KeyRecordOutcome {
-        try await withCheckedThrowingContinuation { continuation in
-            let mustStart = state.withLock { state in
-                state.waiting.append(Waiting(change: change, continuation: continuation))
-                state.awaited += 1
-                defer { state.isWriting = true }
-                return !state.isWriting
-            }
-            if mustStart { queue.run(after: nil) { self.writeAwaited() } }
-        }
+    ///
+    /// - Parameter deadline: if the change has not begun then, it never happens. A charge that comes through later is
+    ///   taken back.
+    /// - Throws: ``KeyServiceServerError`` with code `busy` at the deadline, or the store's error.
+    func commit(_ change: KeyRecordChange, deadline: ContinuousClock.Instant) async throws -> KeyRecordOutcome {
+        try await lane(change).commit(change, deadline: deadline)
     }
 
     /// Carries out a change before all later ones, but makes it durable only with the next transaction.
     func commitSoon(_ change: KeyRecordChange) {
-        let mustSetTimer = state.withLock { state in
-            state.waiting.append(Waiting(change: change, continuation: nil))
-            defer { state.isTimerSet = true }
-            return !state.isTimerSet
-        }
-        if mustSetTimer { setTimer(Self.patience) }
+        lane(change).commitSoon(change)
     }
 
     /// Returns when all earlier changes are durable, or the store has refused them.
     func flush() async {
-        await withCheckedContinuation { continuation in
-            queue.run(after: nil) {
-                self.writeBatch()
-                continuation.resume()
-            }
-        }
+        for lane in lanes { await lane.flush() }
     }
 
-    private func setTimer(_ delay: DispatchTimeInterval) {
-        // Weak, so that a broken store does not outlive its application.
-        queue.run(after: delay) { [weak self] in
-            guard let self else { return }
-            self.state.withLock { $0.isTimerSet = false }
-            self.writeBatch()
-        }
-    }
+    /// The number of batches so far.
+    var batches: Int { lanes.reduce(0) { $0 + $1.batches } }
 
-    /// Writes until nobody waits for an outcome.
-    private func writeAwaited() {
-        while true {
-            let isIdle = state.withLock { state in
-                if state.awaited == 0 { state.isWriting = false }
-                return state.awaited == 0
-            }
-            if isIdle { return }
-            writeBatch()
-        }
-    }
-
-    private func writeBatch() {
-        let batch = state.withLock { state in
-            defer { state.waiting.removeAll(keepingCapacity: true) }
-            state.awaited = 0
-            return state.waiting
-        }
-        guard !batch.isEmpty else { return }
-        do {
-            let outcomes = try store.commit(batch.map(\.change))
-            guard outcomes.count == batch.count else {
-                throw KeyServiceServerError(.storeUnusable, "The store lost an answer.")
-            }
-            for (waiting, outcome) in zip(batch, outcomes) { waiting.continuation?.resume(returning: outcome) }
-        } catch {
-            keepUnawaited(of: batch)
-            for waiting in batch { waiting.continuation?.resume(throwing: error) }
-        }
-    }
-
-    /// A right guess must not stay charged because the store was busy for a moment.
-    private func keepUnawaited(of batch: [Waiting]) {
-        let unawaited = batch.filter { $0.continuation == nil }
-        guard !unawaited.isEmpty else { return }
-        let mustSetTimer = state.withLock { state in
-            state.waiting.insert(contentsOf: unawaited.suffix(Self.maxUnawaited), at: 0)
-            defer { state.isTimerSet = true }
-            return !state.isTimerSet
-        }
-        if mustSetTimer { setTimer(Self.retryDelay) }
+    private func lane(_ change: KeyRecordChange) -> CommitLane {
+        guard lanes.count > 1, let keyID = change.keyID else { return lanes[0] }
+        return lanes[Int(keyID.hashValue.magnitude % UInt(lanes.count))]
     }
 }
 
-/// The queue of the writer. It runs one piece of work at a time, on a thread that may block.
+extension KeyRecordChange {
+    /// The key that is changed.
+    fileprivate var keyID: String? {
+        switch self {
+        case .insert(let record), .reseal(let record, _): record.id
+        case .find(let keyID), .charge(let keyID, _, _): keyID
+        case .settle(let reference, _, _), .noteUse(let reference, _): reference.id
+        case .checkIn: nil
+        }
+    }
+}
+
+/// The queue of a writer. It runs one piece of work at a time, on a thread that may block.
 protocol WriterQueue: Sendable {
     /// Runs `work` after all earlier work, or after a delay.
     func run(after delay: DispatchTimeInterval?, _ work: @escaping @Sendable () -> Void)
@@ -132,5 +67,19 @@ protocol WriterQueue: Sendable {
 extension DispatchQueue: WriterQueue {
     func run(after delay: DispatchTimeInterval?, _ work: @escaping @Sendable () -> Void) {
         if let delay { asyncAfter(deadline: .now() + delay, execute: work) } else { async(execute: work) }
+    }
+}
+
+/// Runs the tasks of a writer on its queue, so that a store may block there.
+final class WriterExecutor: TaskExecutor {
+    private let queue: any WriterQueue
+
+    init(_ queue: any WriterQueue) {
+        self.queue = queue
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.run(after: nil) { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -1,52 +1,122 @@
 internal import VaultLocks
 
 /// A store that forgets everything when it ends. For tests.
-public final class InMemoryKeyRecordStore: KeyRecordStore {
-    private struct Entry {
-        var record: KeyRecord
-        var count = GuessCount()
+public final class InMemoryKeyRecordStore: KeyRecordOperations {
+    struct Entry {
+        var row: Int64
+        var key: StoredKey
+        var ticket: GuessTicket?
+        var heldUntil: Int64 = 0
+
+        /// Whether another charge has to wait at `time`. A clock that was set back must not hold a key for long.
+        func isHeld(at time: Int64) -> Bool {
+            ticket != nil && (1...GuessTicket.lifetime).contains(heldUntil - time)
+        }
     }
 
-    private struct Content {
+    struct Content {
         var entries: [String: Entry] = [:]
-        var masterKeyCheck: [UInt8]?
+        var lastRow: Int64 = 0
+        var state: StoreState
+
+        /// Whether no guess is left.
+        func isLocked(_ key: StoredKey) -> Bool {
+            key.lock != nil || state.limits.remaining(after: key.count) == 0
+        }
     }
 
-    private let content = Lock(Content())
+    let content: Lock<Content>
 
     /// Makes an empty store.
-    public init() {}
+    ///
+    /// - Parameter limits: the limits of wrong guesses.
+    public init(limits: GuessLimits = GuessLimits()) {
+        let storeID = (0..<16).map { _ in UInt8.random(in: 0...255) }
+        content = Lock(Content(state: StoreState(storeID: storeID, generation: 0, limits: limits, masterKeys: [])))
+    }
 
-    /// Carries out the changes in memory, one after the other. It never throws.
-    public func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
-        content.withLock { content in changes.map { Self.apply($0, to: &content) } }
+    /// Carries out the changes in memory, one after the other. No change fails.
+    public func commit(
+        _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
+    ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+        content.withLock { content in changes.map { .success(Self.apply($0, to: &content)) } }
     }
 
     private static func apply(_ change: KeyRecordChange, to content: inout Content) -> KeyRecordOutcome {
         switch change {
         case .insert(let record):
-            content.entries[record.id] = Entry(record: record)
-        case .find(let keyID, let limits):
-            guard let entry = content.entries[keyID] else { return .noSuchKey }
-            return limits.remaining(after: entry.count) > 0 ? .found(entry.record, entry.count) : .locked
-        case .charge(let keyID, let limits, let time):
-            guard let entry = content.entries[keyID] else { return .noSuchKey }
-            guard limits.remaining(after: entry.count) > 0 else { return .locked }
-            content.entries[keyID]?.count = GuessCount(
-                inARow: entry.count.inARow + 1, inAll: entry.count.inAll + 1, lastWrongAt: time)
-            return .found(entry.record, entry.count)
-        case .succeed(let keyID, let wasCharged, _):
-            guard let count = content.entries[keyID]?.count else { break }
-            content.entries[keyID]?.count = GuessCount(inAll: max(0, count.inAll - (wasCharged ? 1 : 0)))
-        case .giveBack(let keyID, let lastWrongAt, _):
-            guard let count = content.entries[keyID]?.count else { break }
-            content.entries[keyID]?.count = GuessCount(
-                inARow: max(0, count.inARow - 1), inAll: max(0, count.inAll - 1), lastWrongAt: lastWrongAt)
-        case .checkIn(let check, _):
-            let kept = content.masterKeyCheck ?? check
-            content.masterKeyCheck = kept
-            return .checkedIn(masterKeyCheck: kept)
+            if let known = content.entries[record.id] { return known.key.record == record ? .done : .exists }
+            content.add(StoredKey(record: record, count: GuessCount(), lastUsedAt: nil, lock: nil))
+        case .find(let keyID):
+            return find(keyID, in: content)
+        case .charge(let keyID, let ticket, let time):
+            return charge(keyID, ticket, time, in: &content)
+        case .settle(let reference, let ticket, let result):
+            guard content.entries[reference.id]?.ticket == ticket else { return .superseded }
+            content.entries[reference.id]?.settle(result)
+        case .noteUse(let reference, let time):
+            guard var entry = content.entries[reference.id] else { break }
+            entry.key.lastUsedAt = time
+            if entry.ticket == nil { entry.key.count = GuessCount(inAll: entry.key.count.inAll) }
+            content.entries[reference.id] = entry
+        case .reseal(let record, let replaced):
+            guard content.entries[record.id]?.key.record.content == replaced else { return .superseded }
+            content.entries[record.id]?.key.record = record
+        case .checkIn:
+            content.state.generation += 1
+            return .checkedIn(content.state)
         }
         return .done
+    }
+
+    private static func find(_ keyID: String, in content: Content) -> KeyRecordOutcome {
+        guard let entry = content.entries[keyID] else { return .noSuchKey }
+        guard !content.isLocked(entry.key) else { return .locked }
+        return .found(
+            FoundKey(
+                reference: KeyReference(id: keyID, row: entry.row), record: entry.key.record, count: entry.key.count,
+                limits: content.state.limits))
+    }
+
+    private static func charge(
+        _ keyID: String, _ ticket: GuessTicket, _ time: Int64, in content: inout Content
+    ) -> KeyRecordOutcome {
+        guard var entry = content.entries[keyID] else { return .noSuchKey }
+        // The guess under way may be right, so its key is not called locked yet.
+        if entry.isHeld(at: time), entry.key.lock != .revoked { return .held }
+        let outcome = find(keyID, in: content)
+        guard case .found = outcome else { return outcome }
+        let count = entry.key.count
+        entry.key.count = GuessCount(inARow: count.inARow + 1, inAll: count.inAll + 1, lastWrongAt: time)
+        if content.isLocked(entry.key) { entry.key.lock = .locked }
+        (entry.ticket, entry.heldUntil) = (ticket, time + GuessTicket.lifetime)
+        content.entries[keyID] = entry
+        return outcome
+    }
+}
+
+extension InMemoryKeyRecordStore.Content {
+    mutating func add(_ key: StoredKey) {
+        lastRow += 1
+        entries[key.record.id] = InMemoryKeyRecordStore.Entry(row: entries[key.record.id]?.row ?? lastRow, key: key)
+    }
+}
+
+extension InMemoryKeyRecordStore.Entry {
+    fileprivate mutating func settle(_ result: GuessResult) {
+        ticket = nil
+        let count = key.count
+        switch result {
+        case .wrong: return
+        case .right(let time):
+            key.count = GuessCount(inAll: count.inAll - 1)
+            key.lastUsedAt = time
+        case .rightAndKept(let lastWrongAt, let time):
+            key.count = GuessCount(inARow: count.inARow - 1, inAll: count.inAll - 1, lastWrongAt: lastWrongAt)
+            key.lastUsedAt = time
+        case .unused(let lastWrongAt):
+            key.count = GuessCount(inARow: count.inARow - 1, inAll: count.inAll - 1, lastWrongAt: lastWrongAt)
+        }
+        if key.lock == .locked { key.lock = nil }
     }
 }

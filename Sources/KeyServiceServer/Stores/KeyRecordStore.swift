@@ -1,46 +1,148 @@
-/// The store of the records and their guess counters.
+/// The store of the records and their guess counters, for the running service.
 ///
-/// The service calls ``commit(_:)`` from one thread, which may block. A conformer must not answer from a cache, as an
-/// operator may unlock or delete keys while the service runs. It must not assume that the process ends in an orderly
-/// way.
+/// A conformer must not answer from a cache: other instances of the service use the same store, and an operator may
+/// unlock or delete keys. It must not assume that the process ends in an orderly way. ``KeyRecordOperations`` has the
+/// operator's calls.
 public protocol KeyRecordStore: Sendable {
-    /// Carries out the changes in order, all or none, and returns when they survive a crash of the machine.
+    /// The number of batches that may be under way at a time, at least 1. All changes to one key go the same lane, one
+    /// batch after the other.
+    var lanes: Int { get }
+
+    /// Carries out the changes in order, and returns when they survive a crash of the machine. The service calls it on
+    /// a thread of the lane, which may block.
     ///
-    /// - Returns: one outcome for each change, in the same order.
-    /// - Throws: ``KeyServiceServerError`` with code `busy` or `storeUnusable`. Then no change has happened.
-    func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome]
+    /// A change that fails does not make the others fail.
+    ///
+    /// - Parameters:
+    ///   - changes: the changes, of different keys or of one.
+    ///   - lane: the number of the lane, from 0.
+    ///   - deadline: after this time nobody waits for an outcome.
+    /// - Returns: for each change, in the same order, its outcome or a ``KeyServiceServerError`` with code `busy`,
+    ///   `storeUnusable` or `storeTooNew`. After an error the change may have happened, if the connection to the store
+    ///   broke: the caller settles a ticket as unused then.
+    func commit(_ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant) async
+        -> [Result<KeyRecordOutcome, KeyServiceServerError>]
+
+    /// Ends the use of the store. Every later call fails. A conformer need not wait for calls under way.
+    func close()
 }
 
-/// One change of a ``KeyRecordStore``.
+extension KeyRecordStore {
+    /// One batch at a time.
+    public var lanes: Int { 1 }
+    /// Does nothing.
+    public func close() {}
+}
+
+/// The proof that a guess was charged: whoever has it may settle that guess, once, unless a later charge took its place.
+public struct GuessTicket: Sendable, Hashable {
+    /// The time for which other charges wait for this ticket, in seconds. Safety does not depend on it: a guess that
+    /// takes longer just stays charged.
+    public static let lifetime: Int64 = 10
+
+    /// A random number.
+    public let rawValue: Int64
+
+    /// Makes a ticket for a new charge.
+    public static func random() -> GuessTicket {
+        GuessTicket(rawValue: .random(in: .min ... .max))
+    }
+
+    /// Makes a ticket from its stored number.
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+}
+
+/// A key, as a change names it.
+public struct KeyReference: Sendable, Hashable {
+    /// The id of the key, as clients send it.
+    public var id: String
+    /// The number of its row in the store; nil if the answer of the store was lost.
+    public var row: Int64?
+
+    /// Makes a reference.
+    public init(id: String, row: Int64? = nil) {
+        self.id = id
+        self.row = row
+    }
+}
+
+/// One change of a ``KeyRecordStore``. All times are seconds since 1970.
 public enum KeyRecordChange: Sendable {
-    /// Adds a key with no wrong guesses. Outcome: `done`.
+    /// Adds a key with no wrong guesses. Outcome: `done`, also if the same record is there already; or `exists` if
+    /// another record has its id.
     case insert(KeyRecord)
     /// Looks up a key and counts nothing. Outcome: `found`, `locked` or `noSuchKey`.
-    case find(keyID: String, limits: GuessLimits)
-    /// Counts one more wrong guess at `time` (seconds since 1970), unless a limit is reached. Outcome: `found`; or
-    /// `locked` or `noSuchKey`, and nothing was counted.
-    case charge(keyID: String, limits: GuessLimits, time: Int64)
-    /// Notes a right guess: sets the wrong guesses in a row to 0, and the last use to `time` (seconds since 1970). If
-    /// this guess was charged, the count of all wrong guesses drops by one. Outcome: `done`, even for a deleted key.
-    case succeed(keyID: String, wasCharged: Bool, time: Int64)
-    /// Takes back the charge of a guess, and sets the time of the last wrong guess to `lastWrongAt`. `usedAt` is the
-    /// time of use, or nil for no use (seconds since 1970). Outcome: `done`.
-    case giveBack(keyID: String, lastWrongAt: Int64?, usedAt: Int64?)
-    /// Writes the time, as a proof that writing works, and stores `masterKeyCheck` if there is none yet. Outcome:
-    /// `checkedIn` with the stored check.
-    case checkIn(masterKeyCheck: [UInt8], time: Int64)
+    case find(keyID: String)
+    /// Counts one more wrong guess, and locks the key if a limit is reached with it. Nobody else gets a ticket of this
+    /// key until the guess is settled, or for the ticket's lifetime. Outcome: `found`; or `held`, `locked` or
+    /// `noSuchKey`, and nothing was counted.
+    case charge(keyID: String, ticket: GuessTicket, time: Int64)
+    /// Settles a charged guess. Outcome: `done`; or `superseded` if the ticket is not the key's last one, and nothing
+    /// was changed.
+    case settle(KeyReference, ticket: GuessTicket, GuessResult)
+    /// Notes a right long secret, which is not charged: sets the wrong guesses in a row to 0 if no ticket is open, and
+    /// the last use to `time`. Outcome: `done`, also for a deleted key.
+    case noteUse(KeyReference, time: Int64)
+    /// Puts a new content, and its details and master key, in the place of the content `replaced`. Outcome: `done`; or
+    /// `superseded` if the record has another content now, or is gone.
+    case reseal(KeyRecord, replaced: [UInt8])
+    /// Writes the time, as a proof that writing works, and counts the generation up by 1. Outcome: `checkedIn`.
+    case checkIn(time: Int64)
+}
+
+/// The result of a charged guess.
+public enum GuessResult: Sendable, Hashable {
+    /// The guess was wrong: the charge stays.
+    case wrong
+    /// The guess was right: sets the wrong guesses in a row to 0, takes one from the count of all, unlocks the key, and
+    /// notes the use.
+    case right(time: Int64)
+    /// The guess was right, but the client makes a new key after wrong guesses: takes back this charge alone, and notes
+    /// the use. `lastWrongAt` is the time of the last wrong guess before.
+    case rightAndKept(lastWrongAt: Int64?, time: Int64)
+    /// Nobody learned anything from this guess: takes back the charge. `lastWrongAt` as above, or nil if the answer to
+    /// the charge was lost.
+    case unused(lastWrongAt: Int64?)
 }
 
 /// The outcome of a ``KeyRecordChange``.
 public enum KeyRecordOutcome: Sendable {
     /// The change was made.
     case done
-    /// The key, and the wrong guesses before this one.
-    case found(KeyRecord, GuessCount)
-    /// A limit of wrong guesses was reached before, so nothing was counted.
+    /// Another record has this id. Nothing was changed.
+    case exists
+    /// The key, before this guess.
+    case found(FoundKey)
+    /// Another guess on the key is under way. Nothing was counted: try again soon.
+    case held
+    /// A limit of wrong guesses was reached before, or the operator revoked the key. Nothing was counted.
     case locked
     /// There is no key with this id.
     case noSuchKey
-    /// The store can be written, and belongs to the master key that opens this check.
-    case checkedIn(masterKeyCheck: [UInt8])
+    /// The change came too late. Nothing was changed.
+    case superseded
+    /// The store can be written.
+    case checkedIn(StoreState)
+}
+
+/// A key that was looked up.
+public struct FoundKey: Sendable {
+    /// The key, for later changes.
+    public var reference: KeyReference
+    /// The record.
+    public var record: KeyRecord
+    /// The wrong guesses before this one.
+    public var count: GuessCount
+    /// The limits of all instances of the service.
+    public var limits: GuessLimits
+
+    /// Makes the answer to a look-up.
+    public init(reference: KeyReference, record: KeyRecord, count: GuessCount, limits: GuessLimits) {
+        self.reference = reference
+        self.record = record
+        self.count = count
+        self.limits = limits
+    }
 }

@@ -1,0 +1,107 @@
+internal import Foundation
+internal import VaultLocks
+
+/// The file outside the database that shows if an older state of the database was put back, which would give guesses
+/// again. It holds the name of the store and the highest generation that was seen.
+///
+/// The file is never ahead of the database, as the generation is durable in the database first. So it need not be
+/// durable itself. It is written in one piece into one sector.
+public final class HighWaterMark: Sendable {
+    struct Level: Sendable, Hashable {
+        var storeID: [UInt8]
+        var generation: Int64
+    }
+
+    private static let title = "credential-vault high-water mark 1"
+    /// How far the generation goes on after a rollback was accepted: more than other instances have seen meanwhile.
+    static let step: Int64 = 1_000_000
+
+    /// The path of the file.
+    public let path: String
+    private let level: Lock<Level?>
+
+    /// Reads the file, if there is one.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file is damaged, or open to others.
+    public init(path: String) throws {
+        self.path = path
+        guard access(path, F_OK) == 0 else {
+            level = Lock(nil)
+            return
+        }
+        try PrivateFile.requirePrivate(
+            path: path, kind: S_IFREG, forbidden: 0o022, advice: "chmod 600 \(path)", ifMissing: "")
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        let words = text.split(separator: "\n").first?.split(separator: " ").map(String.init) ?? []
+        guard words.count == 6, words[..<4].joined(separator: " ") == Self.title, let generation = Int64(words[5])
+        else {
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                "The high-water mark \(path) is damaged. To go on, type: vault-key-service accept-rollback")
+        }
+        level = Lock(Level(storeID: Self.bytes(words[4]), generation: generation))
+    }
+
+    /// Checks that a store is not older than the mark, and makes the file for a store that never had one.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `rolledBack`.
+    func check(_ state: StoreState) throws {
+        let mark = level.withLock { $0 }
+        guard let mark else {
+            guard state.generation == 0 else { throw Self.rolledBack("The high-water mark \(path) is missing.") }
+            return try raise(to: state)
+        }
+        guard mark.storeID == state.storeID else {
+            throw Self.rolledBack("The high-water mark \(path) belongs to another database.")
+        }
+        guard mark.generation <= state.generation else {
+            throw Self.rolledBack("The database is older than its high-water mark \(path).")
+        }
+    }
+
+    private static func rolledBack(_ problem: String) -> KeyServiceServerError {
+        KeyServiceServerError(
+            .rolledBack,
+            """
+            \(problem) Wrong guesses since then would be forgotten. If you put back an older database, or know the \
+            reason, type: vault-key-service accept-rollback
+            """)
+    }
+
+    /// Writes a new level. Call it only with a state that is durable.
+    func raise(to state: StoreState) throws {
+        try level.withLock { level in
+            let next = Level(storeID: state.storeID, generation: state.generation)
+            guard level != next else { return }
+            try Self.write(next, path)
+            level = next
+        }
+    }
+
+    /// The highest generation that was seen; 0 for none.
+    var generation: Int64 { level.withLock { $0?.generation ?? 0 } }
+
+    private static func write(_ level: Level, _ path: String) throws {
+        let name = level.storeID.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        // The size stays the same, so that no part of an older line remains.
+        let number = String(level.generation)
+        let line = "\(title) \(name) \(String(repeating: "0", count: max(0, 19 - number.count)))\(number)\n"
+        let file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw cannotWrite(path) }
+        defer { close(file) }
+        let bytes = Array(line.utf8)
+        guard pwrite(file, bytes, bytes.count, 0) == bytes.count, ftruncate(file, bytes.count) == 0 else {
+            throw cannotWrite(path)
+        }
+    }
+
+    private static func cannotWrite(_ path: String) -> KeyServiceServerError {
+        KeyServiceServerError(
+            .configurationInvalid, "The high-water mark \(path) cannot be written (error \(errno)).")
+    }
+
+    private static func bytes(_ digits: String) -> [UInt8] {
+        let values = digits.compactMap { $0.hexDigitValue.map(UInt8.init) }
+        return stride(from: 0, to: values.count - 1, by: 2).map { values[$0] << 4 | values[$0 + 1] }
+    }
+}

@@ -1,0 +1,75 @@
+internal import VaultCrypto
+
+/// The making and opening of records with a secret: no rule about guesses is here.
+struct GuessEvaluation: Sendable {
+    let masterKeys: MasterKeys
+    let stretching: StretchingPool
+
+    /// Seals a new or known pair under both of its secrets. Call it only inside a place of the Argon2 threads if the
+    /// secret is stretched.
+    func makeRecord(
+        id: String, createdAt: Int64, details: KeyDetails, secret: String, pair: KeyPair, isNewKey: Bool
+    ) async throws -> KeyRecord {
+        let salt = details.salt
+        let secretKey: SecretBytes =
+            switch details {
+            case .strong: try KeyWrapping.key(strongSecret: secret, salt: salt, masterKey: nil)
+            case .stretched(_, let cost):
+                try await stretch(secret, salt: salt, cost, masterKey: nil, isNewKey: isNewKey).take()
+            }
+        let longSecretKey = try KeyWrapping.key(longSecret: pair.longSecretText(), salt: salt, masterKey: nil)
+        let content = RecordContent(
+            bySecret: try pair.sealed(
+                under: secretKey, context: KeyWrapping.contextForSecret(keyID: id, masterKey: nil)),
+            byLongSecret: try pair.sealed(
+                under: longSecretKey, context: KeyWrapping.contextForLongSecret(keyID: id, masterKey: nil)))
+        let masterKey = masterKeys.current
+        return KeyRecord(
+            id: id, createdAt: createdAt, details: details, masterKeyID: masterKey.id,
+            content: try content.sealed(keyID: id, masterKey))
+    }
+
+    /// Opens a record with the secret of a request.
+    ///
+    /// - Throws: `VaultCryptoError` with code `wrongKey` if the guess is wrong. No other error means that.
+    func open(_ record: KeyRecord, with guess: KeyKeeper.Guess) async throws -> KeyPair {
+        let content = try RecordContent(of: record, masterKeys)
+        // In the records of the first versions, the master key is a part of the inner keys.
+        let masterKey = record.masterKeyID == .first ? try masterKeys.masterKey(.first) : nil
+        let salt = record.details.salt
+        let secretContext = KeyWrapping.contextForSecret(keyID: record.id, masterKey: masterKey)
+        switch (guess, record.details) {
+        case (.longSecret(let longSecret), _):
+            let key = try KeyWrapping.key(longSecret: longSecret, salt: salt, masterKey: masterKey)
+            return try KeyPair(
+                opening: content.byLongSecret, key: key,
+                context: KeyWrapping.contextForLongSecret(keyID: record.id, masterKey: masterKey))
+        case (.secret(let secret, _), .strong) where KeyWrapping.isStrong(secret):
+            let key = try KeyWrapping.key(strongSecret: secret, salt: salt, masterKey: masterKey)
+            return try KeyPair(opening: content.bySecret, key: key, context: secretContext)
+        case (.secret(let secret, _), .stretched(_, let cost)) where !KeyWrapping.isStrong(secret):
+            let key = try await stretch(secret, salt: salt, cost, masterKey: masterKey, isNewKey: false).take()
+            return try KeyPair(opening: content.bySecret, key: key, context: secretContext)
+        default:
+            // The secret has the other form, so the key was not made with it.
+            throw VaultCryptoError(.wrongKey)
+        }
+    }
+
+    private func stretch(
+        _ secret: String, salt: [UInt8], _ cost: Argon2Parameters, masterKey: MasterKey?, isNewKey: Bool
+    ) async throws -> SecretBox {
+        try await stretching.run(isNewKey: isNewKey) {
+            try SecretBox(
+                KeyWrapping.key(stretching: secret, salt: salt, parameters: cost, masterKey: masterKey))
+        }
+    }
+}
+
+extension KeyDetails {
+    fileprivate var salt: [UInt8] {
+        switch self {
+        case .strong(let salt), .stretched(let salt, _): salt
+        }
+    }
+}

@@ -1,0 +1,50 @@
+internal import VaultLocks
+
+/// The master keys of a service: the one that new records are sealed under, and older ones that are still needed until
+/// all records are sealed anew.
+public final class MasterKeys: Sendable {
+    /// The master key of new records.
+    public let current: MasterKey
+    private let old: [MasterKey]
+    /// The master keys by their names in the store.
+    private let known: Lock<[MasterKeyID: MasterKey]>
+
+    /// - Parameters:
+    ///   - current: the master key of new records.
+    ///   - old: the master keys before it.
+    public init(_ current: MasterKey, old: [MasterKey] = []) {
+        self.current = current
+        self.old = old
+        known = Lock(Dictionary(([current] + old).map { ($0.id, $0) }) { first, _ in first })
+    }
+
+    /// Finds the master key of each entry of a store.
+    ///
+    /// With a wrong master key, every right guess would count as wrong. So a service calls this before it starts.
+    ///
+    /// - Returns: whether the store knows the current master key.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key of the store is missing.
+    func match(_ entries: [StoredMasterKey]) throws -> Bool {
+        for entry in entries {
+            guard let own = try ([current] + old).first(where: { try $0.opens(entry) }) else {
+                throw KeyServiceServerError(
+                    .configurationInvalid,
+                    entries.count == 1
+                        ? "The master key belongs to another database."
+                        : "The master key \(entry.id) is missing. Name its file: --old-master-key-file FILE")
+            }
+            known.withLock { $0[entry.id] = own }
+        }
+        return entries.contains { $0.id == current.id }
+    }
+
+    /// Returns the master key of a record.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if it is not among these.
+    func masterKey(_ id: MasterKeyID) throws -> MasterKey {
+        // In a store without entries, which only tests use, the first key is the current one.
+        if let key = known.withLock({ $0[id] ?? (id == .first ? current : nil) }) { return key }
+        throw KeyServiceServerError(
+            .storeUnusable, "A record is sealed under the master key \(id), which this server does not have.")
+    }
+}

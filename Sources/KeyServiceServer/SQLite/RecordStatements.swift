@@ -1,0 +1,119 @@
+internal import Foundation
+internal import GRDB
+
+/// The statements that read and write whole records.
+enum RecordStatements {
+    static func insert(_ record: KeyRecord, _ db: Database) throws -> KeyRecordOutcome {
+        let insert = try db.cachedStatement(
+            sql: """
+                INSERT INTO key_record (id, created_at, kind, details, master_key, content)
+                VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+                """)
+        try insert.execute(arguments: arguments(record))
+        guard db.changesCount > 0 else {
+            let known = try Row.fetchOne(db, sql: "SELECT * FROM key_record WHERE id = ?", arguments: [record.id])
+            return try known.map(self.record) == record ? .done : .exists
+        }
+        try db.cachedStatement(sql: "INSERT INTO guess_counter (number, wrong_guesses) VALUES (?, 0)")
+            .execute(arguments: [db.lastInsertedRowID])
+        return .done
+    }
+
+    private static func arguments(_ record: KeyRecord) -> StatementArguments {
+        [
+            record.id, record.createdAt, record.details.kind, Data(record.details.bytes),
+            Int64(bitPattern: record.masterKeyID.rawValue), Data(record.content),
+        ]
+    }
+
+    static func reseal(_ record: KeyRecord, replaced: [UInt8], _ db: Database) throws -> KeyRecordOutcome {
+        try db.cachedStatement(
+            sql: """
+                UPDATE key_record SET kind = ?, details = ?, master_key = ?, content = ? WHERE id = ? AND content = ?
+                """
+        ).execute(arguments: [
+            record.details.kind, Data(record.details.bytes), Int64(bitPattern: record.masterKeyID.rawValue),
+            Data(record.content), record.id, Data(replaced),
+        ])
+        return db.changesCount > 0 ? .done : .superseded
+    }
+
+    /// Replaces a key with all that is known about it.
+    static func put(_ key: StoredKey, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM key_record WHERE id = ?", arguments: [key.record.id])
+        try db.execute(
+            sql: """
+                INSERT INTO key_record (id, created_at, kind, details, master_key, content, state)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """, arguments: arguments(key.record) + [key.lock == .revoked ? revoked : 0])
+        try db.execute(
+            sql: """
+                INSERT INTO guess_counter (number, wrong_guesses, wrong_guesses_in_all, last_wrong_at, last_used_at,
+                    locked_at) VALUES (?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                db.lastInsertedRowID, key.count.inARow, key.count.inAll, key.count.lastWrongAt, key.lastUsedAt,
+                key.lock == .locked ? key.count.lastWrongAt ?? 0 : nil,
+            ])
+    }
+
+    /// The value of the column "state" of a key that the operator ended.
+    static let revoked = 3
+
+    /// Returns one page of keys with their guesses.
+    ///
+    /// - Parameter other: a master key; only records under other ones are returned.
+    static func page(after row: Int64?, count: Int, notUnder other: MasterKeyID? = nil, _ db: Database) throws -> [Row]
+    {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT * FROM key_record JOIN guess_counter USING (number)
+                WHERE number > ? AND (? IS NULL OR master_key <> ?) ORDER BY number LIMIT ?
+                """,
+            arguments: [
+                row ?? .min, other.map { Int64(bitPattern: $0.rawValue) },
+                other.map { Int64(bitPattern: $0.rawValue) }, count,
+            ])
+    }
+
+    // "decode" throws where a subscript would trap on a damaged row.
+
+    static func record(_ row: Row) throws -> KeyRecord {
+        let details: Data = try row.decode(forColumn: "details")
+        let content: Data = try row.decode(forColumn: "content")
+        return KeyRecord(
+            id: try row.decode(forColumn: "id"), createdAt: try row.decode(forColumn: "created_at"),
+            details: try KeyDetails(kind: row.decode(forColumn: "kind"), bytes: [UInt8](details)),
+            masterKeyID: MasterKeyID(rawValue: UInt64(bitPattern: try row.decode(forColumn: "master_key"))),
+            content: [UInt8](content))
+    }
+
+    static func storedKey(_ row: Row, _ limits: GuessLimits) throws -> StoredKey {
+        let count = GuessCount(
+            inARow: try row.decode(forColumn: "wrong_guesses"),
+            inAll: try row.decode(forColumn: "wrong_guesses_in_all"),
+            lastWrongAt: try row.decode(forColumn: "last_wrong_at"))
+        let state: Int = try row.decode(forColumn: "state")
+        let lockedAt: Int64? = try row.decode(forColumn: "locked_at")
+        return StoredKey(
+            record: try record(row), count: count, lastUsedAt: try row.decode(forColumn: "last_used_at"),
+            lock: state != 0 ? .revoked : lockedAt != nil || limits.remaining(after: count) == 0 ? .locked : nil)
+    }
+
+    static func state(_ db: Database) throws -> StoreState {
+        guard let row = try Row.fetchOne(db, sql: "SELECT * FROM service") else {
+            throw KeyServiceServerError(.storeUnusable, "The database is damaged: its service row is missing.")
+        }
+        let entries = try Row.fetchAll(db, sql: "SELECT id, check_value FROM master_key ORDER BY id").map { row in
+            let check: Data = try row.decode(forColumn: "check_value")
+            return StoredMasterKey(
+                id: MasterKeyID(rawValue: UInt64(bitPattern: try row.decode(forColumn: "id"))), check: [UInt8](check))
+        }
+        let storeID: Data = try row.decode(forColumn: "store_id")
+        return StoreState(
+            storeID: [UInt8](storeID), generation: try row.decode(forColumn: "generation"),
+            limits: try GuessStatements.limits(db), masterKeys: entries,
+            retiredBecause: try row.decode(forColumn: "retired_because"))
+    }
+}

@@ -1,0 +1,193 @@
+internal import Foundation
+internal import GRDB
+
+// These calls block their thread for one short transaction.
+extension SQLiteKeyRecordStore: KeyRecordOperations {
+    /// Returns what all instances of the service share.
+    public func state() async throws -> StoreState {
+        try reading(RecordStatements.state)
+    }
+
+    /// Changes the limits of wrong guesses. Locked keys stay locked.
+    public func setLimits(_ limits: GuessLimits) async throws {
+        try blocking { db in
+            let isFirst = try Int.fetchOne(db, sql: "SELECT max_guesses FROM service") == nil
+            let old = isFirst ? limits : try GuessStatements.limits(db)
+            try db.execute(
+                sql: """
+                    UPDATE guess_counter SET locked_at = coalesce(last_wrong_at, 0)
+                    WHERE locked_at IS NULL AND ticket IS NULL
+                        AND (wrong_guesses >= ? OR wrong_guesses_in_all >= ?)
+                    """, arguments: [old.inARow, old.inAll])
+            try db.execute(
+                sql: "UPDATE service SET max_guesses = ?, max_guesses_total = ?",
+                arguments: [limits.inARow, limits.inAll])
+        }
+    }
+
+    /// Adds a master key to the list.
+    public func addMasterKey(_ masterKey: StoredMasterKey) async throws {
+        try blocking { db in
+            try db.execute(
+                sql: "INSERT INTO master_key (id, check_value) VALUES (?, ?) ON CONFLICT (id) DO NOTHING",
+                arguments: [Int64(bitPattern: masterKey.id.rawValue), Data(masterKey.check)])
+        }
+    }
+
+    /// Takes a master key from the list, unless records are sealed under it.
+    public func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
+        try blocking { db in
+            let id = Int64(bitPattern: id.rawValue)
+            guard
+                try Bool.fetchOne(
+                    db, sql: "SELECT EXISTS (SELECT 1 FROM key_record WHERE master_key = ?)", arguments: [id]) == false
+            else { return false }
+            try db.execute(sql: "DELETE FROM master_key WHERE id = ?", arguments: [id])
+            return true
+        }
+    }
+
+    /// Returns the keys after a row, the oldest first.
+    public func summaries(after row: Int64?, count: Int) async throws -> [KeyRecordSummary] {
+        try storedKeysBlocking(after: row, count: count).map { row, key in
+            KeyRecordSummary(
+                row: row, id: key.record.id, createdAt: key.record.createdAt, lastUsedAt: key.lastUsedAt,
+                wrongGuesses: key.count, lock: key.lock, details: key.record.details,
+                masterKeyID: key.record.masterKeyID)
+        }
+    }
+
+    /// Returns the records after a row that are sealed under another master key.
+    public func records(
+        notUnder id: MasterKeyID, after row: Int64?, count: Int
+    ) async throws -> [(row: Int64, KeyRecord)] {
+        try reading { db in
+            try RecordStatements.page(after: row, count: count, notUnder: id, db).map { row in
+                (try row.decode(forColumn: "number"), try RecordStatements.record(row))
+            }
+        }
+    }
+
+    /// Returns the number of records under each master key.
+    public func counts() async throws -> [MasterKeyID: Int] {
+        try reading { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT master_key, count(*) AS count FROM key_record GROUP BY master_key")
+            return try Dictionary(
+                uniqueKeysWithValues: rows.map { row in
+                    let id: Int64 = try row.decode(forColumn: "master_key")
+                    return (MasterKeyID(rawValue: UInt64(bitPattern: id)), try row.decode(forColumn: "count"))
+                })
+        }
+    }
+
+    /// Gives a key all its guesses back: sets both counts to 0.
+    public func unlock(keyID: String) async throws {
+        try change(
+            """
+            UPDATE guess_counter SET wrong_guesses = 0, wrong_guesses_in_all = 0, last_wrong_at = NULL,
+                locked_at = NULL, ticket = NULL, held_until = NULL
+            WHERE number = (SELECT number FROM key_record WHERE id = ? AND state = 0)
+            """, keyID: keyID)
+    }
+
+    /// Ends a key for good, but keeps its row.
+    public func revoke(keyID: String) async throws {
+        try change("UPDATE key_record SET state = \(RecordStatements.revoked) WHERE id = ?", keyID: keyID)
+    }
+
+    /// Deletes a key for good. It cannot be released any more.
+    public func delete(keyID: String) async throws -> Bool {
+        try change("DELETE FROM key_record WHERE id = ?", keyID: keyID)
+        // The checkpoint removes the old pages from the write-ahead log. A busy server does it at its next checkpoint.
+        return truncateLog()
+    }
+
+    private func truncateLog() -> Bool {
+        (try? queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }) ?? false
+    }
+
+    /// Leaves each key at most one guess.
+    public func acceptRollback(generation: Int64) async throws {
+        try blocking { db in
+            try db.execute(
+                sql: """
+                    UPDATE guess_counter SET ticket = NULL, held_until = NULL,
+                        wrong_guesses = max(wrong_guesses, ?)
+                    """, arguments: [GuessStatements.limits(db).inARow - 1])
+            try db.execute(sql: "UPDATE service SET generation = ?", arguments: [generation])
+        }
+    }
+
+    /// Sets the reason why no server may use this store.
+    public func retire(because reason: String?) async throws {
+        try blocking { try $0.execute(sql: "UPDATE service SET retired_because = ?", arguments: [reason]) }
+    }
+
+    /// Returns the keys after a row with everything that is known about them.
+    public func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)] {
+        try storedKeysBlocking(after: row, count: count)
+    }
+
+    /// Puts keys of another store into this one.
+    public func put(_ keys: [StoredKey]) async throws {
+        try blocking { db in
+            for key in keys { try RecordStatements.put(key, db) }
+        }
+    }
+
+    private func storedKeysBlocking(after row: Int64?, count: Int) throws -> [(row: Int64, StoredKey)] {
+        try reading { db in
+            let limits = try GuessStatements.limits(db)
+            return try RecordStatements.page(after: row, count: count, db).map { row in
+                (try row.decode(forColumn: "number"), try RecordStatements.storedKey(row, limits))
+            }
+        }
+    }
+
+    private func change(_ sql: String, keyID: String) throws {
+        let count = try blocking { db in
+            try db.execute(sql: sql, arguments: [keyID])
+            return db.changesCount
+        }
+        guard count > 0 else { throw KeyServiceServerError.noSuchKey }
+    }
+
+    private func reading<R>(_ body: (Database) throws -> R) throws -> R {
+        try Self.translatingErrors { try queue.read(body) }
+    }
+}
+
+extension SQLiteKeyRecordStore {
+    /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if the database is damaged.
+    func checkIntegrity() throws {
+        let verdict = try reading { try String.fetchOne($0, sql: "PRAGMA quick_check") }
+        guard verdict == "ok" else {
+            throw KeyServiceServerError(.storeUnusable, "The database is damaged: \(verdict ?? "no details").")
+        }
+    }
+
+    /// Makes a consistent copy of the database in a new file that only its owner can read.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file exists, `busy` or
+    ///   `storeUnusable`. Then no new file remains.
+    public func backUp(to path: String) throws {
+        try PrivateFile.create(path: path).close()
+        do {
+            try Self.translatingErrors {
+                var configuration = Configuration()
+                configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+                let target = try DatabaseQueue(path: path, configuration: configuration)
+                try queue.backup(to: target)
+                let verdict = try target.read { try String.fetchOne($0, sql: "PRAGMA quick_check") }
+                try target.close()
+                guard verdict == "ok" else {
+                    throw KeyServiceServerError(.storeUnusable, "The database is damaged: \(verdict ?? "no details").")
+                }
+            }
+        } catch {
+            unlink(path)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,133 @@
+internal import VaultLocks
+
+extension InMemoryKeyRecordStore {
+    /// Returns what all instances of the service share.
+    public func state() async throws -> StoreState {
+        content.withLock { $0.state }
+    }
+
+    /// Changes the limits of wrong guesses. Locked keys stay locked.
+    public func setLimits(_ limits: GuessLimits) async throws {
+        content.withLock { content in
+            for (id, entry) in content.entries where entry.key.lock == nil && content.isLocked(entry.key) {
+                content.entries[id]?.key.lock = .locked
+            }
+            content.state.limits = limits
+        }
+    }
+
+    /// Adds a master key to the list.
+    public func addMasterKey(_ masterKey: StoredMasterKey) async throws {
+        content.withLock { content in
+            guard !content.state.masterKeys.contains(where: { $0.id == masterKey.id }) else { return }
+            content.state.masterKeys.append(masterKey)
+        }
+    }
+
+    /// Takes a master key from the list, unless records are sealed under it.
+    public func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
+        content.withLock { content in
+            guard !content.entries.values.contains(where: { $0.key.record.masterKeyID == id }) else { return false }
+            content.state.masterKeys.removeAll { $0.id == id }
+            return true
+        }
+    }
+
+    /// Returns the keys after a row, the oldest first.
+    public func summaries(after row: Int64?, count: Int) async throws -> [KeyRecordSummary] {
+        content.withLock { content in
+            content.page(after: row, count: count) { _ in true }.map { entry in
+                let key = entry.key
+                return KeyRecordSummary(
+                    row: entry.row, id: key.record.id, createdAt: key.record.createdAt, lastUsedAt: key.lastUsedAt,
+                    wrongGuesses: key.count, lock: key.lock ?? (content.isLocked(key) ? .locked : nil),
+                    details: key.record.details, masterKeyID: key.record.masterKeyID)
+            }
+        }
+    }
+
+    /// Returns the records after a row that are sealed under another master key.
+    public func records(
+        notUnder id: MasterKeyID, after row: Int64?, count: Int
+    ) async throws -> [(row: Int64, KeyRecord)] {
+        content.withLock { content in
+            content.page(after: row, count: count) { $0.masterKeyID != id }.map { ($0.row, $0.key.record) }
+        }
+    }
+
+    /// Returns the number of records under each master key.
+    public func counts() async throws -> [MasterKeyID: Int] {
+        content.withLock { content in
+            Dictionary(grouping: content.entries.values, by: \.key.record.masterKeyID).mapValues(\.count)
+        }
+    }
+
+    /// Gives a key all its guesses back.
+    public func unlock(keyID: String) async throws {
+        try content.withLock { content in
+            guard let key = content.entries[keyID]?.key, key.lock != .revoked else {
+                throw KeyServiceServerError.noSuchKey
+            }
+            content.entries[keyID]?.key.count = GuessCount()
+            content.entries[keyID]?.key.lock = nil
+            content.entries[keyID]?.ticket = nil
+        }
+    }
+
+    /// Ends a key for good, but keeps it.
+    public func revoke(keyID: String) async throws {
+        try content.withLock { content in
+            guard content.entries[keyID] != nil else { throw KeyServiceServerError.noSuchKey }
+            content.entries[keyID]?.key.lock = .revoked
+        }
+    }
+
+    /// Deletes a key for good.
+    public func delete(keyID: String) async throws -> Bool {
+        try content.withLock { content in
+            guard content.entries.removeValue(forKey: keyID) != nil else { throw KeyServiceServerError.noSuchKey }
+            return true
+        }
+    }
+
+    /// Leaves each key at most one guess.
+    public func acceptRollback(generation: Int64) async throws {
+        content.withLock { content in
+            content.state.generation = generation
+            let limits = content.state.limits
+            for (id, entry) in content.entries {
+                let count = entry.key.count
+                content.entries[id]?.ticket = nil
+                content.entries[id]?.key.count = GuessCount(
+                    inARow: max(count.inARow, limits.inARow - 1), inAll: count.inAll, lastWrongAt: count.lastWrongAt)
+            }
+        }
+    }
+
+    /// Sets the reason why no server may use this store.
+    public func retire(because reason: String?) async throws {
+        content.withLock { $0.state.retiredBecause = reason }
+    }
+
+    /// Returns the keys after a row with everything that is known about them.
+    public func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)] {
+        content.withLock { $0.page(after: row, count: count) { _ in true }.map { ($0.row, $0.key) } }
+    }
+
+    /// Puts keys of another store into this one.
+    public func put(_ keys: [StoredKey]) async throws {
+        content.withLock { content in
+            for key in keys { content.add(key) }
+        }
+    }
+}
+
+extension InMemoryKeyRecordStore.Content {
+    fileprivate func page(
+        after row: Int64?, count: Int, where isWanted: (KeyRecord) -> Bool
+    ) -> [InMemoryKeyRecordStore.Entry] {
+        Array(
+            entries.values.filter { $0.row > row ?? .min && isWanted($0.key.record) }.sorted { $0.row < $1.row }
+                .prefix(count))
+    }
+}

@@ -1,0 +1,164 @@
+/// The calls for the operator of a store, and for the start of a server. They also work while servers run.
+///
+/// All of them throw ``KeyServiceServerError`` with code `busy` (try again), `storeTooNew` or `storeUnusable`.
+public protocol KeyRecordOperations: KeyRecordStore {
+    /// Returns what all instances of the service share. Nothing is written.
+    func state() async throws -> StoreState
+
+    /// Changes the limits of wrong guesses for all instances. A key that is locked stays locked: first, keys with as
+    /// many wrong guesses as the old limits allow are locked for good.
+    func setLimits(_ limits: GuessLimits) async throws
+
+    /// Adds a master key to the list of those that records may be sealed under. A known one is left as it is.
+    func addMasterKey(_ masterKey: StoredMasterKey) async throws
+
+    /// Takes a master key from the list. Records cannot be sealed under it any more.
+    ///
+    /// - Returns: false if records are still sealed under it. Then nothing was changed.
+    func removeMasterKey(_ id: MasterKeyID) async throws -> Bool
+
+    /// Returns the keys after a row, the oldest first.
+    ///
+    /// - Parameters:
+    ///   - row: the row of the last key of the page before; nil for the first page.
+    ///   - count: the number of keys, at most.
+    func summaries(after row: Int64?, count: Int) async throws -> [KeyRecordSummary]
+
+    /// Returns the records after a row that are sealed under another master key, with their rows, the oldest first.
+    func records(notUnder id: MasterKeyID, after row: Int64?, count: Int) async throws -> [(row: Int64, KeyRecord)]
+
+    /// Returns the number of records under each master key.
+    func counts() async throws -> [MasterKeyID: Int]
+
+    /// Gives a key all its guesses back, and unlocks it. A guess that is under way is not taken back twice.
+    ///
+    /// - Throws: also `noSuchKey`. A revoked key stays as it is, and counts as missing.
+    func unlock(keyID: String) async throws
+
+    /// Ends a key for good, but keeps its row. Clients hear that it is locked.
+    ///
+    /// - Throws: also `noSuchKey`.
+    func revoke(keyID: String) async throws
+
+    /// Deletes a key for good.
+    ///
+    /// - Returns: false if old copies of the record may remain in the store's files for a while.
+    /// - Throws: also `noSuchKey`.
+    func delete(keyID: String) async throws -> Bool
+
+    /// Leaves each key at most one guess, after an older state of the store was put back: a thief must not get guesses
+    /// again. It also sets the generation.
+    func acceptRollback(generation: Int64) async throws
+
+    /// Sets the reason why no server may use this store, or takes it away with nil.
+    func retire(because reason: String?) async throws
+
+    /// Returns the keys after a row with everything that is known about them, the oldest first.
+    func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)]
+
+    /// Puts keys of another store into this one. Each replaces a key with the same id.
+    func put(_ keys: [StoredKey]) async throws
+}
+
+/// Everything that a store knows about a key, for a move to another store.
+public struct StoredKey: Sendable, Hashable {
+    /// The record.
+    public var record: KeyRecord
+    /// The wrong guesses.
+    public var count: GuessCount
+    /// The time when the key was last given out, in seconds since 1970; nil for never.
+    public var lastUsedAt: Int64?
+    /// Why the key is not released; nil for a key in use.
+    public var lock: KeyRecordSummary.Lock?
+
+    /// Makes a key from its parts.
+    public init(record: KeyRecord, count: GuessCount, lastUsedAt: Int64?, lock: KeyRecordSummary.Lock?) {
+        self.record = record
+        self.count = count
+        self.lastUsedAt = lastUsedAt
+        self.lock = lock
+    }
+}
+
+/// What all instances of the service share in a store.
+public struct StoreState: Sendable, Hashable {
+    /// The name of this database: 16 random bytes. A copy that was put back has the name of its origin.
+    public var storeID: [UInt8]
+    /// A number that only grows. A smaller number means that an older state of the store was put back.
+    public var generation: Int64
+    /// The limits of wrong guesses.
+    public var limits: GuessLimits
+    /// The master keys that records may be sealed under.
+    public var masterKeys: [StoredMasterKey]
+    /// The reason why no server may use this store, such as a move to another one; nil for none.
+    public var retiredBecause: String?
+
+    /// Makes a state from its stored parts.
+    public init(
+        storeID: [UInt8], generation: Int64, limits: GuessLimits, masterKeys: [StoredMasterKey],
+        retiredBecause: String? = nil
+    ) {
+        self.storeID = storeID
+        self.generation = generation
+        self.limits = limits
+        self.masterKeys = masterKeys
+        self.retiredBecause = retiredBecause
+    }
+}
+
+/// A master key, as a store knows it.
+public struct StoredMasterKey: Sendable, Hashable {
+    /// Its name.
+    public var id: MasterKeyID
+    /// A value that only this master key opens.
+    public var check: [UInt8]
+
+    /// Makes the entry of a master key.
+    public init(id: MasterKeyID, check: [UInt8]) {
+        self.id = id
+        self.check = check
+    }
+}
+
+/// An operator's view of a key.
+public struct KeyRecordSummary: Sendable, Hashable {
+    /// The row of the key, for the next page.
+    public var row: Int64
+    /// The id of the key, as clients send it.
+    public var id: String
+    /// The time when the key was made, in seconds since 1970.
+    public var createdAt: Int64
+    /// The time when the key was last given out, in seconds since 1970; nil for never.
+    public var lastUsedAt: Int64?
+    /// The wrong guesses on the key.
+    public var wrongGuesses: GuessCount
+    /// Whether the key is locked for good, by wrong guesses or by the operator.
+    public var lock: Lock?
+    /// The kind of the key, with everything about it that is no secret.
+    public var details: KeyDetails
+    /// The master key that the record is sealed under.
+    public var masterKeyID: MasterKeyID
+
+    /// Why a key is not released.
+    public enum Lock: String, Sendable, Hashable {
+        /// Too many wrong guesses.
+        case locked
+        /// The operator ended the key.
+        case revoked
+    }
+
+    /// Makes a summary from its stored parts.
+    public init(
+        row: Int64, id: String, createdAt: Int64, lastUsedAt: Int64?, wrongGuesses: GuessCount, lock: Lock?,
+        details: KeyDetails, masterKeyID: MasterKeyID
+    ) {
+        self.row = row
+        self.id = id
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+        self.wrongGuesses = wrongGuesses
+        self.lock = lock
+        self.details = details
+        self.masterKeyID = masterKeyID
+    }
+}

@@ -1,0 +1,67 @@
+internal import VaultLocks
+
+/// The proofs that the store can be written, that it belongs to the master keys, and that it did not go back in time.
+final class StoreWatch: Sendable {
+    /// The time between two check-ins while changes are made. Older states of the last part of a second go unnoticed.
+    static let interval = Duration.milliseconds(500)
+
+    private let commits: GroupCommit
+    private let masterKeys: MasterKeys
+    private let mark: HighWaterMark?
+    private let now: @Sendable () -> Int64
+    private let last: Lock<StoreState?>
+
+    init(
+        commits: GroupCommit, masterKeys: MasterKeys, mark: HighWaterMark?, now: @escaping @Sendable () -> Int64
+    ) {
+        self.commits = commits
+        self.masterKeys = masterKeys
+        self.mark = mark
+        self.now = now
+        last = Lock(nil)
+    }
+
+    /// Writes to the store and raises the mark.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `rolledBack` if the store is an older one: nothing may go on then.
+    ///   `busy`, `storeUnusable`, or `configurationInvalid` if a master key or the mark's file is missing.
+    func checkIn() async throws {
+        let deadline = ContinuousClock.now + .seconds(5)
+        guard case .checkedIn(let state) = try await commits.commit(.checkIn(time: now()), deadline: deadline) else {
+            throw KeyServiceServerError.busy
+        }
+        try last.withLock { last in
+            if let last, last.storeID != state.storeID || last.generation > state.generation {
+                throw KeyServiceServerError(
+                    .rolledBack,
+                    """
+                    The database went back in time, perhaps to a standby that missed the last changes. To accept it, \
+                    type: vault-key-service accept-rollback
+                    """)
+            }
+            last = state
+        }
+        _ = try masterKeys.match(state.masterKeys)
+        try mark?.raise(to: state)
+    }
+
+    /// Checks in from time to time while changes are made.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `rolledBack`. Other errors only show in the readiness.
+    func run() async throws {
+        var written = commits.batches
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.interval)
+            guard commits.batches != written else { continue }
+            do {
+                try await checkIn()
+                // The check-in is a batch, too.
+                written = commits.batches
+            } catch let error as KeyServiceServerError where error.code == .rolledBack {
+                throw error
+            } catch {
+                continue
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import ArgumentParser
+internal import KeyServiceServer
+
+struct MakeMasterKey: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make a new master key file, for rotate-master-key.")
+
+    @Argument(help: ArgumentHelp("The file to write. It must not exist.", valueName: "file"))
+    var file: String
+
+    func run() async throws {
+        try await Failure.reporting {
+            let id = try MasterKey.create(path: file)
+            Output.result("Made the master key \(id) in \(file).")
+        }
+    }
+}
+
+struct RotateMasterKey: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Seal all keys under a new master key, while the service runs.",
+        discussion: """
+              vault-key-service make-master-key new.key
+              vault-key-service serve --data DIR --master-key-file new.key --old-master-key-file master.key
+              vault-key-service rotate-master-key --data DIR --master-key-file new.key --old-master-key-file master.key
+
+            First restart each server with both files, so that it can open keys of both kinds. The command can be \
+            stopped at any time. Type it again to go on. It says when the old file has no use any more.
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try await common.operate { store in
+            let masterKeys = try await Settings(common).folder().masterKeys()
+            let outcome = try await MasterKeyRotation(store, masterKeys).run { count in
+                if count % 10_000 == 0 { Output.error("\(count) keys are sealed anew.") }
+            }
+            Output.result("Sealed \(outcome.resealed) keys anew under the master key \(masterKeys.current.id).")
+            for id in outcome.removed {
+                Output.result(
+                    "No key needs the master key \(id == .first ? "of the first versions" : id.description) any more.")
+            }
+            if outcome.left > 0 {
+                Output.result(
+                    """
+                    \(outcome.left) keys were made under another master key meanwhile. Restart each server with the new \
+                    master key, and type the command again.
+                    """)
+            }
+            if outcome.waitingForOwner > 0 {
+                Output.result(
+                    """
+                    \(outcome.waitingForOwner) keys of the first versions are left. Each one changes when its owner logs \
+                    in next. Keep the old master key until then, and type the command again later.
+                    """)
+            }
+        }
+    }
+}
