@@ -75,11 +75,13 @@ def test_serve_without_a_folder_or_with_one_open_to_others(tmp_path, key_service
     result = run([KEY_SERVICE, "serve", "--data", tmp_path / "nothing", "--listen", "127.0.0.1:0"])
     assert result.status == 78 and "init" in result.err
     key_service.kill()
-    for path, mode, right in [("", 0o755, 0o700), ("master.key", 0o644, 0o600), ("keys.sqlite", 0o640, 0o600)]:
-        (key_service.data / path).chmod(mode)
+    data = key_service.data
+    for path, mode, right in [(data, 0o755, 0o700), (key_service.secrets / "master.key", 0o644, 0o600),
+                              (data / "keys.sqlite", 0o640, 0o600)]:
+        path.chmod(mode)
         result = operate(key_service, "serve", "--listen", "127.0.0.1:0")
         assert result.status == 78 and "open to other users" in result.err
-        (key_service.data / path).chmod(right)
+        path.chmod(right)
 
 
 def test_a_second_server_on_the_same_folder_is_refused(key_service):
@@ -105,7 +107,7 @@ def test_the_wrong_master_key(key_service, tmp_path):
     key_service.kill()
     other = tmp_path / "other"
     assert run([KEY_SERVICE, "init", "--data", other]).status == 0
-    shutil.copy(other / "master.key", key_service.data / "master.key")
+    shutil.copy(tmp_path / "other-secrets/master.key", key_service.secrets / "master.key")
     result = operate(key_service, "serve", "--listen", "127.0.0.1:0")
     assert result.status == 78 and "master key" in result.err
 
@@ -278,9 +280,10 @@ def test_a_backup_while_it_runs_opens_everything(key_service, tmp_path, children
     # The data is restored on another machine with its master key.
     restored = tmp_path / "restored"
     restored.mkdir()
-    assert run([KEY_SERVICE, "init", "--data", restored / "keys"]).status == 0
-    shutil.copy(tmp_path / "copy.sqlite", restored / "keys/keys.sqlite")
-    shutil.copy(key_service.data / "master.key", restored / "keys/master.key")
+    (restored / "keys-secrets").mkdir(mode=0o700)
+    shutil.copy(key_service.secrets / "master.key", restored / "keys-secrets/master.key")
+    result = run([KEY_SERVICE, "restore", "--data", restored / "keys", "--from", tmp_path / "copy.sqlite"])
+    assert result.status == 0, result
     program = Program([KEY_SERVICE, "serve", "--data", restored / "keys", "--listen", "127.0.0.1:0"], restored)
     children.append(program)
     url = program.wait_for(re.compile(r"Listening on (\S+)"))[1]

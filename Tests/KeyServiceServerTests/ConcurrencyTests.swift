@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 import Testing
+import VaultCrypto
 import VaultLocks
 
 @testable import KeyServiceServer
@@ -13,7 +14,7 @@ import VaultLocks
 @Suite struct ConcurrencyTests {
     /// A store that counts its transactions and makes them wait at a gate.
     private final class GatedStore: KeyRecordStore {
-        private let store = InMemoryKeyRecordStore()
+        let store = InMemoryKeyRecordStore()
         private let sizes = Lock<[Int]>([])
         private let isClosed = Lock(false)
         let gate = DispatchSemaphore(value: 0)
@@ -30,13 +31,18 @@ import VaultLocks
         func close() { isClosed.withLock { $0 = true } }
         func open() { isClosed.withLock { $0 = false } }
 
-        func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
-            if isClosed.withLock({ $0 }) {
-                arrival.yield()
-                gate.wait()
-            }
+        func commit(
+            _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
+        ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+            waitAtTheGate()
             sizes.withLock { $0.append(changes.count) }
-            return try store.commit(changes)
+            return await store.commit(changes, lane: lane, deadline: deadline)
+        }
+
+        private func waitAtTheGate() {
+            guard isClosed.withLock({ $0 }) else { return }
+            arrival.yield()
+            gate.wait()
         }
     }
 
@@ -44,9 +50,9 @@ import VaultLocks
         let store = GatedStore()
         let commits = GroupCommit(store: store)
         store.close()
-        async let first = commits.commit(.giveBack(keyID: "a", lastWrongAt: nil, usedAt: nil))
+        async let first = commits.commit(.find(keyID: "a"), deadline: .now + .seconds(60))
         for await _ in store.arrivals { break }
-        for _ in 1...50 { commits.commitSoon(.giveBack(keyID: "a", lastWrongAt: nil, usedAt: nil)) }
+        for _ in 1...50 { commits.commitSoon(.noteUse(KeyReference(id: "a"), time: 0)) }
         store.open()
         store.gate.signal()
         _ = try await first
@@ -58,9 +64,9 @@ import VaultLocks
         let store = GatedStore()
         let (addresses, address) = AsyncStream.makeStream(of: BoundAddress.self)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let application = try buildApplication(
-            KeyServiceServerConfiguration(), store: store, masterKey: .random(), logger: logger,
-            onServerRunning: { address.yield($0) })
+        let application = try await buildApplication(
+            KeyServiceServerConfiguration(), commits: GroupCommit(store: store),
+            masterKeys: MasterKeys(.random()), logger: logger, now: { 0 }, onServerRunning: { address.yield($0) })
         let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
         async let end: Void = group.run()
         let bound = try #require(await addresses.first { _ in true })
@@ -107,20 +113,54 @@ import VaultLocks
             private let sizes = Lock<[Int]>([])
             var transactionSizes: [Int] { sizes.withLock { $0 } }
 
-            func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
+            func commit(
+                _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
+            ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
                 let isFirst = sizes.withLock { sizes in
                     defer { sizes.append(changes.count) }
                     return sizes.isEmpty
                 }
-                if isFirst { throw KeyServiceServerError.busy }
-                return changes.map { _ in .done }
+                return changes.map { _ in isFirst ? .failure(.busy) : .success(.done) }
             }
         }
         let store = RefusingStore()
         let commits = GroupCommit(store: store)
-        commits.commitSoon(.succeed(keyID: "a", wasCharged: true, time: 0))
+        commits.commitSoon(.settle(KeyReference(id: "a"), ticket: .random(), .right(time: 0)))
         await commits.flush()
         await commits.flush()
         #expect(store.transactionSizes == [1, 1])
+    }
+
+    @Test func aChargeThatHungIsTakenBackAndOneThatWaitedNeverHappens() async throws {
+        let store = GatedStore()
+        let commits = GroupCommit(store: store)
+        let keeper = KeyKeeper(
+            masterKeys: MasterKeys(try .random()), commits: commits,
+            stretching: StretchingPool(threads: 1, places: 1), argon2: .insecureForTests, now: { 0 })
+        let ids = try await [
+            keeper.createKey(secret: strongSecret, deadline: .now + .seconds(60)).keyid,
+            keeper.createKey(secret: strongSecret, deadline: .now + .seconds(60)).keyid,
+        ]
+        store.close()
+        // The first charge hangs in the store, and the second one waits behind it.
+        let guesses = try await withThrowingTaskGroup(of: Void.self) { group in
+            for id in ids {
+                group.addTask {
+                    await #expect(throws: KeyServiceServerError.self) {
+                        try await keeper.releaseKey(
+                            keyID: id, for: .secret(strongSecret, renews: false), deadline: .now + .milliseconds(100))
+                    }
+                }
+                if id == ids[0] { for await _ in store.arrivals { break } }
+            }
+            return try await group.reduce(0) { count, _ in count + 1 }
+        }
+        #expect(guesses == 2)
+        store.open()
+        store.gate.signal()
+        await commits.flush()
+        await commits.flush()
+        let keys = try await store.store.summaries(after: nil, count: 10)
+        #expect(keys.map(\.wrongGuesses.inAll) == [0, 0], "nobody heard of a guess")
     }
 }

@@ -37,15 +37,16 @@ import VaultLocks
     }
 
     private func explore(_ steps: [Step], _ masterKey: MasterKey) async throws {
-        let store = InMemoryKeyRecordStore()
+        let store = InMemoryKeyRecordStore(limits: Self.limits)
         var connection = CrashingStore(store)
         var keeper = try Self.keeper(connection, masterKey)
-        let made = try await keeper.createKey(secret: strongSecret)
+        let made = try await keeper.createKey(secret: strongSecret, deadline: .now + .seconds(60))
         var seen = Seen()
         for step in steps {
             if step == .crash {
                 // Data that was not durable is lost with the process.
                 connection.crash()
+                store.forgetTickets()
                 connection = CrashingStore(store)
                 keeper = try Self.keeper(connection, masterKey)
                 seen.leftovers += 1
@@ -58,7 +59,8 @@ import VaultLocks
                 default: .secret(strongSecret, renews: step == .renewing)
                 }
             do {
-                let answer = try await keeper.releaseKey(keyID: made.keyid, for: guess)
+                let answer = try await keeper.releaseKey(
+                    keyID: made.keyid, for: guess, deadline: .now + .seconds(60))
                 let told = answer.wrongGuesses ?? 0
                 #expect((seen.inARow...seen.inARow + seen.leftovers).contains(told), "\(steps)")
                 if step != .renewing { (seen.inARow, seen.leftovers) = (0, 0) }
@@ -79,8 +81,8 @@ import VaultLocks
 
     private static func keeper(_ store: CrashingStore, _ masterKey: MasterKey) throws -> KeyKeeper {
         KeyKeeper(
-            masterKey: masterKey, commits: GroupCommit(store: store), stretching: StretchingPool(threads: 1, places: 1),
-            argon2: .insecureForTests, limits: limits, now: { 0 })
+            masterKeys: MasterKeys(masterKey), commits: GroupCommit(store: store),
+            stretching: StretchingPool(threads: 1, places: 1), argon2: .insecureForTests, now: { 0 })
     }
 
     private static func power(_ base: Int, _ exponent: Int) -> Int {
@@ -100,9 +102,11 @@ import VaultLocks
 
         func crash() { isCrashed.withLock { $0 = true } }
 
-        func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
-            guard !isCrashed.withLock({ $0 }) else { throw KeyServiceServerError.busy }
-            return try store.commit(changes)
+        func commit(
+            _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
+        ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+            guard !isCrashed.withLock({ $0 }) else { return changes.map { _ in .failure(.busy) } }
+            return await store.commit(changes, lane: lane, deadline: deadline)
         }
     }
 }

@@ -81,8 +81,8 @@ import Testing
 
     @Test(arguments: [strongSecret, "1234"]) func parallelWrongGuessesGetThreeTries(secret: String) async throws {
         let folder = try TemporaryFolder()
-        let (store, masterKey) = try KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
-        try await withService(store: store, masterKey: masterKey) { client async throws in
+        let opened = try await KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
+        try await withService(opened) { client async throws in
             let made = try await client.createKey(secret)
             let wrong = secret == strongSecret ? otherStrongSecret : "0000"
             let replies = try await inParallel(64) { try await client.key(made.keyid, secret: wrong) }
@@ -95,8 +95,8 @@ import Testing
 
     @Test(arguments: [strongSecret, "1234"]) func parallelRightGuessesAllSucceed(secret: String) async throws {
         let folder = try TemporaryFolder()
-        let (store, masterKey) = try KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
-        try await withService(store: store, masterKey: masterKey) { client async throws in
+        let opened = try await KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
+        try await withService(opened) { client async throws in
             let made = try await client.createKey(secret)
             for _ in 1...2 { _ = try await client.key(made.keyid, secret: "wrong") }
             let replies = try await inParallel(32) { try await client.key(made.keyid, secret: secret) }
@@ -107,8 +107,8 @@ import Testing
 
     @Test func rightGuessesOnManyKeysAtOnce() async throws {
         let folder = try TemporaryFolder()
-        let (store, masterKey) = try KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
-        try await withService(store: store, masterKey: masterKey) { client async throws in
+        let opened = try await KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
+        try await withService(opened) { client async throws in
             let made = try await inParallel(40) { try await client.createKey(strongSecret) }
             #expect(Set(made.map(\.keyid)).count == 40)
             try await withThrowingTaskGroup(of: (Bool).self) { group in
@@ -121,10 +121,9 @@ import Testing
     }
 
     @Test func whoFindsNoPlaceForArgon2LosesNoGuess() async throws {
-        let store = InMemoryKeyRecordStore()
-        let masterKey = try MasterKey.random()
-        let made = try await withService(store: store, masterKey: masterKey) { try await $0.createKey("1234") }
-        try await withService(store: store, masterKey: masterKey, stretchingPlaces: 0) {
+        let opened = try await OpenedStore.inMemory()
+        let made = try await withService(opened) { try await $0.createKey("1234") }
+        try await withService(opened, stretchingPlaces: 0) {
             client async throws in
             for secret in ["1234", "wrong", "wrong", "wrong"] {
                 let reply = try await client.key(made.keyid, secret: secret)
@@ -138,7 +137,7 @@ import Testing
             #expect(try await client.key(made.keyid, longSecret: made.longsecret).status == 200)
             _ = try await client.createKey(strongSecret)
         }
-        let reply = try await withService(store: store, masterKey: masterKey) { client async throws in
+        let reply = try await withService(opened) { client async throws in
             try await client.key(made.keyid, secret: "wrong")
         }
         #expect(reply.problem?.guessesRemaining == 2)

@@ -11,7 +11,7 @@ import Testing
         let log = LogCapture()
         let pin = "7391-5520-not-to-be-seen"
         let masterKey = try MasterKey.random()
-        let made = try await withService(masterKey: masterKey, logger: log.makeLogger(), setup: setup) {
+        let made = try await withService(.inMemory(masterKey), logger: log.makeLogger(), setup: setup) {
             client async throws in
             let made = [try await client.createKey(pin), try await client.createKey(strongSecret)]
             _ = try await client.key(made[0].keyid, secret: pin)

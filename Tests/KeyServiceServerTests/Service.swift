@@ -17,9 +17,9 @@ let otherStrongSecret = "cv1." + String(repeating: "Cd4_-y8", count: 6) + "Z"
 
 /// Runs a service for `body`. Argon2 for plain secrets costs almost nothing here.
 func withService<R: Sendable>(
-    store: any KeyRecordStore = InMemoryKeyRecordStore(), masterKey: MasterKey? = nil,
+    _ opened: OpenedStore? = nil,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, setup: TestingSetup = .router,
-    basePath: String = "", maxGuesses: Int = 3, maxGuessesTotal: Int = 100, stretchingPlaces: Int = 64,
+    basePath: String = "", maxGuesses: Int? = nil, maxGuessesTotal: Int? = nil, stretchingPlaces: Int = 64,
     now: (@Sendable () -> Int64)? = nil,
     _ body: @escaping @Sendable (Client) async throws -> R
 ) async throws -> R {
@@ -29,14 +29,22 @@ func withService<R: Sendable>(
     configuration.maxGuesses = maxGuesses
     configuration.maxGuessesTotal = maxGuessesTotal
     configuration.stretchingPlaces = stretchingPlaces
-    let application = try buildApplication(
-        configuration, store: store, masterKey: masterKey ?? .random(), logger: logger, now: now)
+    let store: OpenedStore
+    if let opened { store = opened } else { store = try await .inMemory() }
+    let application = try await buildApplication(configuration, store, logger: logger, now: now)
     return try await application.test(setup) { client in
         try await body(
             Client { path, method, headers, content in
                 let reply = try await client.execute(uri: path, method: method, headers: headers, body: content)
                 return Reply(status: reply.status, headers: reply.headers, body: reply.body)
             })
+    }
+}
+
+extension OpenedStore {
+    /// A store that forgets everything when it ends.
+    static func inMemory(_ masterKey: MasterKey? = nil) async throws -> OpenedStore {
+        try await OpenedStore(InMemoryKeyRecordStore(), masterKeys: MasterKeys(masterKey ?? .random()))
     }
 }
 

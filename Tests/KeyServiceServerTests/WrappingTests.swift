@@ -10,7 +10,7 @@ import VaultCrypto
     enum Derivation: CaseIterable {
         case strong, long, stretched
 
-        func key(_ secret: String, salt: [UInt8] = WrappingTests.salt, _ masterKey: MasterKey) throws -> SecretBytes {
+        func key(_ secret: String, salt: [UInt8] = WrappingTests.salt, _ masterKey: MasterKey?) throws -> SecretBytes {
             switch self {
             case .strong: try KeyWrapping.key(strongSecret: secret, salt: salt, masterKey: masterKey)
             case .long: try KeyWrapping.key(longSecret: secret, salt: salt, masterKey: masterKey)
@@ -28,13 +28,15 @@ import VaultCrypto
         let other = try derivation.key("secreT", masterKey)
         let otherSalt = try derivation.key("secret", salt: [UInt8](repeating: 8, count: 16), masterKey)
         let otherMasterKey = try derivation.key("secret", MasterKey.random())
+        let noMasterKey = try derivation.key("secret", nil)
         // `#expect` cannot take noncopyable values.
         let isSame = key.isEqual(to: again)
         let isSameOfAnother = [
             key.isEqual(to: other), key.isEqual(to: otherSalt), key.isEqual(to: otherMasterKey),
+            key.isEqual(to: noMasterKey),
         ]
         #expect(isSame)
-        #expect(isSameOfAnother == [false, false, false])
+        #expect(isSameOfAnother == [false, false, false, false])
     }
 
     @Test func oneSecretGivesAnotherKeyForEachUse() throws {
@@ -47,10 +49,14 @@ import VaultCrypto
 
     @Test func wrapIsBoundToItsKeyAndItsUse() throws {
         let key = try SecretBytes.random(count: 32)
-        let context = KeyWrapping.contextForSecret(keyID: "a")
+        let context = KeyWrapping.contextForSecret(keyID: "a", masterKey: nil)
         let envelope = try KeyPair().sealed(under: key, context: context)
         _ = try KeyPair(opening: envelope, key: key, context: context)
-        for other in [KeyWrapping.contextForSecret(keyID: "b"), KeyWrapping.contextForLongSecret(keyID: "a")] {
+        for other in [
+            KeyWrapping.contextForSecret(keyID: "b", masterKey: nil),
+            KeyWrapping.contextForLongSecret(keyID: "a", masterKey: nil),
+            KeyWrapping.contextForSecret(keyID: "a", masterKey: try MasterKey.random()),
+        ] {
             let error = #expect(throws: VaultCryptoError.self) {
                 _ = try KeyPair(opening: envelope, key: key, context: other)
             }

@@ -24,7 +24,7 @@ final class StretchingPool: Sendable {
     ///   - places: the number of guesses that may run or wait. An eighth as many new keys may, too.
     init(threads: Int, places: Int) {
         self.places = places
-        newKeyPlaces = max(1, places / 8)
+        newKeyPlaces = (places + 7) / 8
         queue = OperationQueue()
         queue.name = "credential-vault.key-service.argon2"
         queue.maxConcurrentOperationCount = max(1, threads)

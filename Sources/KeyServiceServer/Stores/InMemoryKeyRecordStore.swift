@@ -39,7 +39,19 @@ public final class InMemoryKeyRecordStore: KeyRecordOperations {
     public func commit(
         _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
     ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-        content.withLock { content in changes.map { .success(Self.apply($0, to: &content)) } }
+        commitNow(changes).map { .success($0) }
+    }
+
+    /// Carries out the changes before it returns.
+    package func commitNow(_ changes: [KeyRecordChange]) -> [KeyRecordOutcome] {
+        content.withLock { content in changes.map { Self.apply($0, to: &content) } }
+    }
+
+    /// Forgets who guesses right now, as a store does when its only server starts again.
+    package func forgetTickets() {
+        content.withLock { content in
+            for id in content.entries.keys { content.entries[id]?.ticket = nil }
+        }
     }
 
     private static func apply(_ change: KeyRecordChange, to content: inout Content) -> KeyRecordOutcome {

@@ -40,6 +40,7 @@ class KeyService:
     def __init__(self, folder, *options):
         self.folder = folder
         self.data = folder / "keys"
+        self.secrets = folder / "keys-secrets"
         self.options = options
         self.listen = "127.0.0.1:0"
         made = run([KEY_SERVICE, "init", "--data", self.data])

@@ -44,7 +44,7 @@ final class GuessWorld: World {
         var wrong = 0
     }
 
-    private let store: any KeyRecordStore
+    private let store: InMemoryKeyRecordStore
     private let masterKey: MasterKey
     private let keyID: String
     /// Whether the owner's client makes a new key after wrong guesses.
@@ -65,16 +65,20 @@ final class GuessWorld: World {
             let masterKey = try MasterKey.random()
             let recorder = Recorder()
             let keeper = KeyKeeper(masterKey, GroupCommit(store: recorder))
-            keyID = try await keeper.createKey(secret: GuessWorld.secrets[.right] ?? "").keyid
+            keyID = try await keeper.createKey(
+                secret: GuessWorld.secrets[.right] ?? "", deadline: .now + .seconds(600)
+            ).keyid
             insert = recorder.changes.withLock { $0 }[0]
             self.masterKey = masterKey
         }
 
         private final class Recorder: KeyRecordStore {
             let changes = Lock<[KeyRecordChange]>([])
-            func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
+            func commit(
+                _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
+            ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
                 self.changes.withLock { $0 += changes }
-                return changes.map { _ in .done }
+                return changes.map { _ in .success(.done) }
             }
         }
     }
@@ -83,8 +87,8 @@ final class GuessWorld: World {
     ///   - logins: the number of the owner's logins.
     ///   - thefts: the number of the thief's guesses.
     init(_ prepared: Prepared, renews: Bool, logins: Int, thefts: Int, fault: Fault? = nil) throws {
-        let disk = InMemoryKeyRecordStore()
-        _ = try disk.commit([prepared.insert])
+        let disk = InMemoryKeyRecordStore(limits: GuessLimits(inARow: GuessWorld.limit, inAll: 100))
+        _ = disk.commitNow([prepared.insert])
         store = disk
         (masterKey, keyID) = (prepared.masterKey, prepared.keyID)
         (self.renews, self.fault) = (renews, fault)
@@ -115,6 +119,7 @@ final class GuessWorld: World {
             return state.server
         }
         old.crash()
+        store.forgetTickets()
     }
 
     func judge(_ run: Run) async {}
@@ -127,7 +132,9 @@ final class GuessWorld: World {
         guard let outcome = try await guess(life, at: key) else { return false }
         if renews, fault != .keepsTheKey, case .right(let wrongGuesses) = outcome, wrongGuesses > 0 {
             let server = state.withLock { $0.server }
-            let new = try await server.keeper.createKey(secret: Self.secrets[.right] ?? "").keyid
+            let new = try await server.keeper.createKey(
+                secret: Self.secrets[.right] ?? "", deadline: .now + .seconds(600)
+            ).keyid
             try await life.step("store the new key")
             state.withLock { state in
                 (state.ownKey, state.toEnd) = (new, state.toEnd + [state.ownKey])
@@ -181,7 +188,8 @@ final class GuessWorld: World {
         let server = state.withLock { $0.server }
         do {
             let response = try await server.keeper.releaseKey(
-                keyID: key, for: .secret(Self.secrets[guess] ?? "", renews: renews && fault != .keepsTheKey))
+                keyID: key, for: .secret(Self.secrets[guess] ?? "", renews: renews && fault != .keepsTheKey),
+                deadline: .now + .seconds(600))
             return .right(wrongGuesses: response.wrongGuesses ?? 0)
         } catch let error as KeyServiceServerError where error.code == .wrongSecret {
             return .wrong
@@ -248,17 +256,20 @@ final class GuessWorld: World {
             self.fault = fault
         }
 
-        func commit(_ changes: [KeyRecordChange]) throws -> [KeyRecordOutcome] {
-            guard isOpen.withLock({ $0 }) else { throw KeyServiceServerError.busy }
-            guard fault == .settlesLate else { return try base.commit(changes) }
+        func commit(
+            _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
+        ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+            guard isOpen.withLock({ $0 }) else { return changes.map { _ in .failure(.busy) } }
+            guard fault == .settlesLate else { return await base.commit(changes, lane: lane, deadline: deadline) }
             // The settlement of a guess is reported as durable, but becomes durable only with the next charge.
             let end = changes.lastIndex { !$0.settles }.map { $0 + 1 } ?? 0
             let earlier = late.withLock { late in
                 defer { late = (end == 0 ? late : []) + changes[end...] }
                 return late
             }
-            let outcomes = end == 0 ? [] : try base.commit(earlier + changes[..<end]).dropFirst(earlier.count)
-            return outcomes + changes[end...].map { _ in .done }
+            guard end > 0 else { return changes.map { _ in .success(.done) } }
+            let results = await base.commit(earlier + changes[..<end], lane: lane, deadline: deadline)
+            return results.dropFirst(earlier.count) + changes[end...].map { _ in .success(.done) }
         }
     }
 }
@@ -266,16 +277,15 @@ final class GuessWorld: World {
 extension KeyKeeper {
     fileprivate init(_ masterKey: MasterKey, _ commits: GroupCommit) {
         self.init(
-            masterKey: masterKey, commits: commits, stretching: StretchingPool(threads: 1, places: 1),
-            argon2: .insecureForTests, limits: GuessLimits(inARow: GuessWorld.limit, inAll: 100), now: { 1_800_000_000 }
-        )
+            masterKeys: MasterKeys(masterKey), commits: commits, stretching: StretchingPool(threads: 1, places: 1),
+            argon2: .insecureForTests, now: { 1_800_000_000 })
     }
 }
 
 extension KeyRecordChange {
     fileprivate var settles: Bool {
         switch self {
-        case .succeed, .giveBack: true
+        case .settle: true
         default: false
         }
     }

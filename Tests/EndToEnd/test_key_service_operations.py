@@ -1,0 +1,174 @@
+"""The operator's work on a key service: a database that went back in time, another master key, and a full disk."""
+
+import concurrent.futures
+import re
+import shutil
+import signal
+import sqlite3
+
+import pytest
+import requests
+from support.disk import SmallDisk
+from support.programs import KEY_SERVICE, Program, run
+from test_key_service import create, fetch, operate
+
+STRONG = "cv1." + "A" * 43
+WRONG = "cv1." + "B" * 43
+
+
+def put_back(service, copy):
+    for name in ("keys.sqlite", "keys.sqlite-wal", "keys.sqlite-shm"):
+        (service.data / name).unlink(missing_ok=True)
+    shutil.copy(copy, service.data / "keys.sqlite")
+
+
+def test_an_older_database_gives_no_guesses_back(key_service, tmp_path):
+    key = create(key_service, STRONG)
+    copy = tmp_path / "copy.sqlite"
+    assert operate(key_service, "backup", "--to", copy).status == 0
+    for _ in range(3):
+        assert fetch(key_service, key["keyid"], WRONG).status_code == 401
+    key_service.program.signal(signal.SIGTERM)
+    assert key_service.program.wait().status == 0
+    put_back(key_service, copy)
+    result = operate(key_service, "serve", "--listen", "127.0.0.1:0")
+    assert result.status == 78 and "older than its high-water mark" in result.err and "accept-rollback" in result.err
+    # Without the mark, an older database would look like a new one.
+    mark = key_service.secrets / "high-water-mark"
+    text = mark.read_text()
+    mark.unlink()
+    result = operate(key_service, "serve", "--listen", "127.0.0.1:0")
+    assert result.status == 78 and "missing" in result.err and "accept-rollback" in result.err
+    mark.write_text(text)
+    mark.chmod(0o600)
+    assert operate(key_service, "accept-rollback").status == 0
+    key_service.start()
+    assert fetch(key_service, key["keyid"], WRONG).json()["guessesRemaining"] == 0
+    assert fetch(key_service, key["keyid"], STRONG).status_code == 403
+
+
+def test_kill_9_is_no_rollback(key_service):
+    key = create(key_service, STRONG)
+    for _ in range(20):
+        assert fetch(key_service, key["keyid"], STRONG).status_code == 200
+        key_service.kill()
+        key_service.start()
+
+
+def test_the_running_service_keeps_restore_and_accept_rollback_away(key_service, tmp_path):
+    copy = tmp_path / "copy.sqlite"
+    assert operate(key_service, "backup", "--to", copy).status == 0
+    for command in (["restore", "--from", copy], ["accept-rollback"]):
+        assert operate(key_service, *command).status == 75
+
+
+def rotate(service, new, old):
+    return Program([KEY_SERVICE, "rotate-master-key", "--data", service.data, "--master-key-file", new,
+                    "--old-master-key-file", old], service.folder)
+
+
+def test_another_master_key_under_load_with_kills(key_service, tmp_path):
+    """Many more keys than here were tried in the benchmark."""
+    keys = [create(key_service, STRONG) for _ in range(20)]
+    old, new = key_service.secrets / "master.key", tmp_path / "new.key"
+    assert run([KEY_SERVICE, "make-master-key", new]).status == 0
+    key_service.kill()
+    key_service.options = ("--master-key-file", new, "--old-master-key-file", old, "--high-water-mark",
+                           key_service.secrets / "high-water-mark")
+    key_service.start()
+    more = [create(key_service, STRONG) for _ in range(20)]
+    stop = False
+
+    def work():
+        count = 0
+        while not stop:
+            key = (keys + more)[count % 40]
+            answer = fetch(key_service, key["keyid"], STRONG)
+            assert answer.status_code == 200 and answer.json()["key"] == key["key"], answer.text
+            count += 1
+        return count
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        working = [pool.submit(work) for _ in range(4)]
+        try:
+            for _ in range(3):
+                program = rotate(key_service, new, old)
+                program.kill()
+            result = rotate(key_service, new, old).wait()
+        finally:
+            stop = True
+        assert all(future.result() > 0 for future in working)
+    assert result.status == 0, result
+    assert len(re.findall("No key needs the master key", result.out)) == 1, result
+    key_service.kill()
+    old.unlink()
+    key_service.options = ("--master-key-file", new, "--high-water-mark", key_service.secrets / "high-water-mark")
+    key_service.start()
+    for key in keys + more:
+        assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
+
+
+def test_keys_list_does_not_change_an_older_database(key_service):
+    create(key_service)
+    key_service.kill()
+    path = key_service.data / "keys.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("DELETE FROM grdb_migrations WHERE identifier = '3'")
+    result = operate(key_service, "keys", "list")
+    assert result.status == 78 and "older version" in result.err
+    with sqlite3.connect(path) as database:
+        assert database.execute("SELECT count(*) FROM grdb_migrations").fetchone() == (2,)
+
+
+def test_keys_list_with_another_master_key_shows_no_wrong_tags(key_service, tmp_path):
+    create(key_service)
+    assert run([KEY_SERVICE, "make-master-key", tmp_path / "other.key"]).status == 0
+    result = operate(key_service, "keys", "list", "--master-key-file", tmp_path / "other.key")
+    assert result.status == 78 and "belongs to another database" in result.err
+
+
+def test_many_keys_are_listed_page_by_page(key_service):
+    create(key_service)
+    with sqlite3.connect(key_service.data / "keys.sqlite") as database:
+        database.execute(
+            "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 2500) "
+            "INSERT INTO key_record (id, created_at, kind, details, master_key, content) "
+            "SELECT id || n, created_at, kind, details, master_key, content FROM key_record, c WHERE number = 1")
+        database.execute("INSERT INTO guess_counter (number, wrong_guesses) SELECT number, 0 FROM key_record WHERE number > 1")
+    keys = operate(key_service, "keys", "list", "--json").json
+    assert len({key["id"] for key in keys}) == len(keys) == 2501
+    assert len(operate(key_service, "keys", "list").out.splitlines()) == 2501
+
+
+@pytest.fixture
+def small_disk(tmp_path, children):
+    disk = SmallDisk(tmp_path / "disk", size="600k")
+    children.append(disk)
+    return disk
+
+
+def test_a_flood_of_new_keys_on_a_small_disk_keeps_nobody_out(small_disk, tmp_path):
+    """New keys stop while there is still space for logins."""
+    data = small_disk.folder / "keys"
+    assert run(small_disk.enter(KEY_SERVICE, "init", "--data", data)).status == 0
+    program = Program(
+        small_disk.enter(KEY_SERVICE, "serve", "--data", data, "--listen", "127.0.0.1:0"), tmp_path)
+    try:
+        url = program.wait_for(re.compile(r"Listening on (\S+)"))[1]
+        keys, statuses = [], []
+        while len(statuses) < 2000 and statuses[-50:].count(503) < 50:
+            answer = requests.post(f"{url}/keyservice/v1/createkey", json={"secret": STRONG}, timeout=30)
+            statuses.append(answer.status_code)
+            if answer.status_code == 200:
+                keys.append(answer.json())
+            else:
+                assert int(answer.headers["Retry-After"]) > 0
+        assert len(keys) > 10 and set(statuses) == {200, 503}, statuses
+        statuses = []
+        for number in range(1000):
+            key = keys[number % len(keys)]
+            guess = {"keyid": key["keyid"], "secret": STRONG if number % 3 else WRONG}
+            statuses.append(requests.post(f"{url}/keyservice/v1/key", json=guess, timeout=30).status_code)
+        assert set(statuses) == {200, 401}, {status: statuses.count(status) for status in statuses}
+    finally:
+        program.kill()

@@ -1,0 +1,167 @@
+import Foundation
+import KeyServiceAPI
+import Testing
+import VaultCrypto
+
+@testable import KeyServiceServer
+
+/// A database that went back in time, and the locks and master keys that stay in it.
+@Suite struct RollbackTests {
+    let temporary: TemporaryFolder
+    let folder: KeyServiceFolder
+
+    init() throws {
+        temporary = try TemporaryFolder()
+        folder = KeyServiceFolder(path: temporary.data)
+    }
+
+    private func serve<R: Sendable>(
+        maxGuesses: Int? = nil, _ body: @escaping @Sendable (Client) async throws -> R
+    ) async throws -> R {
+        let opened = try await folder.openCreatingIfAbsent()
+        defer { opened.store.close() }
+        return try await withService(opened, maxGuesses: maxGuesses, body)
+    }
+
+    /// Makes a key and a backup, then locks the key.
+    private func lockAfterBackup() async throws -> (key: KeyResponse, backup: String) {
+        let backup = temporary.path + "/backup.sqlite"
+        let folder = folder
+        let key = try await serve { client async throws in
+            let key = try await client.createKey(strongSecret)
+            try folder.openStore().backUp(to: backup)
+            for _ in 1...3 { _ = try await client.key(key.keyid, secret: otherStrongSecret) }
+            return key
+        }
+        return (key, backup)
+    }
+
+    @Test func olderDatabaseIsRefusedUntilItIsAcceptedAndThenLeavesOneGuess() async throws {
+        let (key, backup) = try await lockAfterBackup()
+        let database = folder.path + "/keys.sqlite"
+        for name in [database, database + "-wal", database + "-shm"] {
+            try? FileManager.default.removeItem(atPath: name)
+        }
+        try FileManager.default.copyItem(atPath: backup, toPath: database)
+        let error = await #expect(throws: KeyServiceServerError.self) { try await folder.open() }
+        #expect(error?.code == .rolledBack)
+        #expect(error?.description.contains("accept-rollback") == true)
+        try await folder.acceptRollback()
+        try await serve { client async throws in
+            #expect(try await client.key(key.keyid, secret: otherStrongSecret).problem?.guessesRemaining == 0)
+            #expect(try await client.key(key.keyid, secret: strongSecret).status == 403)
+        }
+    }
+
+    @Test func ownerStillGetsInAfterARestore() async throws {
+        let (key, backup) = try await lockAfterBackup()
+        try await folder.restore(from: backup)
+        try await serve { client async throws in
+            #expect(try await client.key(key.keyid, secret: strongSecret).key?.key == key.key)
+            #expect(try await client.key(key.keyid, secret: otherStrongSecret).problem?.guessesRemaining == 2)
+        }
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/keys.sqlite.before-restore"))
+        await #expect(throws: KeyServiceServerError.self) { try await folder.restore(from: backup) }
+    }
+
+    @Test func backupOfAnotherServiceIsNotRestored() async throws {
+        let (key, _) = try await lockAfterBackup()
+        let other = KeyServiceFolder(path: temporary.path + "/other")
+        try await other.create()
+        let backup = temporary.path + "/other.sqlite"
+        try other.openStore().backUp(to: backup)
+        let error = await #expect(throws: KeyServiceServerError.self) { try await folder.restore(from: backup) }
+        #expect(error?.code == .configurationInvalid)
+        let status = try await serve { try await $0.key(key.keyid, secret: strongSecret).status }
+        #expect(status == 403, "the database is the old one")
+    }
+
+    @Test(arguments: ["", "garbage"]) func missingOrDamagedMarkIsRefusedUntilItIsAccepted(content: String) async throws
+    {
+        _ = try await serve { try await $0.createKey(strongSecret) }
+        try FileManager.default.removeItem(atPath: folder.highWaterMarkPath)
+        if !content.isEmpty {
+            try Data(content.utf8).write(to: URL(fileURLWithPath: folder.highWaterMarkPath))
+            try setMode(0o600, folder.highWaterMarkPath)
+        }
+        let error = await #expect(throws: KeyServiceServerError.self) { try await folder.open() }
+        #expect(error?.description.contains("accept-rollback") == true)
+        try await folder.acceptRollback()
+        try await folder.open().store.close()
+    }
+
+    @Test func raisedLimitOpensNoLockedKey() async throws {
+        let (key, _) = try await lockAfterBackup()
+        try await serve(maxGuesses: 10) { client async throws in
+            #expect(try await client.key(key.keyid, secret: strongSecret).status == 403)
+            let other = try await client.createKey(strongSecret)
+            #expect(try await client.key(other.keyid, secret: otherStrongSecret).problem?.guessesRemaining == 9)
+        }
+        // The store keeps the limit.
+        try await serve { client async throws in
+            let other = try await client.createKey(strongSecret)
+            #expect(try await client.key(other.keyid, secret: otherStrongSecret).problem?.guessesRemaining == 9)
+        }
+        let store = try folder.openStore()
+        try await store.unlock(keyID: key.keyid)
+        let answer = try await serve { try await $0.key(key.keyid, secret: strongSecret) }
+        #expect(answer.status == 200)
+    }
+
+    @Test func revokedKeyIsNeverReleasedAgain() async throws {
+        let folder = folder
+        try await serve { client async throws in
+            let key = try await client.createKey(strongSecret)
+            let store = try folder.openStore()
+            try await store.revoke(keyID: key.keyid)
+            #expect(try await client.key(key.keyid, secret: strongSecret).status == 403)
+            #expect(try await client.key(key.keyid, longSecret: key.longsecret).status == 403)
+            await #expect(throws: KeyServiceServerError.self) { try await store.unlock(keyID: key.keyid) }
+            let summary = try await store.summaries(after: nil, count: 10)
+            #expect(summary.map(\.lock) == [.revoked])
+        }
+    }
+
+    @Test func masterKeyCanBeChangedWhileTheServiceRunsAndTheOldOneTakenAway() async throws {
+        let keys = try await serve { client async throws in
+            let keys = try await [client.createKey(strongSecret), client.createKey("1234")]
+            _ = try await client.key(keys[0].keyid, secret: otherStrongSecret)
+            return keys
+        }
+        let old = folder.masterKeyPath
+        let new = temporary.path + "/new.key"
+        _ = try MasterKey.create(path: new)
+        let both = KeyServiceFolder(
+            path: folder.path, masterKeyFile: new, oldMasterKeyFiles: [old],
+            highWaterMarkFile: folder.highWaterMarkPath)
+        let opened = try await both.open()
+        let outcome = try await withService(opened) { client async throws in
+            let store = try both.openStore()
+            let outcome = try await MasterKeyRotation(store, both.masterKeys()).run()
+            #expect(try await client.key(keys[0].keyid, secret: strongSecret).key?.wrongGuesses == 1)
+            #expect(try await client.key(keys[1].keyid, secret: "1234").key?.key == keys[1].key)
+            return outcome
+        }
+        opened.store.close()
+        #expect(outcome.resealed == 2)
+        #expect(outcome.removed.count == 1)
+        try FileManager.default.removeItem(atPath: old)
+        let alone = KeyServiceFolder(
+            path: folder.path, masterKeyFile: new, highWaterMarkFile: folder.highWaterMarkPath)
+        let last = try await alone.open()
+        defer { last.store.close() }
+        try await withService(last) { client async throws in
+            #expect(try await client.key(keys[0].keyid, longSecret: keys[0].longsecret).key?.key == keys[0].key)
+        }
+    }
+
+    @Test func serverWithoutTheOldMasterKeyDoesNotStart() async throws {
+        _ = try await serve { try await $0.createKey(strongSecret) }
+        let new = temporary.path + "/new.key"
+        _ = try MasterKey.create(path: new)
+        let alone = KeyServiceFolder(
+            path: folder.path, masterKeyFile: new, highWaterMarkFile: folder.highWaterMarkPath)
+        let error = await #expect(throws: KeyServiceServerError.self) { try await alone.open() }
+        #expect(error?.code == .configurationInvalid)
+    }
+}
