@@ -172,3 +172,15 @@ def test_a_flood_of_new_keys_on_a_small_disk_keeps_nobody_out(small_disk, tmp_pa
         assert set(statuses) == {200, 401}, {status: statuses.count(status) for status in statuses}
     finally:
         program.kill()
+
+
+def test_a_deletion_says_if_old_data_stays_for_a_while(key_service):
+    keys = [create(key_service, STRONG) for _ in range(2)]
+    reader = sqlite3.connect(key_service.data / "keys.sqlite", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM key_record").fetchone()
+    result = operate(key_service, "keys", "delete", keys[0]["keyid"])
+    assert result.status == 0 and "stay in the write-ahead log" in result.err, result
+    reader.close()
+    result = operate(key_service, "keys", "delete", keys[1]["keyid"])
+    assert (result.status, result.err) == (0, "")

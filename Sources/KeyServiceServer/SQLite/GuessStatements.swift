@@ -24,7 +24,7 @@ struct GuessStatements {
             sql: """
                 UPDATE guess_counter SET wrong_guesses = wrong_guesses + 1,
                     wrong_guesses_in_all = wrong_guesses_in_all + 1, last_wrong_at = ?2, locked_at = ?3, ticket = ?4,
-                    held_until = ?5
+                    held_until = ?5, room = NULL
                 WHERE number = ?1
                 """)
         settleWrong = try db.cachedStatement(
@@ -44,7 +44,7 @@ struct GuessStatements {
                 """)
         noteUse = try db.cachedStatement(
             sql: """
-                UPDATE guess_counter SET last_used_at = ?2, wrong_guesses = iif(ticket IS NULL, 0, wrong_guesses),
+                UPDATE guess_counter SET last_used_at = ?2, room = NULL, wrong_guesses = iif(ticket IS NULL, 0, wrong_guesses),
                     last_wrong_at = iif(ticket IS NULL, NULL, last_wrong_at)
                 WHERE number = ?1
                 """)

@@ -14,8 +14,10 @@ enum RecordStatements {
             let known = try Row.fetchOne(db, sql: "SELECT * FROM key_record WHERE id = ?", arguments: [record.id])
             return try known.map(self.record) == record ? .done : .exists
         }
-        try db.cachedStatement(sql: "INSERT INTO guess_counter (number, wrong_guesses) VALUES (?, 0)")
-            .execute(arguments: [db.lastInsertedRowID])
+        try db.cachedStatement(
+            sql: "INSERT INTO guess_counter (number, wrong_guesses, room) VALUES (?, 0, zeroblob(40))"
+        )
+        .execute(arguments: [db.lastInsertedRowID])
         return .done
     }
 

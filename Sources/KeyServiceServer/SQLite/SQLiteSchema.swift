@@ -52,7 +52,8 @@ enum SQLiteSchema {
     }()
 
     /// Records under a master key with a name, stored locks, tickets, limits in the store. The columns "state",
-    /// "owner" and "label" and the table "open_try" are for keys of the protocol's version 2.
+    /// "owner" and "label" and the table "open_try" are for keys of the protocol's version 2. "room" is what a row grows by
+    /// at most: the first guess takes it, so that no guess needs a new page on a full disk.
     private static let version3 = """
         CREATE TABLE master_key (
             id INTEGER PRIMARY KEY,
@@ -99,6 +100,8 @@ enum SQLiteSchema {
         ALTER TABLE guess_counter ADD COLUMN locked_at INTEGER;
         ALTER TABLE guess_counter ADD COLUMN ticket INTEGER;
         ALTER TABLE guess_counter ADD COLUMN held_until INTEGER;
+        ALTER TABLE guess_counter ADD COLUMN room BLOB;
+        UPDATE guess_counter SET room = zeroblob(40);
 
         CREATE TABLE open_try (
             ticket BLOB PRIMARY KEY,
