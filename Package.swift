@@ -4,6 +4,7 @@ import PackageDescription
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
@@ -15,6 +16,7 @@ let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -73,7 +75,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system.git", from: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift.git", exact: "7.10.0"),
@@ -174,7 +178,8 @@ let package = Package(
             name: "KeyServiceServer",
             dependencies: [
                 "KeyServiceAPI", "VaultCrypto", "VaultJSON", "VaultLocks", crypto, hummingbird, hummingbirdCore, grdb,
-                grdbSQLite, httpTypes, logging, nioCore, nioHTTP1, serviceLifecycle,
+                grdbSQLite, httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioPosix, nioSSL, coreMetrics,
+                serviceLifecycle,
             ]),
         .target(
             name: "VaultTesting",
@@ -211,7 +216,7 @@ let package = Package(
         .executableTarget(
             name: "vault-key-service",
             dependencies: [
-                "KeyServiceServer", "CLinux", "VaultLocks", "VaultManual", argumentParser, configuration, hummingbird,
+                "KeyServiceServer", "CLinux", "VaultJSON", "VaultLocks", "VaultManual", argumentParser, coreMetrics,
                 logging, serviceLifecycle, unixSignals,
             ]),
         .executableTarget(
@@ -264,7 +269,7 @@ let package = Package(
             name: "KeyServiceServerTests",
             dependencies: [
                 "KeyServiceServer", "KeyServiceAPI", "KeyService", "VaultCrypto", "VaultHTTP", "VaultLocks",
-                "vault-key-service", grdb, httpTypes, hummingbird,
+                "vault-key-service", coreMetrics, grdb, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore, serviceLifecycle,
             ]),
         .testTarget(

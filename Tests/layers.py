@@ -48,13 +48,13 @@ MAY_IMPORT = {
     "VaultDevelopment": "VaultAuth VaultLocks Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
     "KeyServiceServer": "KeyServiceAPI VaultCrypto VaultJSON VaultLocks Crypto Hummingbird HummingbirdCore GRDB GRDBSQLite "
-    "HTTPTypes Logging NIOCore NIOHTTP1 ServiceLifecycle",
+    "HTTPTypes Logging CoreMetrics NIOCore NIOHTTP1 NIOHTTPTypes NIOPosix NIOSSL ServiceLifecycle",
     "VaultManual": "ArgumentParser",
     "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks VaultManual CLinux CQRCode ArgumentParser "
     "Configuration Logging SystemPackage",
     "vault": "CLinux VaultAgentProtocol",
     "vault-command": "VaultCommands",
-    "vault-key-service": "KeyServiceServer VaultLocks VaultManual CLinux ArgumentParser Configuration Hummingbird Logging "
+    "vault-key-service": "KeyServiceServer VaultJSON VaultLocks VaultManual CLinux ArgumentParser CoreMetrics Logging "
     "ServiceLifecycle UnixSignals",
     "vault-dev": "VaultDevelopment KeyServiceServer ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
 }  # fmt: skip

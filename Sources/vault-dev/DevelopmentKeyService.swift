@@ -27,8 +27,12 @@ final class DevelopmentKeyService: Sendable {
         var configuration = KeyServiceServerConfiguration()
         configuration.host = address.host
         configuration.port = address.port
-        let application = try await buildApplication(
-            configuration, opened, logger: logger, onServerRunning: { started.yield($0) })
+        configuration.createsPerHour = 0
+        configuration.createsPerHourTotal = 0
+        configuration.maxConnectionsPerAddress = 0
+        var operation = KeyServiceOperation()
+        operation.onRunning = { started.yield($0) }
+        let application = try await buildApplication(configuration, opened, logger: logger, operation: operation)
         let services = ServiceGroup(configuration: .init(services: [application], logger: logger))
         let running = Task {
             do {

@@ -17,7 +17,7 @@ struct Backup: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reporting {
-            try await Settings(common).folder().openStore().backUp(to: to)
+            try Settings(common).folder().openStore().backUp(to: to)
         }
     }
 }

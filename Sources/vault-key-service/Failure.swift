@@ -40,6 +40,29 @@ struct Failure: Error {
         }
     }
 
+    /// Says why a listener could not start.
+    static func listening(_ error: any Error, on configuration: KeyServiceServerConfiguration) -> Failure {
+        let failure = error as? ListenFailure
+        let (host, port) = (failure?.host ?? configuration.host, failure?.port ?? configuration.port)
+        let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        let option = failure?.option ?? "--listen"
+        switch ListenFailure.errorNumber(of: failure?.underlying ?? error) {
+        case EADDRINUSE:
+            return .configuration(
+                """
+                Another program uses \(address). Name another address with \(option), or find that program: \
+                ss -ltnp 'sport = :\(port)'
+                """)
+        case EADDRNOTAVAIL:
+            return .configuration(
+                "This machine does not have the address \(address). Name another one with \(option). See: ip address")
+        case EACCES:
+            return .configuration(
+                "This user may not listen on \(address). Name a port above 1023 with \(option).")
+        default: return .configuration("The service cannot run on \(address): \(error)")
+        }
+    }
+
     /// Runs a subcommand, and turns its errors into a message and an exit code.
     static func reporting(_ body: () async throws -> Void) async throws {
         do {
@@ -65,13 +88,17 @@ enum Output {
     }
 
     static func error(_ line: String) {
-        write("vault-key-service: " + line + "\n", to: STDERR_FILENO)
+        write("vault-key-service: " + line + "\n", to: STDERR_FILENO, patience: 2000)
     }
 
     /// Writes everything, or gives up after an error. `FileHandle` would trap.
-    private static func write(_ text: String, to descriptor: Int32) {
+    ///
+    /// - Parameter patience: the longest wait for a reader, in milliseconds; -1 for no limit.
+    private static func write(_ text: String, to descriptor: Int32, patience: Int32 = -1) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
+            var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard poll(&ready, 1, patience) != 0 else { return }
             let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { return }

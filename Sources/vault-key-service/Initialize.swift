@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Configuration
 internal import KeyServiceServer
 
 struct Initialize: AsyncParsableCommand {
@@ -12,7 +11,7 @@ struct Initialize: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reporting {
-            let settings = try await Settings(common)
+            let settings = try Settings(common)
             let folder = try settings.folder()
             try await folder.create(mayUseKey: settings.names(common.masterKeyFile, "masterKeyFile"))
             Output.result("Made \(folder.path) with the master key \(folder.masterKeyPath).")

@@ -20,7 +20,7 @@ extension Keys {
             try await common.operate { store in
                 let state = try await store.state()
                 // systemd may give the master key only to the service.
-                let masterKeys = try? await Settings(common).folder().masterKeys()
+                let masterKeys = try? Settings(common).folder().masterKeys()
                 let tags = try masterKeys.map { try KeyTags($0, for: state) }
                 let encoder = JSONEncoder()
                 encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Configuration
 internal import KeyServiceServer
 
 /// How many wrong guesses lock a key. The store keeps the numbers for all instances of the service.

@@ -11,6 +11,8 @@ enum Main {
 }
 
 struct VaultKeyService: AsyncParsableCommand {
+    static let version = "0.1.0"
+
     static let configuration = CommandConfiguration(
         commandName: "vault-key-service",
         abstract: "Keep keys, and release each key only for its secret, with few guesses.",
@@ -19,12 +21,11 @@ struct VaultKeyService: AsyncParsableCommand {
               vault-key-service serve --data /var/lib/vault-key-service
 
             Settings come from options, then from the environment (VAULT_KEY_SERVICE_DATA, VAULT_KEY_SERVICE_LISTEN, \
-            ...), then from the JSON file of --config. The names in the file: data, listen, basePath, maxGuesses, \
-            maxGuessesTotal, masterKeyFile, oldMasterKeyFile, highWaterMark, logLevel.
+            ...), then from the JSON file of --config. The names in the file: \(SettingName.list).
 
             \(Failure.statuses.paragraphs)
             """,
-        version: "0.1.0",
+        version: version,
         subcommands: [
             Serve.self, Initialize.self, Keys.self, Backup.self, Restore.self, AcceptRollback.self, MakeMasterKey.self,
             RotateMasterKey.self, Manual.self,

@@ -25,15 +25,9 @@ struct Manual: ParsableCommand {
     private static let sections = [
         ManualPage.Section(
             "Environment",
-            [
-                ("VAULT_KEY_SERVICE_CONFIG", "As --config."), ("VAULT_KEY_SERVICE_DATA", "As --data."),
-                ("VAULT_KEY_SERVICE_MASTER_KEY_FILE", "As --master-key-file."),
-                ("VAULT_KEY_SERVICE_LISTEN", "As --listen."), ("VAULT_KEY_SERVICE_BASE_PATH", "As --base-path."),
-                ("VAULT_KEY_SERVICE_MAX_GUESSES", "As --max-guesses."),
-                ("VAULT_KEY_SERVICE_MAX_GUESSES_TOTAL", "As --max-guesses-total."),
-                ("VAULT_KEY_SERVICE_LOG_LEVEL", "As --log-level."),
-                ("CREDENTIALS_DIRECTORY", "The folder of systemd with the credential master.key."),
-            ]),
+            (["config"] + SettingName.all.map(\.name)).map {
+                (SettingName.variable(of: $0), "As \(SettingName.option(of: $0)).")
+            } + [("CREDENTIALS_DIRECTORY", "The folder of systemd with the credential master.key.")]),
         ManualPage.Section(
             "Files",
             [

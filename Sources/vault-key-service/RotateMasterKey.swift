@@ -32,7 +32,7 @@ struct RotateMasterKey: AsyncParsableCommand {
 
     func run() async throws {
         try await common.operate { store in
-            let masterKeys = try await Settings(common).folder().masterKeys()
+            let masterKeys = try Settings(common).folder().masterKeys()
             let outcome = try await MasterKeyRotation(store, masterKeys).run { count in
                 if count % 10_000 == 0 { Output.error("\(count) keys are sealed anew.") }
             }

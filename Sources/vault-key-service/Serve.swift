@@ -1,10 +1,8 @@
 internal import ArgumentParser
-internal import Configuration
-internal import Hummingbird
+internal import CoreMetrics
+internal import Foundation
 internal import KeyServiceServer
 internal import Logging
-internal import ServiceLifecycle
-internal import UnixSignals
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -12,8 +10,11 @@ struct Serve: AsyncParsableCommand {
         discussion: """
               vault-key-service serve --data /var/lib/vault-key-service
 
-            The service speaks plain HTTP, for clients on this machine. For other clients, run a reverse proxy with \
-            TLS on this machine.
+            Without a certificate the service speaks plain HTTP, for clients on this machine. For other clients, give \
+            it a certificate, or run a reverse proxy with TLS on this machine and name it with --trusted-proxy.
+
+            SIGTERM and SIGINT end the service after the requests under way, within 10 seconds. A second one ends it at \
+            once. SIGHUP reads the certificate and the logLevel of --config again. SIGUSR1 logs more, SIGUSR2 less.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -27,6 +28,26 @@ struct Serve: AsyncParsableCommand {
     var basePath: String?
 
     @OptionGroup var limits: LimitOptions
+    @OptionGroup var clientLimits: ClientLimitOptions
+    @OptionGroup var tls: TLSOptions
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            An address of its own for /healthz, /readyz and /metrics, over plain HTTP. Clients cannot keep it from \
+            answering. (default: none)
+            """,
+            valueName: "host:port"))
+    var healthListen: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            How long the service still takes requests after SIGTERM. /readyz says at once that it ends, so that a load \
+            balancer can send requests elsewhere. (default: 0)
+            """,
+            valueName: "seconds"))
+    var drainDelay: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -41,48 +62,70 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reporting {
-            let settings = try await Settings(common)
-            let logFile = LogFile()
+            let settings = try Settings(common)
+            let level = LogLevel(try LogLevel.read(logLevel, settings))
+            var operation = KeyServiceOperation()
+            let prometheus = PrometheusMetrics()
+            MetricsSystem.bootstrap(prometheus)
+            let metrics = KeyServiceMetrics()
+            operation.metrics = metrics
+            operation.metricsText = { prometheus.text() }
+            let logFile = LogFile(onDrop: { metrics.logLinesDropped(1) })
             defer { logFile.flush() }
-            let logger = try makeLogger(settings, logFile)
-            var configuration = KeyServiceServerConfiguration()
-            let address = try ListenAddress(settings.string(listen, "listen") ?? "127.0.0.1:8787")
-            guard try address.isLoopback || settings.flag(insecureAllowRemoteHTTP, "insecureAllowRemoteHttp") else {
-                throw Failure.configuration(
-                    """
-                    \(address.host) is not an address of this machine alone. Plain HTTP would show secrets to the \
-                    network. Listen on 127.0.0.1 behind a reverse proxy with TLS on this machine, or add \
-                    --insecure-allow-remote-http.
-                    """)
+            let logger = Logger(label: "vault-key-service") { LineLogHandler(label: $0, file: logFile, level: level) }
+            let configuration = try configuration(settings)
+            let drainDelay = try drainDelay(settings)
+            let folder = try settings.folder()
+            operation.onHealthRunning = { Output.result("Health on \($0.baseURL)") }
+            operation.onRunning = { address in
+                logger.notice(
+                    "Started version=\(VaultKeyService.version) address=\(address.baseURL) store=\(folder.path)")
+                Output.result("Listening on \(address.baseURL)")
             }
-            configuration.host = address.host
-            configuration.port = address.port
-            configuration.basePath = settings.string(basePath, "basePath") ?? ""
-            configuration.maxGuesses = try settings.number(limits.maxGuesses, "maxGuesses")
-            configuration.maxGuessesTotal = try settings.number(limits.maxGuessesTotal, "maxGuessesTotal")
-            let opened = try await settings.folder().open()
             let application = try await buildApplication(
-                configuration, opened, logger: logger,
-                onServerRunning: { Output.result("Listening on \($0.baseURL)") })
-            var group = ServiceGroupConfiguration(
-                services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-            // A client that never finishes its request must not keep the service from ending.
-            group.maximumGracefulShutdownDuration = .seconds(30)
+                configuration, folder.open(), logger: logger, operation: operation)
+            let run = ServiceRun(
+                application: application, control: operation.control, logger: logger, level: level,
+                drainDelay: .seconds(drainDelay),
+                readLevel: { try LogLevel.read(logLevel, Settings(common)) })
             do {
-                try await ServiceGroup(configuration: group).run()
-            } catch {
-                throw Failure.configuration("The service cannot run on \(address.host):\(address.port): \(error)")
+                try await run.run()
+            } catch let error where !(error is KeyServiceServerError) {
+                throw Failure.listening(error, on: configuration)
             }
         }
     }
 
-    private func makeLogger(_ settings: Settings, _ file: LogFile) throws -> Logger {
-        let name = settings.string(logLevel, "logLevel") ?? "info"
-        guard let level = Logger.Level(rawValue: name) else {
-            throw Failure.configuration("There is no log level \"\(name)\".")
+    private func configuration(_ settings: Settings) throws -> KeyServiceServerConfiguration {
+        var configuration = KeyServiceServerConfiguration()
+        let address = try ListenAddress(settings.string(listen, "listen") ?? "127.0.0.1:8787")
+        configuration.host = address.host
+        configuration.port = address.port
+        configuration.tls = try tls.files(settings)
+        let allowsRemoteHTTP = try settings.flag(insecureAllowRemoteHTTP, "insecureAllowRemoteHttp")
+        guard address.isLoopback || configuration.tls != nil || allowsRemoteHTTP else {
+            throw Failure.configuration(
+                """
+                \(address.host) is not an address of this machine alone. Plain HTTP would show secrets to the \
+                network. Add --tls-certificate FILE --tls-key FILE, or listen on 127.0.0.1 behind a reverse proxy with \
+                TLS on this machine, or add --insecure-allow-remote-http.
+                """)
         }
-        var logger = Logger(label: "vault-key-service") { LineLogHandler(label: $0, file: file) }
-        logger.logLevel = level
-        return logger
+        configuration.basePath = settings.string(basePath, "basePath") ?? ""
+        configuration.maxGuesses = try settings.number(limits.maxGuesses, "maxGuesses")
+        configuration.maxGuessesTotal = try settings.number(limits.maxGuessesTotal, "maxGuessesTotal")
+        try clientLimits.apply(settings, to: &configuration)
+        if let health = try settings.string(healthListen, "healthListen").map({ try ListenAddress($0) }) {
+            configuration.healthAddress = (health.host, health.port)
+        }
+        return configuration
+    }
+
+    private func drainDelay(_ settings: Settings) throws -> Int {
+        let seconds = try settings.number(drainDelay, "drainDelay") ?? 0
+        guard (0...3600).contains(seconds) else {
+            throw Failure.configuration("The drain delay must be between 0 and 3600 seconds.")
+        }
+        return seconds
     }
 }

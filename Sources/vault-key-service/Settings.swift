@@ -1,7 +1,7 @@
 internal import ArgumentParser
-internal import Configuration
 internal import Foundation
 internal import KeyServiceServer
+internal import VaultJSON
 
 /// The options that every subcommand has.
 struct CommonOptions: ParsableArguments {
@@ -32,52 +32,60 @@ struct CommonOptions: ParsableArguments {
 
 /// The settings from options, environment and file, in this order.
 struct Settings {
-    private let reader: ConfigReader
     private let common: CommonOptions
+    private let file: SettingsFile
+    private let environment: [String: String]
 
-    init(_ common: CommonOptions) async throws {
+    /// - Throws: a ``Failure`` that names a setting of the file that is unknown or of the wrong type.
+    init(_ common: CommonOptions) throws {
         self.common = common
-        let environment = EnvironmentVariablesProvider().prefixKeys(with: "vault.key.service")
-        var providers: [any ConfigProvider] = [environment]
-        let path = common.config ?? ConfigReader(provider: environment).string(forKey: "config")
-        if let path {
-            do {
-                let location = InMemoryProvider(values: ["filePath": ConfigValue(.string(path), isSecret: false)])
-                providers.append(try await FileProvider<JSONSnapshot>(config: ConfigReader(provider: location)))
-            } catch {
-                throw Failure.configuration("The settings in \(path) cannot be read: \(error)")
-            }
-        }
-        reader = ConfigReader(providers: providers)
+        environment = ProcessInfo.processInfo.environment
+        let path = common.config ?? environment[SettingName.variable(of: "config")]
+        file = try path.map { try SettingsFile(path: $0) } ?? SettingsFile()
     }
 
-    func string(_ option: String?, _ key: ConfigKey) -> String? {
-        option ?? reader.string(forKey: key)
+    func string(_ option: String?, _ name: String) -> String? {
+        option ?? variable(name) ?? file[name]?.string
     }
 
     /// Whether a setting is given.
-    func names(_ option: String?, _ key: ConfigKey) -> Bool {
-        string(option, key) != nil
+    func names(_ option: String?, _ name: String) -> Bool {
+        string(option, name) != nil
     }
 
-    func flag(_ option: Bool, _ key: ConfigKey) throws -> Bool {
+    func flag(_ option: Bool, _ name: String) throws -> Bool {
         if option { return true }
-        if let value = reader.bool(forKey: key) { return value }
-        try refuseOtherType(key, expected: "true or false")
-        return false
-    }
-
-    func number(_ option: Int?, _ key: ConfigKey) throws -> Int? {
-        if let value = option ?? reader.int(forKey: key) { return value }
-        try refuseOtherType(key, expected: "a number")
-        return nil
-    }
-
-    /// Refuses a setting of the wrong type. It must not count as a missing setting.
-    private func refuseOtherType(_ key: ConfigKey, expected: String) throws {
-        guard reader.string(forKey: key) == nil, reader.bool(forKey: key) == nil, reader.int(forKey: key) == nil else {
-            throw Failure.configuration("The setting \(key) is not \(expected).")
+        guard let text = variable(name) else { return file[name]?.bool ?? false }
+        switch text.lowercased() {
+        case "true", "yes", "1": return true
+        case "false", "no", "0": return false
+        default: throw wrongVariable(name, expected: "true or false")
         }
+    }
+
+    func number(_ option: Int?, _ name: String) throws -> Int? {
+        if let option { return option }
+        guard let text = variable(name) else { return file[name]?.exactInteger.flatMap { Int($0) } }
+        guard let number = Int(text) else { throw wrongVariable(name, expected: "a number") }
+        return number
+    }
+
+    /// Returns the values of a setting that can be given several times. In the environment, commas separate them.
+    func list(_ option: [String], _ name: String) -> [String] {
+        if !option.isEmpty { return option }
+        if let text = variable(name) {
+            return text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        return file[name]?.strings ?? file[name]?.string.map { [$0] } ?? []
+    }
+
+    /// A variable that is empty counts as missing.
+    private func variable(_ name: String) -> String? {
+        environment[SettingName.variable(of: name)].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private func wrongVariable(_ name: String, expected: String) -> Failure {
+        .configuration("The setting \(name) is not \(expected). Change \(SettingName.variable(of: name)).")
     }
 
     /// The data folder, with the path of the master key.
@@ -86,7 +94,6 @@ struct Settings {
             throw Failure.configuration("No data folder is given. Use --data DIR.")
         }
         let masterKeyFile = string(common.masterKeyFile, "masterKeyFile")
-        let environment = ProcessInfo.processInfo.environment
         let credentials = environment["CREDENTIALS_DIRECTORY"].flatMap { directory in
             masterKeyFile == nil && FileManager.default.fileExists(atPath: directory + "/master.key")
                 ? directory : nil

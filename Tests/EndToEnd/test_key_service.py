@@ -203,8 +203,9 @@ def test_the_log_names_no_key(key_service):
 def test_parallel_wrong_guesses_evaluate_three(key_service):
     key = create(key_service)
     with concurrent.futures.ThreadPoolExecutor(32) as pool:
-        answers = list(pool.map(lambda n: fetch(key_service, key["keyid"], f"wrong guess {n}"), range(64)))
-    counts = {status: [a.status_code for a in answers].count(status) for status in {a.status_code for a in answers}}
+        # An answer of requests keeps its connection, and one address has few of them.
+        answers = list(pool.map(lambda n: fetch(key_service, key["keyid"], f"wrong guess {n}").status_code, range(64)))
+    counts = {status: answers.count(status) for status in set(answers)}
     assert counts[401] == 3 and set(counts) <= {401, 403, 503}, counts
     assert fetch(key_service, key["keyid"]).status_code == 403
 

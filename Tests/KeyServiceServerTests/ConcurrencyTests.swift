@@ -64,9 +64,11 @@ import VaultLocks
         let store = GatedStore()
         let (addresses, address) = AsyncStream.makeStream(of: BoundAddress.self)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        var operation = KeyServiceOperation()
+        operation.onRunning = { address.yield($0) }
         let application = try await buildApplication(
             KeyServiceServerConfiguration(), commits: GroupCommit(store: store),
-            masterKeys: MasterKeys(.random()), logger: logger, now: { 0 }, onServerRunning: { address.yield($0) })
+            masterKeys: MasterKeys(.random()), logger: logger, now: { 0 }, operation: operation)
         let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
         async let end: Void = group.run()
         let bound = try #require(await addresses.first { _ in true })

@@ -16,14 +16,16 @@ final class StretchingPool: Sendable {
 
     private let places: Int
     private let newKeyPlaces: Int
+    private let metrics: KeyServiceMetrics?
     private let used = Lock(Used())
     private let queue: OperationQueue
 
     /// - Parameters:
     ///   - threads: the number of computations at the same time.
     ///   - places: the number of guesses that may run or wait. An eighth as many new keys may, too.
-    init(threads: Int, places: Int) {
+    init(threads: Int, places: Int, metrics: KeyServiceMetrics? = nil) {
         self.places = places
+        self.metrics = metrics
         newKeyPlaces = (places + 7) / 8
         queue = OperationQueue()
         queue.name = "credential-vault.key-service.argon2"
@@ -40,7 +42,11 @@ final class StretchingPool: Sendable {
             }
             used.take(isNewKey: isNewKey, 1)
         }
-        defer { used.withLock { $0.take(isNewKey: isNewKey, -1) } }
+        metrics?.argon2PlaceTaken()
+        defer {
+            used.withLock { $0.take(isNewKey: isNewKey, -1) }
+            metrics?.argon2PlaceReturned()
+        }
         return try await body()
     }
 

@@ -45,6 +45,11 @@ struct Answer {
         switch error {
         case let error as BadRequest:
             self.init(problem: error.status, KeyServiceProblem(error: "invalid_request"))
+            // The rest of a large body is not worth reading.
+            if error.status == .contentTooLarge { headers[.connection] = "close" }
+        case let error as CreateQuota.Refusal:
+            self = Self.busy
+            headers[.retryAfter] = String(error.retryAfter)
         case let error as KeyServiceServerError:
             let problem = KeyServiceProblem(error: error.code.name, guessesRemaining: error.guessesRemaining)
             switch error.code {
@@ -66,9 +71,25 @@ struct Answer {
         return answer
     }
 
+    /// A text for programs that do not read JSON.
+    init(text: String, contentType: String) {
+        status = .ok
+        body = Array(text.utf8)
+        headers[.contentType] = contentType
+    }
+
+    static let alive = health("alive")
+    static let ready = health("ready")
+
+    private static func health(_ status: String) -> Answer {
+        var answer = Answer(text: #"{"status":"\#(status)"}"#, contentType: "application/json")
+        answer.status = .ok
+        return answer
+    }
+
     static let noSuchPath = Answer(problem: .notFound, KeyServiceProblem(error: "no_such_path"))
 
-    private static let busy = {
+    static let busy = {
         var answer = Answer(problem: .serviceUnavailable, KeyServiceProblem(error: "busy"))
         answer.headers[.retryAfter] = retryAfter
         return answer

@@ -13,6 +13,33 @@ public struct BoundAddress: Sendable {
     public let port: Int
     /// The base URL for clients, with the base path and without a trailing slash.
     public let baseURL: String
+
+    init?(_ channel: any Channel, scheme: String = "http", basePath: String = "") {
+        guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else {
+            return nil
+        }
+        let urlHost = host.contains(":") ? "[\(host)]" : host
+        self.host = host
+        self.port = port
+        baseURL = "\(scheme)://\(urlHost):\(port)\(basePath)"
+    }
+}
+
+/// What a service tells of itself, and what it hears from its operator.
+public struct KeyServiceOperation: Sendable {
+    /// What an operator asks of the running service.
+    public var control = KeyServiceControl()
+    /// The figures of the service.
+    public var metrics = KeyServiceMetrics()
+    /// Returns all metrics for `/metrics`, as text for Prometheus; nil for no such path.
+    public var metricsText: (@Sendable () -> String)?
+    /// Called once the service accepts connections.
+    public var onRunning: @Sendable (BoundAddress) async -> Void = { _ in }
+    /// Called once the listener for health checks accepts connections, if there is one.
+    public var onHealthRunning: @Sendable (BoundAddress) async -> Void = { _ in }
+
+    /// Makes an operation that hears and tells nothing.
+    public init() {}
 }
 
 /// Builds the key service. Nothing runs yet: call `run()` inside a `ServiceGroup`, or `runService()`, which ends on
@@ -23,13 +50,13 @@ public struct BoundAddress: Sendable {
 ///   - opened: the store of the records, with its master keys.
 ///   - logger: gets a line for each request, without secrets, bodies or keys.
 ///   - now: returns the time in seconds since 1970; nil for the system's clock.
-///   - onServerRunning: called once the server accepts connections.
-/// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a setting is out of bounds, `rolledBack`,
-///   `busy` or `storeUnusable` if the store cannot be written.
+///   - operation: what the service tells of itself, and what it hears.
+/// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a setting is out of bounds or a file for TLS
+///   is bad, `rolledBack`, `busy` or `storeUnusable` if the store cannot be written. `run()` throws a
+///   ``ListenFailure`` if the address for health checks cannot be used.
 public func buildApplication(
     _ configuration: KeyServiceServerConfiguration, _ opened: OpenedStore, logger: Logger,
-    now: (@Sendable () -> Int64)? = nil,
-    onServerRunning: @escaping @Sendable (BoundAddress) async -> Void = { _ in }
+    now: (@Sendable () -> Int64)? = nil, operation: KeyServiceOperation = KeyServiceOperation()
 ) async throws -> some ApplicationProtocol {
     let configuration = try configuration.validated()
     let limits = try await opened.store.state().limits
@@ -37,42 +64,87 @@ public func buildApplication(
         inARow: configuration.maxGuesses ?? limits.inARow, inAll: configuration.maxGuessesTotal ?? limits.inAll)
     try await opened.store.setLimits(wanted)
     return try await buildApplication(
-        configuration, commits: GroupCommit(store: opened.store), masterKeys: opened.masterKeys, mark: opened.mark,
-        logger: logger, now: now ?? { Int64(Date().timeIntervalSince1970) }, onServerRunning: onServerRunning)
+        configuration, commits: GroupCommit(store: opened.store, metrics: operation.metrics),
+        masterKeys: opened.masterKeys, mark: opened.mark,
+        logger: logger, now: now ?? { Int64(Date().timeIntervalSince1970) }, operation: operation)
 }
 
 /// Builds the key service over a writer.
 func buildApplication(
     _ configuration: KeyServiceServerConfiguration, commits: GroupCommit, masterKeys: MasterKeys,
     mark: HighWaterMark? = nil, logger: Logger, now: @escaping @Sendable () -> Int64,
-    onServerRunning: @escaping @Sendable (BoundAddress) async -> Void
+    operation: KeyServiceOperation = KeyServiceOperation()
 ) async throws -> some ApplicationProtocol {
     let keeper = KeyKeeper(
         masterKeys: masterKeys, commits: commits,
         stretching: StretchingPool(
-            threads: configuration.stretchingThreads, places: configuration.stretchingPlaces),
+            threads: configuration.stretchingThreads, places: configuration.stretchingPlaces,
+            metrics: operation.metrics),
         argon2: configuration.argon2, now: now)
     let watch = StoreWatch(commits: commits, masterKeys: masterKeys, mark: mark, now: now)
     try await watch.checkIn()
-    let basePath = configuration.basePath
+    let health = HealthResponder(
+        readiness: Readiness(control: operation.control, metrics: operation.metrics, logger: logger) {
+            try await watch.checkIn()
+        },
+        metrics: operation.metrics, metricsText: operation.metricsText)
+    let log = try RequestLog(logger, keyTags: KeyTags(masterKeys.current))
+    return try assemble(
+        configuration, keeper: keeper, health: health, log: log, logger: logger, operation: operation,
+        services: [CommitService(commits: commits, watch: watch)])
+}
+
+/// Puts the listeners together.
+///
+/// - Parameter services: what ends after the listeners.
+private func assemble(
+    _ configuration: KeyServiceServerConfiguration, keeper: KeyKeeper, health: HealthResponder, log: RequestLog,
+    logger: Logger, operation: KeyServiceOperation, services: [any Service]
+) throws -> some ApplicationProtocol {
+    let metrics = operation.metrics
+    let proxies = TrustedProxies(configuration.trustedProxies.compactMap(NetworkAddress.Range.init))
+    let connections = ConnectionTable(
+        perAddress: configuration.maxConnectionsPerAddress, trusted: proxies, metrics: metrics)
+    let certificate = try configuration.tls.map { try ServerCertificate($0, metrics: metrics) }
+    operation.control.use(connections)
+    operation.control.use(certificate)
+    let quiet = Logger(label: "libraries") { _ in QuietLogHandler(logger) }
+    let deadline = TimeAmount.milliseconds(Int64(configuration.requestDeadline))
+    // Services end in reverse order. So the health listener still answers while the last requests finish.
+    var services = services
+    if let address = configuration.healthAddress {
+        services.append(
+            HealthListener(
+                address: address, responder: health, deadline: deadline, logger: quiet,
+                onRunning: { channel in
+                    guard let bound = BoundAddress(channel) else { return }
+                    await operation.onHealthRunning(bound)
+                }))
+    }
+    if let certificate {
+        services.append(
+            CertificateWatch(
+                certificate: certificate, logger: logger,
+                interval: .milliseconds(configuration.certificateCheckInterval)))
+    }
     return Application(
         responder: KeyServiceResponder(
-            basePath: basePath, keeper: keeper, watch: watch, logger: logger,
-            keyTags: try KeyTags(masterKeys.current)),
-        server: .http1(configuration: .init(idleTimeout: .seconds(60))),
+            configuration: configuration, proxies: proxies, keeper: keeper, health: health, metrics: metrics, log: log),
+        server: HTTPServerBuilder { responder in
+            GuardedChannel(
+                responder: responder, connections: connections, deadline: deadline, certificate: certificate,
+                metrics: metrics)
+        },
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),
-            availableConnectionsDelegate: MaximumAvailableConnections(configuration.maxConnections)),
-        services: [CommitService(commits: commits, watch: watch)],
+            availableConnectionsDelegate: MaximumAvailableConnections(configuration.maxConnections, logger: quiet)),
+        services: services,
         onServerRunning: { channel in
-            guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else {
-                return
-            }
-            let urlHost = host.contains(":") ? "[\(host)]" : host
-            await onServerRunning(
-                BoundAddress(host: host, port: port, baseURL: "http://\(urlHost):\(port)\(basePath)"))
+            let scheme = certificate == nil ? "http" : "https"
+            guard let bound = BoundAddress(channel, scheme: scheme, basePath: configuration.basePath) else { return }
+            await operation.onRunning(bound)
         },
-        logger: logger)
+        logger: quiet)
 }
 
 /// Raises the high-water mark while the service runs, and makes returned guesses durable before the process ends.

@@ -2,39 +2,40 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import KeyServiceAPI
 internal import Logging
+internal import NIOCore
 internal import NIOHTTP1
 
 /// The handler and logger of requests, with a few fixed paths. It answers a wrong method with 405, as a client would
 /// read 404 as "no such key".
 struct KeyServiceResponder: HTTPResponder {
-    typealias Context = BasicRequestContext
-
-    private enum Route: String {
-        case createKey = "createkey"
-        case key
-        case alive = "healthz"
-        case ready = "readyz"
-
-        var method: HTTPRequest.Method {
-            self == .createKey || self == .key ? .post : .get
-        }
-    }
-
-    private let routes: [String: Route]
-    private let keeper: KeyKeeper
-    private let watch: StoreWatch
-    private let logger: Logger
-    private let keyTags: KeyTags
+    typealias Context = KeyServiceContext
 
     /// The time in which a request is answered, or refused as "busy".
     private static let timeLimit = Duration.seconds(10)
+    private static let forwardedField = HTTPField.Name("X-Forwarded-For")
 
-    init(basePath: String, keeper: KeyKeeper, watch: StoreWatch, logger: Logger, keyTags: KeyTags) {
+    private let routes: [String: ServiceRoute]
+    private let keeper: KeyKeeper
+    private let health: HealthResponder
+    private let quota: CreateQuota
+    private let proxies: TrustedProxies
+    private let places: RequestPlaces
+    private let metrics: KeyServiceMetrics
+    private let log: RequestLog
+
+    init(
+        configuration: KeyServiceServerConfiguration, proxies: TrustedProxies, keeper: KeyKeeper,
+        health: HealthResponder, metrics: KeyServiceMetrics, log: RequestLog
+    ) {
         self.keeper = keeper
-        self.watch = watch
-        self.logger = logger
-        self.keyTags = keyTags
-        var routes: [String: Route] = ["/healthz": .alive, "/readyz": .ready]
+        self.health = health
+        self.proxies = proxies
+        self.metrics = metrics
+        self.log = log
+        quota = CreateQuota(perHour: configuration.createsPerHour, totalPerHour: configuration.createsPerHourTotal)
+        places = RequestPlaces(configuration.maxRequestsUnderWay)
+        let basePath = configuration.basePath
+        var routes: [String: ServiceRoute] = ["/healthz": .alive, "/readyz": .ready]
         routes[basePath + "/healthz"] = .alive
         routes[basePath + "/readyz"] = .ready
         routes[basePath + KeyServicePath.createKey] = .createKey
@@ -42,39 +43,31 @@ struct KeyServiceResponder: HTTPResponder {
         self.routes = routes
     }
 
-    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
-        // The unknown path is not logged: a confused client may have put a secret into it.
-        guard let route = routes[request.uri.path] else {
-            logger.info("No such path", metadata: ["status": "404"])
-            return Answer.noSuchPath.response()
-        }
-        guard request.method == route.method else {
-            logger.info("Wrong method", metadata: ["route": .string(route.rawValue), "status": "405"])
-            return Answer.methodNotAllowed(allowed: route.method.rawValue).response()
-        }
-        switch route {
-        case .alive: return try Answer(.ok, Health(status: "alive")).response()
-        case .ready: return await ready().response()
-        case .createKey, .key: return try await serve(route, request)
-        }
-    }
-
-    private struct Health: Encodable {
-        let status: String
-    }
-
-    private func ready() async -> Answer {
-        do {
-            try await watch.checkIn()
-            return try Answer(.ok, Health(status: "ready"))
-        } catch {
-            logger.error("Not ready", metadata: ["error": "\(error)"])
-            return Answer(KeyServiceServerError.busy)
-        }
-    }
-
-    private func serve(_ route: Route, _ request: Request) async throws -> Response {
+    func respond(to request: Request, context: KeyServiceContext) async throws -> Response {
         let start = ContinuousClock.now
+        let route = routes[request.uri.path] ?? .none
+        let response: Response
+        switch route {
+        case .createKey, .key:
+            if request.method == .post {
+                let answer = try await serve(route, request, context.channel, since: start)
+                response = answer.response()
+            } else {
+                log.refusal(route, status: 405)
+                response = Answer.methodNotAllowed(allowed: route.methods).response()
+            }
+        case .alive, .ready: response = await health.answer(route, request.method)
+        default:
+            log.refusal(route, status: 404)
+            response = Answer.noSuchPath.response()
+        }
+        metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
+        return response
+    }
+
+    private func serve(
+        _ route: ServiceRoute, _ request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
+    ) async throws -> Answer {
         var keyID: String?
         var fault: (any Error)?
         let answer: Answer
@@ -83,11 +76,14 @@ struct KeyServiceResponder: HTTPResponder {
             let key: KeyResponse
             if route == .createKey {
                 let secret = try await RequestParsing.createKeyRequest(request).secret
-                key = try await keeper.createKey(secret: secret, deadline: deadline)
+                try takeQuota(request, channel)
+                key = try await withPlace(isStretched: !KeyWrapping.isStrong(secret)) {
+                    try await keeper.createKey(secret: secret, deadline: deadline)
+                }
             } else {
                 let (id, guess) = try await RequestParsing.keyRequest(request)
                 keyID = id
-                key = try await keeper.releaseKey(keyID: id, for: guess, deadline: deadline)
+                key = try await release(id, guess, deadline: deadline)
             }
             keyID = key.keyid
             answer = Answer(key)
@@ -97,22 +93,41 @@ struct KeyServiceResponder: HTTPResponder {
             fault = error
             answer = Answer(error)
         }
-        log(route, answer, fault: fault, keyID: keyID, duration: ContinuousClock.now - start)
-        return answer.response()
+        log.request(route, status: answer.status.code, fault: fault, keyID: keyID, duration: start.duration(to: .now))
+        return answer
     }
 
-    /// Logs a request without its body. A tag replaces the id of the key.
-    private func log(_ route: Route, _ answer: Answer, fault: (any Error)?, keyID: String?, duration: Duration) {
-        let level: Logger.Level = answer.status == .internalServerError ? .error : .info
-        guard logger.logLevel <= level else { return }
-        var metadata: Logger.Metadata = [
-            "method": .string(route.method.rawValue),
-            "route": .string(route.rawValue),
-            "status": .stringConvertible(answer.status.code),
-            "duration_us": .stringConvertible(Int(duration / .microseconds(1))),
-        ]
-        if let keyID { metadata["keytag"] = .string(keyTags.tag(of: keyID)) }
-        if level == .error, let fault { metadata["error"] = .string(String(describing: fault)) }
-        logger.log(level: level, "Request", metadata: metadata)
+    private func release(
+        _ keyID: String, _ guess: KeyKeeper.Guess, deadline: ContinuousClock.Instant
+    ) async throws -> KeyResponse {
+        do {
+            let key = try await withPlace(isStretched: guess.isStretched) {
+                try await keeper.releaseKey(keyID: keyID, for: guess, deadline: deadline)
+            }
+            metrics.guess(.right)
+            return key
+        } catch let error as KeyServiceServerError {
+            if error.code == .wrongSecret { metrics.guess(.wrong) }
+            if error.code == .keyLocked { metrics.guess(.locked) }
+            throw error
+        }
+    }
+
+    /// Runs `body` in a place, unless Argon2 limits it: Argon2 has places of its own, and keeps them much longer.
+    private func withPlace(
+        isStretched: Bool, _ body: () async throws -> KeyResponse
+    ) async throws -> KeyResponse {
+        isStretched ? try await body() : try await places.withPlace(body)
+    }
+
+    private func takeQuota(_ request: Request, _ channel: any Channel) throws {
+        let forwarded = Self.forwardedField.map { request.headers[values: $0] } ?? []
+        let client = proxies.client(peer: NetworkAddress(channel.remoteAddress), forwarded: forwarded)
+        do {
+            try quota.take(client, at: MonotonicTime.now())
+        } catch {
+            metrics.createRefused(error.limit)
+            throw error
+        }
     }
 }

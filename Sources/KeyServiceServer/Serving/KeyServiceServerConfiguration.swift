@@ -22,8 +22,29 @@ public struct KeyServiceServerConfiguration: Sendable {
     public var stretchingThreads = max(1, ProcessInfo.processInfo.activeProcessorCount)
     /// The number of requests that may run or wait for Argon2. Further requests get "busy".
     public var stretchingPlaces = 64
+    /// The number of requests under way at the same time, besides those for Argon2. Further requests get "busy", so that
+    /// the accepted ones stay fast.
+    public var maxRequestsUnderWay = 64
     /// The number of connections at the same time. Further connections wait in the system's queue.
     public var maxConnections = 512
+    /// The number of connections of one client address at the same time; 0 for no limit. Further connections are closed
+    /// at once. A whole IPv6 /64 counts as one address. The limit does not hold for ``trustedProxies``.
+    public var maxConnectionsPerAddress = 64
+    /// The time for a whole request to arrive, in milliseconds. Then its connection is closed.
+    public var requestDeadline = 10_000
+    /// The addresses of reverse proxies, such as `127.0.0.1` or `10.0.0.0/8`. `X-Forwarded-For` is believed from these
+    /// alone.
+    public var trustedProxies: [String] = []
+    /// The number of new keys in an hour for one client address; 0 for no limit. Further requests get "busy".
+    public var createsPerHour = 600
+    /// The number of new keys in an hour for all clients; 0 for no limit. Further requests get "busy".
+    public var createsPerHourTotal = 20_000
+    /// A second address, for `/healthz`, `/readyz` and `/metrics` over plain HTTP; nil for none.
+    public var healthAddress: (host: String, port: Int)?
+    /// The files for TLS; nil for plain HTTP.
+    public var tls: TLSFiles?
+    /// The time between two looks at the files for TLS, in milliseconds.
+    public var certificateCheckInterval = 60_000
 
     /// Makes the default settings: a free port of the loopback interface, and the store's limits of guesses.
     public init() {}
@@ -46,6 +67,18 @@ public struct KeyServiceServerConfiguration: Sendable {
         guard (1...1_000_000).contains(maxGuessesTotal ?? 100) else {
             throw KeyServiceServerError(
                 .configurationInvalid, "The number of guesses in all must be between 1 and 1000000.")
+        }
+        for (number, name) in [
+            (maxConnectionsPerAddress, "connections for one address"), (createsPerHour, "new keys in an hour"),
+            (createsPerHourTotal, "new keys in an hour for all addresses"),
+        ] where !(0...1_000_000_000).contains(number) {
+            throw KeyServiceServerError(
+                .configurationInvalid, "The number of \(name) must be between 0 and 1000000000. 0 means no limit.")
+        }
+        for proxy in trustedProxies where NetworkAddress.Range(proxy) == nil {
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                "\"\(proxy)\" is not the address of a proxy. Write it as 192.0.2.1, 10.0.0.0/8 or 2001:db8::/32.")
         }
         guard (0...65535).contains(port) else {
             throw KeyServiceServerError(.configurationInvalid, "The port must be between 0 and 65535.")

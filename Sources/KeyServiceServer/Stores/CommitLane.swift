@@ -54,13 +54,15 @@ final class CommitLane: Sendable {
     private let number: Int
     private let queue: any WriterQueue
     private let executor: WriterExecutor
+    private let metrics: KeyServiceMetrics?
     private let state = Lock(State())
 
-    init(store: any KeyRecordStore, number: Int, queue: any WriterQueue) {
+    init(store: any KeyRecordStore, number: Int, queue: any WriterQueue, metrics: KeyServiceMetrics? = nil) {
         self.store = store
         self.number = number
         self.queue = queue
         executor = WriterExecutor(queue)
+        self.metrics = metrics
     }
 
     /// See ``GroupCommit/commit(_:deadline:)``.
@@ -150,7 +152,9 @@ final class CommitLane: Sendable {
 
     private func write(_ batch: [Waiting]) async {
         let deadline = batch.lazy.compactMap(\.deadline).max() ?? .now + GroupCommit.settlingTime
+        let start = ContinuousClock.now
         var results = await store.commit(batch.map(\.change), lane: number, deadline: deadline)
+        metrics?.committed(changes: batch.count, duration: start.duration(to: .now))
         if results.count != batch.count {
             let error = KeyServiceServerError(.storeUnusable, "The store lost an answer.")
             results = batch.map { _ in .failure(error) }

@@ -9,12 +9,13 @@ final class GroupCommit: Sendable {
     private let lanes: [CommitLane]
 
     /// - Parameter queue: the queue of the writers in tests; nil for a thread for each lane.
-    init(store: any KeyRecordStore, queue: (any WriterQueue)? = nil) {
+    init(store: any KeyRecordStore, queue: (any WriterQueue)? = nil, metrics: KeyServiceMetrics? = nil) {
         lanes = (0..<max(1, store.lanes)).map { number in
             CommitLane(
                 store: store, number: number,
                 queue: queue
-                    ?? DispatchQueue(label: "credential-vault.key-service.writer-\(number)", qos: .userInitiated))
+                    ?? DispatchQueue(label: "credential-vault.key-service.writer-\(number)", qos: .userInitiated),
+                metrics: metrics)
         }
     }
 

@@ -51,8 +51,8 @@ class KeyService:
         """Starts the service. A restart uses the same address."""
         self.program = Program(
             [KEY_SERVICE, "serve", "--data", self.data, "--listen", self.listen, *self.options], self.folder)
-        self.url = self.program.wait_for(re.compile(r"^Listening on (http://\S+)$", re.M))[1]
-        self.listen = re.match(r"http://([^/]+)", self.url)[1]
+        self.url = self.program.wait_for(re.compile(r"^Listening on (https?://\S+)$", re.M))[1]
+        self.listen = re.match(r"https?://([^/]+)", self.url)[1]
 
     def has_connection(self):
         """Whether a client is connected, even if the stopped service has not yet accepted the connection."""

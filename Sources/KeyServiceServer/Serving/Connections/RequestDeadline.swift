@@ -1,0 +1,151 @@
+internal import HTTPTypes
+internal import NIOCore
+internal import NIOHTTPTypes
+
+/// Tells ``RequestDeadline`` that bytes came. It stands before the HTTP parser, which says nothing of half a line.
+final class ArrivalHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    struct Arrival {}
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        context.fireUserInboundEventTriggered(Arrival())
+        context.fireChannelRead(data)
+    }
+}
+
+/// Closes a connection at once. It takes part only in connections over the limit of their address.
+final class RefusingHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.close(promise: nil)
+    }
+}
+
+/// Closes a connection whose request takes too long to arrive, and every connection after an answer with
+/// `Connection: close`.
+///
+/// Otherwise a few clients that send a byte now and then could keep all connections for themselves. The time for a
+/// request counts from its first byte; for the first request it counts from the start of the connection.
+final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// The time that a client has for reading the last answer. A connection that closes with unread data loses it.
+    private static let lingering = TimeAmount.seconds(2)
+
+    private let limit: TimeAmount
+    private let onTimeout: @Sendable () -> Void
+    private var deadline: NIODeadline?
+    /// There is one timer for a connection, not for a request. It costs too much to set for each request.
+    private var timer: Scheduled<Void>?
+    private var hasReceived = false
+    private var isReading = false
+    private var unanswered = 0
+    private var isAnswering = false
+    private var closesAfterAnswer = false
+    private var isLingering = false
+
+    init(limit: TimeAmount, onTimeout: @escaping @Sendable () -> Void) {
+        self.limit = limit
+        self.onTimeout = onTimeout
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        setDeadline(limit, context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+        timer = nil
+        deadline = nil
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // A client that left keeps its place no longer than needed.
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent, unanswered == 0 {
+            return context.close(promise: nil)
+        }
+        guard event is ArrivalHandler.Arrival else { return context.fireUserInboundEventTriggered(event) }
+        hasReceived = true
+        if deadline == nil, unanswered == 0 { setDeadline(limit, context) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        guard !isLingering else {
+            // The client has sent all of it, so it reads the answer.
+            if case .end = part { context.close(promise: nil) }
+            return
+        }
+        switch part {
+        case .head:
+            isReading = true
+            unanswered += 1
+        case .body: break
+        case .end:
+            isReading = false
+            deadline = nil
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(let head):
+            isAnswering = true
+            closesAfterAnswer = closesAfterAnswer || head.headerFields[.connection] == "close"
+            context.write(data, promise: promise)
+        case .body: context.write(data, promise: promise)
+        case .end:
+            isAnswering = false
+            unanswered -= 1
+            guard closesAfterAnswer else {
+                if isReading, deadline == nil { setDeadline(limit, context) }
+                return context.write(data, promise: promise)
+            }
+            context.writeAndFlush(data, promise: promise)
+            linger(context)
+        }
+    }
+
+    /// Drops all that still comes, until the client closes the connection. A client that still sends may take the end
+    /// of this side for a broken connection, so the end comes only after its request.
+    private func linger(_ context: ChannelHandlerContext) {
+        isLingering = true
+        setDeadline(Self.lingering, context)
+        if !isReading { context.close(mode: .output, promise: nil) }
+    }
+
+    private func setDeadline(_ time: TimeAmount, _ context: ChannelHandlerContext) {
+        let end = NIODeadline.now() + time
+        deadline = end
+        if let timer, isLingering { timer.cancel() } else if timer != nil { return }
+        setTimer(end, context)
+    }
+
+    private func setTimer(_ end: NIODeadline, _ context: ChannelHandlerContext) {
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) {
+            self.timer = nil
+            guard let deadline = self.deadline else { return }
+            if deadline > .now() { self.setTimer(deadline, context) } else { self.end(context) }
+        }
+    }
+
+    private func end(_ context: ChannelHandlerContext) {
+        deadline = nil
+        guard !isLingering else { return context.close(promise: nil) }
+        onTimeout()
+        if hasReceived, !isAnswering {
+            let head = HTTPResponse(
+                status: .requestTimeout,
+                headerFields: [.connection: "close", .contentLength: "0", .cacheControl: "no-store"])
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,13 @@
+internal import Hummingbird
+internal import NIOCore
+
+/// The context of a request, with its connection.
+struct KeyServiceContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        channel = source.channel
+    }
+}

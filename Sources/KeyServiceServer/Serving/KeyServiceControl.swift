@@ -1,0 +1,47 @@
+internal import VaultLocks
+
+/// What an operator asks of a running service.
+public final class KeyServiceControl: Sendable {
+    private struct State {
+        var isDraining = false
+        var connections: [ConnectionTable] = []
+        var certificate: ServerCertificate?
+    }
+
+    private let state = Lock(State())
+
+    /// Makes the control of one service: see ``KeyServiceOperation/control``.
+    public init() {}
+
+    /// Whether ``beginDraining()`` was called.
+    public var isDraining: Bool { state.withLock { $0.isDraining } }
+
+    /// Answers 503 to `/readyz` from now on, so that a load balancer sends no more requests. Everything else goes on.
+    public func beginDraining() {
+        state.withLock { $0.isDraining = true }
+    }
+
+    /// Closes all connections of clients, with the requests under way.
+    public func closeConnections() {
+        for table in state.withLock({ $0.connections }) { table.closeAll() }
+    }
+
+    /// Reads the files of the certificate again, if there are any. Open connections keep the old certificate.
+    ///
+    /// - Returns: true if the files were read, false if the service has no certificate.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the files are bad. Then the old
+    ///   certificate stays.
+    public func reloadCertificate() throws -> Bool {
+        guard let certificate = state.withLock({ $0.certificate }) else { return false }
+        try certificate.reload()
+        return true
+    }
+
+    func use(_ table: ConnectionTable) {
+        state.withLock { $0.connections.append(table) }
+    }
+
+    func use(_ certificate: ServerCertificate?) {
+        state.withLock { $0.certificate = certificate }
+    }
+}

@@ -1,0 +1,27 @@
+internal import HTTPTypes
+
+/// What a client can ask for.
+enum ServiceRoute: String, CaseIterable {
+    case createKey = "createkey"
+    case key
+    case alive = "healthz"
+    case ready = "readyz"
+    case metrics
+    /// Any other path.
+    case none
+
+    /// The allowed methods, as in the field `Allow`.
+    var methods: String {
+        switch self {
+        case .createKey, .key, .none: "POST"
+        case .alive, .ready, .metrics: "GET, HEAD"
+        }
+    }
+
+    func allows(_ method: HTTPRequest.Method) -> Bool {
+        switch self {
+        case .createKey, .key, .none: method == .post
+        case .alive, .ready, .metrics: method == .get || method == .head
+        }
+    }
+}

@@ -1,0 +1,92 @@
+internal import ArgumentParser
+internal import Foundation
+internal import KeyServiceServer
+
+/// The limits against clients that ask for too much.
+struct ClientLimitOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            A reverse proxy, such as 127.0.0.1 or 10.0.0.0/8. The client's address is then the last one in \
+            X-Forwarded-For that is no such proxy. Can be given several times.
+            """,
+            valueName: "address"))
+    var trustedProxy: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            How many connections one address may have at the same time. 0 means no limit. The limit does not hold for \
+            a --trusted-proxy, so name your proxy there: all its connections come from one address. (default: 64)
+            """,
+            valueName: "number"))
+    var maxConnectionsPerAddress: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "How many keys one address may make in an hour. 0 means no limit. (default: 600)", valueName: "number"))
+    var createsPerHour: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "How many keys all addresses may make in an hour. 0 means no limit. (default: 20000)", valueName: "number"))
+    var createsPerHourTotal: Int?
+
+    func apply(_ settings: Settings, to configuration: inout KeyServiceServerConfiguration) throws {
+        configuration.trustedProxies = settings.list(trustedProxy, "trustedProxy")
+        let perAddress = try settings.number(maxConnectionsPerAddress, "maxConnectionsPerAddress")
+        configuration.maxConnectionsPerAddress = perAddress ?? configuration.maxConnectionsPerAddress
+        let creates = try settings.number(createsPerHour, "createsPerHour")
+        configuration.createsPerHour = creates ?? configuration.createsPerHour
+        let total = try settings.number(createsPerHourTotal, "createsPerHourTotal")
+        configuration.createsPerHourTotal = total ?? configuration.createsPerHourTotal
+    }
+}
+
+/// The certificate of the service.
+struct TLSOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The certificate with its chain, in PEM. The service then speaks TLS 1.3.", valueName: "file"))
+    var tlsCertificate: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The private key of the certificate, in PEM. Other users must not read it.", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(help: ArgumentHelp("The lowest version of TLS: 1.2 or 1.3. (default: 1.3)", valueName: "version"))
+    var tlsMinimum: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The authorities of clients, in PEM. Each client then needs a certificate of one of them.",
+            valueName: "file"))
+    var tlsClientCA: String?
+
+    func files(_ settings: Settings) throws -> TLSFiles? {
+        let clientCA = settings.string(tlsClientCA, "tlsClientCa")
+        let minimum = settings.string(tlsMinimum, "tlsMinimum")
+        guard let certificate = settings.string(tlsCertificate, "tlsCertificate") else {
+            guard !settings.names(tlsKey, "tlsKey"), clientCA == nil, minimum == nil else {
+                throw Failure.configuration("TLS needs a certificate. Add: --tls-certificate FILE --tls-key FILE")
+            }
+            return nil
+        }
+        guard let key = settings.string(tlsKey, "tlsKey") else {
+            throw Failure.configuration("The private key of the certificate is missing. Add: --tls-key FILE")
+        }
+        var files = TLSFiles(certificate: certificate, key: key)
+        files.clientCA = clientCA
+        switch minimum {
+        case nil, "1.3": break
+        case "1.2": files.allowsTLS12 = true
+        case let other?:
+            throw Failure.configuration("TLS \(other) cannot be the minimum. Use: --tls-minimum 1.3, or 1.2")
+        }
+        if let credentials = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"] {
+            files.isKeyCredential = key.hasPrefix(credentials + "/")
+        }
+        return files
+    }
+}

@@ -1,0 +1,105 @@
+internal import KeyServiceServer
+internal import Logging
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// Runs the service to its end, and obeys the signals of its operator.
+actor ServiceRun {
+    private enum Stage {
+        case running
+        /// The service still takes requests, but says that it ends soon.
+        case draining(Task<Void, Never>)
+        case finishing
+    }
+
+    /// The time for the requests under way.
+    private static let finishTime = Duration.seconds(10)
+
+    private let group: ServiceGroup
+    private let control: KeyServiceControl
+    private let logger: Logger
+    private let level: LogLevel
+    private let drainDelay: Duration
+    private let readLevel: @Sendable () throws -> Logger.Level
+    private var stage = Stage.running
+
+    /// - Parameter readLevel: reads the log's level from the settings again.
+    init(
+        application: any Service, control: KeyServiceControl, logger: Logger, level: LogLevel, drainDelay: Duration,
+        readLevel: @escaping @Sendable () throws -> Logger.Level
+    ) {
+        let quiet = Logger(label: "services") { _ in SwiftLogNoOpLogHandler() }
+        group = ServiceGroup(configuration: .init(services: [application], logger: quiet))
+        self.control = control
+        self.logger = logger
+        self.level = level
+        self.drainDelay = drainDelay
+        self.readLevel = readLevel
+    }
+
+    /// Returns when the service has ended after SIGTERM or SIGINT.
+    ///
+    /// - Throws: the error that ended the service.
+    func run() async throws {
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup, .sigusr1, .sigusr2)
+        let obeying = Task {
+            for await signal in signals { await self.obey(signal) }
+        }
+        defer { obeying.cancel() }
+        try await group.run()
+        logger.notice("Stopped")
+    }
+
+    private func obey(_ signal: UnixSignal) async {
+        switch signal {
+        case .sighup: reload()
+        case .sigusr1, .sigusr2:
+            let old = level.current
+            level.step(more: signal == .sigusr1)
+            let new = level.current
+            // The line shows at the old level or at the new one.
+            level.current = min(old, new)
+            logger.notice("The log level is now \(new.rawValue)")
+            level.current = new
+        default: await end()
+        }
+    }
+
+    private func reload() {
+        do {
+            level.current = try readLevel()
+            let hasCertificate = try control.reloadCertificate()
+            logger.notice("Reloaded logLevel=\(level.current.rawValue)\(hasCertificate ? " and the certificate" : "")")
+        } catch {
+            let reason = (error as? Failure)?.message ?? "\(error)"
+            logger.error("Not reloaded: the service goes on as before", metadata: ["error": "\(reason)"])
+        }
+    }
+
+    /// Begins to end the service, or ends the wait that is under way.
+    private func end() async {
+        switch stage {
+        case .running:
+            logger.notice("Stopping")
+            control.beginDraining()
+            stage = .draining(
+                Task {
+                    try? await Task.sleep(for: drainDelay)
+                    await self.finish()
+                })
+        case .draining(let wait): wait.cancel()
+        case .finishing: control.closeConnections()
+        }
+    }
+
+    private func finish() async {
+        stage = .finishing
+        await group.triggerGracefulShutdown()
+        // The task that calls this may be cancelled, and could not wait.
+        Task {
+            try? await Task.sleep(for: Self.finishTime)
+            logger.warning("Requests under way were cut off")
+            control.closeConnections()
+        }
+    }
+}

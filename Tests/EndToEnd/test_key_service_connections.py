@@ -1,0 +1,251 @@
+"""Connections to vault-key-service: slow clients, many clients, and the listener for health checks."""
+
+import json
+import re
+import signal
+import socket
+
+import pytest
+import requests
+from support.programs import KEY_SERVICE, run
+from support.services import KeyService
+from support.waiting import wait_until
+
+HEAD = b"POST /keyservice/v1/createkey HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+
+
+def connect(service, source="127.0.0.1"):
+    host, port = service.listen.split(":")
+    return socket.create_connection((host, int(port)), timeout=40, source_address=(source, 0))
+
+
+def rest(connection):
+    """Returns what the server still sends until it closes the connection."""
+    answer = b""
+    try:
+        while more := connection.recv(65536):
+            answer += more
+    except ConnectionResetError:
+        pass
+    return answer
+
+
+def started(tmp_path, children, *options):
+    service = KeyService(tmp_path, *options)
+    children.append(service)
+    return service
+
+
+def health(service):
+    return service.program.wait_for(re.compile(r"^Health on (http://\S+)$", re.M))[1]
+
+
+def test_a_request_that_does_not_come_ends_its_connection(key_service):
+    parts = {
+        "nothing": b"", "half a line": b"POST /keyser", "half a head": HEAD, "no body": HEAD + b"Content-Length: 20\r\n\r\n",
+        "half a body": HEAD + b"Content-Length: 20\r\n\r\n{\"secret\":",
+    }
+    connections = {name: connect(key_service) for name in parts}
+    for name, connection in connections.items():
+        connection.sendall(parts[name])
+    # A connection that had an answer has time to think before its next request, but not for half of one.
+    after = connect(key_service)
+    after.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert after.recv(65536).startswith(b"HTTP/1.1 200 ")
+    after.sendall(b"GET /heal")
+    for name, connection in [*connections.items(), ("after an answer", after)]:
+        answer = rest(connection)
+        assert answer == b"" if name == "nothing" else answer.startswith(b"HTTP/1.1 408 "), (name, answer)
+        connection.close()
+    assert requests.get(f"{key_service.url}/healthz", timeout=10).status_code == 200
+
+
+def test_slow_clients_do_not_starve_the_others(tmp_path, children):
+    service = started(tmp_path, children, "--health-listen", "127.0.0.1:0")
+    # 600 connections from ten addresses: more than all places of the main listener.
+    slow = [connect(service, f"127.0.0.{number % 10 + 2}") for number in range(600)]
+    for connection in slow:
+        connection.sendall(b"POST /")
+    for path in ("healthz", "readyz", "metrics"):
+        assert requests.get(f"{health(service)}/{path}", timeout=5).status_code == 200
+    # The slow ones lose their places after a while, although they go on sending.
+    assert requests.get(f"{service.url}/healthz", timeout=40).status_code == 200
+    service.program.signal(signal.SIGTERM)
+    assert service.program.wait(patience=15).status == 0
+    for connection in slow:
+        connection.close()
+
+
+def test_one_address_has_few_connections(tmp_path, children):
+    service = started(tmp_path, children, "--max-connections-per-address", "3")
+    first = [connect(service) for _ in range(3)]
+    for connection in first:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+    assert rest(connect(service)) == b""
+    # Another address has places of its own, and a closed connection makes room.
+    other = connect(service, "127.0.0.9")
+    other.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert other.recv(65536).startswith(b"HTTP/1.1 200 ")
+    first.pop().close()
+
+    def is_admitted():
+        try:
+            return requests.get(f"{service.url}/healthz", timeout=10).status_code == 200
+        except requests.ConnectionError:
+            return False
+    wait_until(is_admitted, "a place to be free again")
+
+
+def test_a_trusted_proxy_has_many_connections(tmp_path, children):
+    service = started(tmp_path, children, "--max-connections-per-address", "3", "--trusted-proxy", "127.0.0.0/30")
+    for connection in [connect(service) for _ in range(6)]:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_large_body_ends_the_connection(key_service):
+    connection = connect(key_service)
+    connection.sendall(HEAD + b"Content-Length: 10000000\r\n\r\n" + b"x" * 100_000)
+    answer = rest(connection)
+    assert answer.startswith(b"HTTP/1.1 413 ") and b"connection: close" in answer.lower()
+    chunked = connect(key_service)
+    chunked.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + (b"4000\r\n" + b"x" * 0x4000 + b"\r\n") * 2)
+    assert rest(chunked).startswith(b"HTTP/1.1 413 ")
+
+
+def test_idle_connections_do_not_keep_it_from_ending(key_service):
+    idle = requests.Session()
+    assert idle.get(f"{key_service.url}/healthz", timeout=10).status_code == 200
+    silent, half = connect(key_service), connect(key_service)
+    half.sendall(b"POST /keyser")
+    assert requests.get(f"{key_service.url}/healthz", timeout=10).status_code == 200
+    key_service.program.signal(signal.SIGTERM)
+    # Less than the 10 seconds that a request under way would have.
+    assert key_service.program.wait(patience=8).status == 0
+    assert rest(silent) == b"" and not rest(half).startswith(b"HTTP/1.1 200")
+    idle.close()
+
+
+def test_health_has_a_listener_of_its_own(tmp_path, children):
+    service = started(tmp_path, children, "--health-listen", "127.0.0.1:0")
+    own = health(service)
+    assert own != service.url
+    for base in (own, service.url):
+        for path, status in (("healthz", "alive"), ("readyz", "ready")):
+            answer = requests.get(f"{base}/{path}", timeout=10)
+            assert (answer.status_code, answer.json()) == (200, {"status": status})
+            head = requests.head(f"{base}/{path}", timeout=10)
+            assert (head.status_code, head.content) == (200, b"")
+            assert head.headers["Content-Length"] == answer.headers["Content-Length"]
+            assert requests.post(f"{base}/{path}", timeout=10).status_code == 405
+    assert requests.get(f"{service.url}/metrics", timeout=10).status_code == 404
+    assert requests.get(f"{own}/metrics", timeout=10).status_code == 200
+    assert requests.post(f"{own}/keyservice/v1/createkey", json={"secret": "1234"}, timeout=10).status_code == 404
+
+
+def test_a_taken_health_port(key_service, tmp_path):
+    (tmp_path / "other").mkdir()
+    data = tmp_path / "other" / "keys"
+    assert run([KEY_SERVICE, "init", "--data", data]).status == 0
+    result = run([KEY_SERVICE, "serve", "--data", data, "--listen", "127.0.0.1:0", "--health-listen", key_service.listen])
+    assert result.status == 78 and key_service.listen in result.err and "--health-listen" in result.err
+    result = run([KEY_SERVICE, "serve", "--data", data, "--listen", key_service.listen])
+    port = key_service.listen.split(":")[1]
+    assert result.status == 78 and f"ss -ltnp 'sport = :{port}'" in result.err and ")" not in result.err
+
+
+# Draining
+
+
+def body(connection, secret):
+    """Sends the whole head and the first byte of the body, and returns the rest of the body."""
+    content = json.dumps({"secret": secret}).encode()
+    connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(content), content[:1]))
+    return content[1:]
+
+
+def test_it_says_that_it_ends_before_it_does(tmp_path, children):
+    service = started(tmp_path, children, "--health-listen", "127.0.0.1:0", "--drain-delay", "3600")
+    key = requests.post(f"{service.url}/keyservice/v1/createkey", json={"secret": "482916"}, timeout=30).json()
+    under_way = connect(service)
+    left = body(under_way, "482916")
+    service.program.signal(signal.SIGTERM)
+    for base in (service.url, health(service)):
+        wait_until(lambda base=base: requests.get(f"{base}/readyz", timeout=10).status_code == 503, "it to be not ready")
+        assert requests.get(f"{base}/healthz", timeout=10).status_code == 200
+    # It still works, also on new connections.
+    answer = requests.post(
+        f"{service.url}/keyservice/v1/key", json={"keyid": key["keyid"], "secret": "482916"}, timeout=30)
+    assert answer.json()["key"] == key["key"]
+    # The second signal ends the wait, but not the request under way.
+    service.program.signal(signal.SIGTERM)
+    wait_until(lambda: refuses(service), "it to accept no more connections")
+    assert requests.get(f"{health(service)}/readyz", timeout=10).status_code == 503
+    under_way.sendall(left)
+    assert rest(under_way).startswith(b"HTTP/1.1 200 ")
+    assert service.program.wait().status == 0
+    log = service.program.err
+    assert log.count("Started ") == log.count("Stopping") == log.count("Stopped") == 1
+
+
+def test_one_more_signal_ends_requests_under_way(key_service):
+    under_way = connect(key_service)
+    body(under_way, "482916")
+    assert requests.get(f"{key_service.url}/healthz", timeout=10).status_code == 200
+    key_service.program.signal(signal.SIGINT)
+    wait_until(lambda: refuses(key_service), "it to accept no more connections")
+    key_service.program.signal(signal.SIGINT)
+    assert key_service.program.wait(patience=8).status == 0
+    assert not rest(under_way).startswith(b"HTTP/1.1 200 ")
+
+
+def refuses(service):
+    try:
+        connect(service).close()
+        return False
+    except ConnectionError:
+        return True
+
+
+# New keys
+
+
+def create(service, **headers):
+    return requests.post(
+        f"{service.url}/keyservice/v1/createkey", json={"secret": "cv1." + "A" * 43}, timeout=30, headers=headers)
+
+
+def test_one_address_makes_few_keys(tmp_path, children):
+    service = started(tmp_path, children, "--creates-per-hour", "2")
+    assert [create(service).status_code for _ in range(2)] == [200, 200]
+    refused = create(service)
+    assert (refused.status_code, refused.json()["error"]) == (503, "busy")
+    assert 0 < int(refused.headers["Retry-After"]) <= 1800
+    # The address of the connection counts, as there is no trusted proxy.
+    assert create(service, **{"X-Forwarded-For": "192.0.2.1"}).status_code == 503
+    # A refused request for a new key counts nothing for other requests.
+    assert requests.get(f"{service.url}/readyz", timeout=10).status_code == 200
+
+
+def test_all_addresses_make_a_bounded_number_of_keys(tmp_path, children):
+    service = started(
+        tmp_path, children, "--creates-per-hour", "2", "--creates-per-hour-total", "3", "--trusted-proxy", "127.0.0.1")
+    clients = ["192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.3"]
+    statuses = [create(service, **{"X-Forwarded-For": client}).status_code for client in clients]
+    assert statuses == [200, 200, 200, 503]
+
+
+@pytest.mark.parametrize("forged", ["192.0.2.7, 192.0.2.1", "x, 192.0.2.1, 127.0.0.1", "192.0.2.1:1234"])
+def test_a_client_cannot_forge_its_address(tmp_path, children, forged):
+    service = started(tmp_path, children, "--creates-per-hour", "1", "--trusted-proxy", "127.0.0.0/8")
+    assert create(service, **{"X-Forwarded-For": "192.0.2.1"}).status_code == 200
+    assert create(service, **{"X-Forwarded-For": "192.0.2.2"}).status_code == 200
+    assert create(service, **{"X-Forwarded-For": forged}).status_code == 503
+
+
+def test_an_ipv6_network_counts_as_one(tmp_path, children):
+    service = started(tmp_path, children, "--creates-per-hour", "1", "--trusted-proxy", "127.0.0.1")
+    statuses = [create(service, **{"X-Forwarded-For": client}).status_code
+                for client in ("2001:db8::1", "2001:db8::2", "[2001:db8:0:1::1]:80")]
+    assert statuses == [200, 503, 200]

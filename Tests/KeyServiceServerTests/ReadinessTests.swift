@@ -1,0 +1,57 @@
+import Logging
+import Testing
+import VaultLocks
+
+@testable import KeyServiceServer
+
+@Suite struct ReadinessTests {
+    /// A check of the store that counts its calls, and waits at a gate.
+    private final class Check: Sendable {
+        private let calls = Lock(0)
+        private let gate: AsyncStream<Void>
+        let open: AsyncStream<Void>.Continuation
+
+        init() { (gate, open) = AsyncStream.makeStream(of: Void.self) }
+
+        var count: Int { calls.withLock { $0 } }
+
+        func run() async throws {
+            calls.withLock { $0 += 1 }
+            for await _ in gate {}
+        }
+    }
+
+    private func readiness(
+        _ control: KeyServiceControl = KeyServiceControl(), _ check: @escaping @Sendable () async throws -> Void
+    ) -> Readiness {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        return Readiness(control: control, metrics: KeyServiceMetrics(), logger: logger, check: check)
+    }
+
+    @Test func manyRequestsShareOneCheck() async {
+        let check = Check()
+        let readiness = readiness { try await check.run() }
+        async let first = readiness.isReady
+        while check.count == 0 { await Task.yield() }
+        async let others = withTaskGroup(of: Bool.self) { group in
+            for _ in 1...100 { group.addTask { await readiness.isReady } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        check.open.finish()
+        #expect(await first)
+        #expect(await others == Array(repeating: true, count: 100))
+        #expect(check.count == 1)
+    }
+
+    @Test func drainingServiceIsNotReady() async {
+        let control = KeyServiceControl()
+        let readiness = readiness(control) {}
+        #expect(await readiness.isReady)
+        control.beginDraining()
+        #expect(await !readiness.isReady)
+    }
+
+    @Test func brokenStoreIsNotReady() async {
+        #expect(await !readiness { throw KeyServiceServerError.busy }.isReady)
+    }
+}
