@@ -66,6 +66,9 @@ let package = Package(
             name: "PKCS11", description: "A PKCS#11 token can protect an account. Needs p11-kit.",
             enabledTraits: networking),
         .trait(
+            name: "PostgreSQL", description: "The key service can keep its keys in PostgreSQL. Needs libpq.",
+            enabledTraits: networking),
+        .trait(
             name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd.",
             enabledTraits: networking),
     ],
@@ -100,6 +103,7 @@ let package = Package(
         .systemLibrary(name: "CTPM2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .systemLibrary(name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
         .systemLibrary(name: "CPKCS11", pkgConfig: "p11-kit-1", providers: [.apt(["libp11-kit-dev"])]),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // The libraries, lowest first. A target imports only targets above it in this list.
@@ -182,6 +186,12 @@ let package = Package(
                 serviceLifecycle,
             ]),
         .target(
+            name: "KeyServicePostgreSQL",
+            dependencies: [
+                "KeyServiceServer", "VaultLocks",
+                .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+            ]),
+        .target(
             name: "VaultTesting",
             dependencies: [
                 "KeyService", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto", "VaultHTTP", "VaultLocks",
@@ -218,6 +228,7 @@ let package = Package(
             dependencies: [
                 "KeyServiceServer", "CLinux", "VaultJSON", "VaultLocks", "VaultManual", argumentParser, coreMetrics,
                 logging, serviceLifecycle, unixSignals,
+                .target(name: "KeyServicePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .executableTarget(
             name: "vault-dev",

@@ -17,7 +17,7 @@ SWIFT = {"Foundation", "FoundationEssentials", "Dispatch", "Glibc", "Musl", "Syn
 # Packages that are the mechanism behind a seam.
 MECHANISMS = {
     "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "GRDB", "CSQLite", "Hummingbird", "HummingbirdCore",
-    "CSystemd", "CTPM2", "CFIDO2", "CPKCS11",
+    "CSystemd", "CTPM2", "CFIDO2", "CPKCS11", "CPostgreSQL",
 }  # fmt: skip
 MAY_IMPORT = {
     "VaultLocks": "",
@@ -49,12 +49,13 @@ MAY_IMPORT = {
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
     "KeyServiceServer": "KeyServiceAPI VaultCrypto VaultJSON VaultLocks Crypto Hummingbird HummingbirdCore GRDB GRDBSQLite "
     "HTTPTypes Logging CoreMetrics NIOCore NIOHTTP1 NIOHTTPTypes NIOPosix NIOSSL ServiceLifecycle",
+    "KeyServicePostgreSQL": "KeyServiceServer VaultLocks CPostgreSQL",
     "VaultManual": "ArgumentParser",
     "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks VaultManual CLinux CQRCode ArgumentParser "
     "Configuration Logging SystemPackage",
     "vault": "CLinux VaultAgentProtocol",
     "vault-command": "VaultCommands",
-    "vault-key-service": "KeyServiceServer VaultJSON VaultLocks VaultManual CLinux ArgumentParser CoreMetrics Logging "
+    "vault-key-service": "KeyServiceServer KeyServicePostgreSQL VaultJSON VaultLocks VaultManual CLinux ArgumentParser CoreMetrics Logging "
     "ServiceLifecycle UnixSignals",
     "vault-dev": "VaultDevelopment KeyServiceServer ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
 }  # fmt: skip

@@ -15,12 +15,12 @@ if [[ ${1:-} == unit ]]; then
 fi
 filter=${1:-}
 
-# The C libraries, a message bus with a logind, a software TPM and software tokens. The tests of the programs also need
-# an identity provider, a browser, and a disk that fills up. Of systemd only systemd-analyze is used.
+# The C libraries, a message bus with a logind, a software TPM, software tokens and PostgreSQL. The tests of the
+# programs also need an identity provider, a browser, and a disk that fills up. Of systemd only systemd-analyze is used.
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config
     libsystemd-dev dbus-daemon python3-dbusmock systemd
-    libtss2-dev libfido2-dev libp11-kit-dev
+    libtss2-dev libfido2-dev libp11-kit-dev libpq-dev postgresql
     swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc p11-kit libtpm2-pkcs11-1
     glewlwyd sqlite3 openssl curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver util-linux mount zsh fish man-db mandoc
     python3 python3-venv
@@ -35,10 +35,13 @@ install_missing_packages() {
     echo "Installing: ${missing[*]}"
     local as_root=()
     ((EUID == 0)) || as_root=(sudo)
-    # The tests start their own Glewlwyd. The package's own service is not wanted.
-    if [[ " ${missing[*]} " == *" glewlwyd "* && -d /run/systemd/system ]]; then
-        "${as_root[@]}" systemctl mask --quiet glewlwyd.service
-    fi
+    # The tests start their own Glewlwyd and PostgreSQL. The packages' own services are not wanted.
+    local service
+    for service in glewlwyd postgresql; do
+        if [[ " ${missing[*]} " == *" $service "* && -d /run/systemd/system ]]; then
+            "${as_root[@]}" systemctl mask --quiet "$service.service"
+        fi
+    done
     "${as_root[@]}" apt-get update -qq
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
 }
@@ -64,7 +67,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
 # Builds with every trait, in a separate folder, because a build with other traits builds every target again. Every
 # trait is named, in the same order as in Tests/EndToEnd/test_example_app.py. Networking is also on without its name,
 # but then its place in the list is different.
-build=(--build-tests --traits Logind,TPM2,PKCS11,FIDO2,Networking --scratch-path .build/tests)
+build=(--build-tests --traits Logind,TPM2,PKCS11,FIDO2,PostgreSQL,Networking --scratch-path .build/tests)
 export VAULT_BINARIES=$PWD/.build/tests/debug
 # The variable keeps Swift's sets in order. Without it, each plan of a build lists the traits in another order, and all
 # targets are built again.
