@@ -1,0 +1,123 @@
+#if PostgreSQL
+    internal import KeyServiceServer
+    internal import VaultLocks
+
+    /// A connection that carries out batches, one after the other. Its callers block.
+    final class Lane: Sendable {
+        private let writer: Lock<LaneWriter>
+
+        init(_ url: DatabaseURL) {
+            writer = Lock(LaneWriter(url))
+        }
+
+        /// Carries out the changes in one transaction. If the database refuses one of them, each gets its own.
+        func commit(_ changes: [KeyRecordChange], deadline: ContinuousClock.Instant) -> [ChangeBatch.Outcome] {
+            writer.withLock { $0.commit(changes, deadline: deadline) }
+        }
+
+        func close() {
+            writer.withLock { $0.close() }
+        }
+    }
+
+    private struct LaneWriter {
+        typealias Outcome = ChangeBatch.Outcome
+
+        private var connector: Connector
+        private var isClosed = false
+
+        init(_ url: DatabaseURL) {
+            connector = Connector(url)
+        }
+
+        mutating func close() {
+            isClosed = true
+            connector.close()
+        }
+
+        mutating func commit(_ changes: [KeyRecordChange], deadline: ContinuousClock.Instant) -> [Outcome] {
+            guard !isClosed else { return Self.all(changes, KeyServiceServerError(.busy, "The store is closed.")) }
+            do throws(DatabaseFailure) {
+                return try attempt(changes, deadline: deadline)
+            } catch .statement where changes.count > 1 {
+                return changes.flatMap { commit([$0], deadline: deadline) }
+            } catch .connection(let message) {
+                return retry(changes, after: .connection(message), deadline: deadline)
+            } catch {
+                return Self.all(changes, error.error)
+            }
+        }
+
+        /// Carries out the changes again that may happen twice. The others failed.
+        private mutating func retry(
+            _ changes: [KeyRecordChange], after failure: DatabaseFailure, deadline: ContinuousClock.Instant
+        ) -> [Outcome] {
+            let again = changes.filter(\.mayHappenTwice)
+            var outcomes = again.isEmpty ? [] : Self.all(again, failure.error)
+            if !again.isEmpty {
+                do throws(DatabaseFailure) {
+                    outcomes = try attempt(again, deadline: deadline)
+                } catch .statement where again.count > 1 {
+                    outcomes = again.flatMap { commit([$0], deadline: deadline) }
+                } catch {
+                    outcomes = Self.all(again, error.error)
+                }
+            }
+            var next = outcomes.makeIterator()
+            return changes.map { $0.mayHappenTwice ? next.next() ?? .failure(failure.error) : .failure(failure.error) }
+        }
+
+        private mutating func attempt(
+            _ changes: [KeyRecordChange], deadline: ContinuousClock.Instant
+        ) throws(DatabaseFailure) -> [Outcome] {
+            let connection = try connector.connection(deadline: deadline)
+            let batch = ChangeBatch(changes)
+            var outcomes = try batch.outcomes(connection.run(batch.queries, deadline: deadline))
+            try explain(changes, &outcomes, connection, deadline: deadline)
+            return outcomes
+        }
+
+        /// Finds out why charges were not made.
+        private func explain(
+            _ changes: [KeyRecordChange], _ outcomes: inout [Outcome], _ connection: Connection,
+            deadline: ContinuousClock.Instant
+        ) throws(DatabaseFailure) {
+            var places: [Int] = []
+            var lookups: [KeyRecordChange] = []
+            for (place, change) in changes.enumerated() {
+                guard case .charge(let keyID, _, _) = change, case .success(.held) = outcomes[place] else { continue }
+                places.append(place)
+                lookups.append(.find(keyID: keyID))
+            }
+            guard !lookups.isEmpty else { return }
+            let batch = ChangeBatch(lookups)
+            // The transaction of the changes is committed. So a failure here concerns these charges only.
+            let reasons: [Outcome]
+            do throws(DatabaseFailure) {
+                reasons = try batch.outcomes(connection.run(batch.queries, deadline: deadline))
+            } catch {
+                reasons = Self.all(lookups, error.error)
+            }
+            for (place, reason) in zip(places, reasons) {
+                // A key that is free by now was held before: the caller tries again.
+                if case .success(.found) = reason { continue }
+                outcomes[place] = reason
+            }
+        }
+
+        private static func all(_ changes: [KeyRecordChange], _ error: KeyServiceServerError) -> [Outcome] {
+            changes.map { _ in .failure(error) }
+        }
+    }
+
+    extension KeyRecordChange {
+        /// Whether the change may be carried out again if nobody knows whether it happened. A charge must not: the
+        /// caller would evaluate two guesses for one.
+        fileprivate var mayHappenTwice: Bool {
+            switch self {
+            case .insert, .find, .settle, .noteUse, .checkIn: true
+            case .charge, .reseal: false
+            }
+        }
+    }
+#endif

@@ -1,0 +1,187 @@
+#if PostgreSQL
+    public import KeyServiceServer
+
+    extension PostgreSQLKeyRecordStore {
+        /// Returns what all instances of the service share.
+        public func state() async throws -> StoreState {
+            let queries = [(StateStatements.state, Parameters()), (StateStatements.masterKeys, Parameters())]
+            return try await run(queries) { rows in
+                var state = try StateStatements.read(rows[0])
+                state.masterKeys = try StateStatements.readMasterKeys(rows[1])
+                return state
+            }
+        }
+
+        /// Changes the limits of wrong guesses. Locked keys stay locked.
+        public func setLimits(_ limits: GuessLimits) async throws {
+            var parameters = Parameters()
+            parameters.add(Int64(limits.inARow))
+            parameters.add(Int64(limits.inAll))
+            try await run(
+                [(OperatorStatements.lockUsedUp, Parameters()), (OperatorStatements.setLimits, parameters)])
+        }
+
+        /// Adds a master key to the list.
+        public func addMasterKey(_ masterKey: StoredMasterKey) async throws {
+            var parameters = Parameters()
+            parameters.add(Int64(bitPattern: masterKey.id.rawValue))
+            parameters.add(masterKey.check)
+            try await run([(OperatorStatements.addMasterKey, parameters)])
+        }
+
+        /// Takes a master key from the list, unless records are sealed under it.
+        public func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
+            var parameters = Parameters()
+            parameters.add(Int64(bitPattern: id.rawValue))
+            let queries = [
+                (OperatorStatements.removeMasterKey, parameters), (OperatorStatements.masterKeyExists, parameters),
+            ]
+            return try await perform { connection, deadline in
+                do {
+                    return try connection.run(queries, deadline: deadline)[1].number(0, 0) == 0
+                } catch DatabaseFailure.statement("23503", _) {
+                    // A server has just sealed a new record under it.
+                    return false
+                }
+            }
+        }
+
+        /// Returns the keys after a row, the oldest first.
+        public func summaries(after row: Int64?, count: Int) async throws -> [KeyRecordSummary] {
+            try await storedKeys(after: row, count: count).map { row, key in
+                KeyRecordSummary(
+                    row: row, id: key.record.id, createdAt: key.record.createdAt, lastUsedAt: key.lastUsedAt,
+                    wrongGuesses: key.count, lock: key.lock, details: key.record.details,
+                    masterKeyID: key.record.masterKeyID)
+            }
+        }
+
+        /// Returns the records after a row that are sealed under another master key, the oldest first.
+        public func records(
+            notUnder id: MasterKeyID, after row: Int64?, count: Int
+        ) async throws -> [(row: Int64, KeyRecord)] {
+            var parameters = Self.page(after: row, count: count)
+            parameters.add(Int64(bitPattern: id.rawValue))
+            return try await run([(OperatorStatements.records, parameters)]) { rows in
+                try (0..<rows[0].count).map { try Self.record(rows[0], $0) }
+            }
+        }
+
+        /// Returns the number of records under each master key.
+        public func counts() async throws -> [MasterKeyID: Int] {
+            try await run([(OperatorStatements.counts, Parameters())]) { rows in
+                var counts: [MasterKeyID: Int] = [:]
+                for row in 0..<rows[0].count {
+                    let id = MasterKeyID(rawValue: UInt64(bitPattern: try rows[0].number(row, 0)))
+                    counts[id] = Int(clamping: try rows[0].number(row, 1))
+                }
+                return counts
+            }
+        }
+
+        /// Gives a key all its guesses back, and unlocks it.
+        public func unlock(keyID: String) async throws {
+            try await change(OperatorStatements.unlock, keyID: keyID)
+        }
+
+        /// Ends a key for good, but keeps its row.
+        public func revoke(keyID: String) async throws {
+            try await change(OperatorStatements.revoke, keyID: keyID)
+        }
+
+        /// Deletes a key for good.
+        ///
+        /// - Returns: false, because the database's files keep the row until the next VACUUM, and the logs for longer.
+        public func delete(keyID: String) async throws -> Bool {
+            try await change(OperatorStatements.delete, keyID: keyID)
+            return false
+        }
+
+        /// Leaves each key at most one guess, and gives the store a new id.
+        public func acceptRollback(generation: Int64) async throws {
+            var parameters = Parameters()
+            parameters.add(generation)
+            try await run(
+                [(OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.newStore, parameters)])
+        }
+
+        /// Sets the reason why no server may use this store, or takes it away.
+        public func retire(because reason: String?) async throws {
+            var parameters = Parameters()
+            parameters.add(reason)
+            try await run([(OperatorStatements.retire, parameters)])
+        }
+
+        /// Returns the keys after a row with everything that is known about them, the oldest first.
+        public func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)] {
+            try await run([(OperatorStatements.keys, Self.page(after: row, count: count))]) { rows in
+                try (0..<rows[0].count).map { index in
+                    let (row, record) = try Self.record(rows[0], index)
+                    let locks: [Int64: KeyRecordSummary.Lock] = [1: .locked, 2: .revoked]
+                    return (
+                        row,
+                        StoredKey(
+                            record: record, count: try FoundRows.count(rows[0], index, from: 7),
+                            lastUsedAt: try rows[0].optionalNumber(index, 10),
+                            lock: locks[try rows[0].number(index, 11)])
+                    )
+                }
+            }
+        }
+
+        /// Puts keys of another store into this one, in one transaction.
+        public func put(_ keys: [StoredKey]) async throws {
+            guard !keys.isEmpty else { return }
+            var parameters = Parameters()
+            parameters.add(keys.map(\.record.id))
+            parameters.add(keys.map(\.record.createdAt))
+            parameters.add(keys.map { Int64($0.record.details.kind) })
+            parameters.add(keys.map(\.record.details.bytes))
+            parameters.add(keys.map { Int64(bitPattern: $0.record.masterKeyID.rawValue) })
+            parameters.add(keys.map(\.record.content))
+            parameters.add(keys.map { Int64($0.count.inARow) })
+            parameters.add(keys.map { Int64($0.count.inAll) })
+            parameters.add(keys.map(\.count.lastWrongAt))
+            parameters.add(keys.map(\.lastUsedAt))
+            // The time of the lock is not told.
+            parameters.add(keys.map { $0.lock == .locked ? $0.count.lastWrongAt ?? $0.record.createdAt : nil })
+            parameters.add(keys.map { $0.lock == .revoked ? OperatorStatements.revokedState : 0 })
+            try await run([(OperatorStatements.put, parameters)])
+        }
+
+        // MARK: - Running
+
+        private func run(_ queries: [Connection.Query]) async throws {
+            try await run(queries) { _ in }
+        }
+
+        private func run<R: Sendable>(
+            _ queries: [Connection.Query], _ read: @escaping @Sendable ([Rows]) throws -> R
+        ) async throws -> R {
+            try await perform { connection, deadline in
+                let rows = try connection.run(queries, deadline: deadline)
+                guard rows.count == queries.count else { throw DatabaseFailure.damaged }
+                return try read(rows)
+            }
+        }
+
+        private func change(_ statement: Statement, keyID: String) async throws {
+            var parameters = Parameters()
+            parameters.add(keyID)
+            guard try await run([(statement, parameters)], { $0[0].count }) > 0 else {
+                throw KeyServiceServerError.noSuchKey
+            }
+        }
+
+        private static func page(after row: Int64?, count: Int) -> Parameters {
+            var parameters = Parameters()
+            parameters.add(row ?? .min)
+            parameters.add(Int64(count))
+            return parameters
+        }
+
+        private static func record(_ rows: Rows, _ row: Int) throws -> (row: Int64, KeyRecord) {
+            (try rows.number(row, 0), try FoundRows.record(rows, row, from: 2, keyID: rows.text(row, 1)))
+        }
+    }
+#endif

@@ -1,0 +1,107 @@
+#if PostgreSQL
+    internal import Dispatch
+    public import KeyServiceServer
+    internal import VaultLocks
+
+    /// The records in a PostgreSQL database, for one or several instances of the service.
+    ///
+    /// A change is done when the database, and its synchronous standby, have it on disk.
+    public final class PostgreSQLKeyRecordStore: KeyRecordOperations {
+        /// What the store may do with the tables at its start.
+        public struct Purpose: Sendable {
+            let permission: Schema.Permission
+
+            /// Makes the tables, or migrates older ones.
+            public static let create = Purpose(permission: .create)
+            /// Migrates older tables.
+            public static let serve = Purpose(permission: .migrate)
+            /// Changes no tables.
+            public static let operate = Purpose(permission: .none)
+        }
+
+        /// The number of connections for changes.
+        public static let standardLanes = 4
+        /// The time for each call of an operator.
+        static let patience = Duration.seconds(30)
+
+        /// The number of batches that may be under way at a time.
+        public let lanes: Int
+
+        private let changeLanes: [Lane]
+        private let operatorConnector: Lock<Connector?>
+        /// The thread of the operator's calls, as libpq blocks.
+        private let operatorQueue = DispatchQueue(label: "credential-vault.key-service.operations")
+
+        private init(_ url: DatabaseURL, lanes: Int) {
+            self.lanes = lanes
+            changeLanes = (0..<lanes).map { _ in Lane(url) }
+            operatorConnector = Lock(Connector(url))
+        }
+
+        /// Connects to a database.
+        ///
+        /// - Parameters:
+        ///   - url: `postgresql://USER@HOST:PORT,HOST:PORT/DATABASE`, without a password. The first server that
+        ///     accepts writes is used, now and after each failure.
+        ///   - purpose: what may happen to the tables.
+        ///   - lanes: the number of connections for changes, at least 1.
+        ///   - allowAsynchronousStandby: whether a standby may lack the last charges.
+        ///   - warn: gets sentences about settings of the database that endanger the records.
+        /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the URL, the server or its standby
+        ///   cannot be used, `storeTooNew`, or `busy` if the server cannot be reached.
+        public static func open(
+            url: String, purpose: Purpose, lanes: Int = standardLanes, allowAsynchronousStandby: Bool = false,
+            warn: @escaping @Sendable (String) -> Void = { _ in }
+        ) async throws -> PostgreSQLKeyRecordStore {
+            let store = PostgreSQLKeyRecordStore(try DatabaseURL(url), lanes: max(1, lanes))
+            try await store.perform { connection, deadline in
+                try Schema.prepare(connection, purpose.permission, deadline: deadline)
+                let warnings = try ReplicationCheck.run(
+                    connection, allowAsynchronousStandby: allowAsynchronousStandby, deadline: deadline)
+                for warning in warnings { warn(warning) }
+            }
+            return store
+        }
+
+        /// Carries out the changes in one transaction and one round trip.
+        public func commit(
+            _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
+        ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+            guard !changes.isEmpty else { return [] }
+            return changeLanes[lane % lanes].commit(changes, deadline: deadline)
+        }
+
+        /// Closes all connections. Every later call fails.
+        public func close() {
+            for lane in changeLanes { lane.close() }
+            operatorConnector.withLock { $0 = nil }
+        }
+
+        /// Runs an operator's call on a connection of its own, on a thread that may block.
+        func perform<R: Sendable>(
+            _ body: @escaping @Sendable (Connection, ContinuousClock.Instant) throws -> R
+        ) async throws -> R {
+            try await withCheckedThrowingContinuation { continuation in
+                operatorQueue.async {
+                    continuation.resume(with: Result { try self.performNow(body) })
+                }
+            }
+        }
+
+        private func performNow<R: Sendable>(
+            _ body: @Sendable (Connection, ContinuousClock.Instant) throws -> R
+        ) throws -> R {
+            let deadline = ContinuousClock.now + Self.patience
+            return try operatorConnector.withLock { connector in
+                do {
+                    guard let connection = try connector?.connection(deadline: deadline) else {
+                        throw KeyServiceServerError(.busy, "The store is closed.")
+                    }
+                    return try body(connection, deadline)
+                } catch let failure as DatabaseFailure {
+                    throw failure.error
+                }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,139 @@
+#if PostgreSQL
+    internal import KeyServiceServer
+
+    /// The tables and the migrations of older databases. Never change a shipped migration.
+    enum Schema {
+        /// Who may change the schema.
+        enum Permission: Sendable {
+            /// Makes the tables in an empty database, and migrates older ones.
+            case create
+            /// Migrates older tables.
+            case migrate
+            /// Changes nothing.
+            case none
+        }
+
+        /// The number that stands for this schema among the advisory locks of the database.
+        private static let lockNumber: Int64 = 0x6376_6b73
+
+        /// The columns "state", "owner" and "label" and the table "open_try" are for keys of the protocol's version 2.
+        /// Guess counters have their own table: they change with every request, and the free space on their pages lets
+        /// them change without the index.
+        private static let migrations = [
+            """
+            CREATE TABLE master_key (
+                id bigint PRIMARY KEY,
+                check_value bytea NOT NULL
+            );
+            CREATE TABLE service (
+                number bigint PRIMARY KEY CHECK (number = 1),
+                store_id bytea NOT NULL,
+                generation bigint NOT NULL,
+                checked_in_at bigint NOT NULL,
+                max_guesses bigint NOT NULL,
+                max_guesses_total bigint NOT NULL,
+                retired_because text
+            );
+            INSERT INTO service VALUES (1, uuid_send(gen_random_uuid()), 0, 0, 3, 100, NULL);
+            CREATE TABLE key_record (
+                number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                id text COLLATE "C" NOT NULL UNIQUE,
+                created_at bigint NOT NULL,
+                kind bigint NOT NULL,
+                details bytea NOT NULL,
+                master_key bigint NOT NULL REFERENCES master_key,
+                content bytea NOT NULL,
+                state bigint NOT NULL DEFAULT 0,
+                owner bytea,
+                label bytea
+            );
+            CREATE INDEX key_record_by_master_key ON key_record (master_key);
+            CREATE INDEX key_record_by_owner ON key_record (owner) WHERE owner IS NOT NULL;
+            CREATE TABLE guess_counter (
+                number bigint PRIMARY KEY REFERENCES key_record ON DELETE CASCADE,
+                wrong_guesses bigint NOT NULL DEFAULT 0 CHECK (wrong_guesses >= 0),
+                wrong_guesses_in_all bigint NOT NULL DEFAULT 0 CHECK (wrong_guesses_in_all >= 0),
+                last_wrong_at bigint,
+                last_used_at bigint,
+                locked_at bigint,
+                ticket bigint,
+                held_until timestamptz
+            ) WITH (fillfactor = 50);
+            CREATE TABLE open_try (
+                ticket bytea PRIMARY KEY,
+                number bigint NOT NULL REFERENCES key_record ON DELETE CASCADE,
+                blinded bytea NOT NULL,
+                opened_at bigint NOT NULL
+            );
+            CREATE INDEX open_try_by_key ON open_try (number);
+            """
+        ]
+
+        /// Makes the tables ready. Several instances may do so at a time.
+        ///
+        /// - Throws: also `unfit` for a schema that may not be changed.
+        static func prepare(
+            _ connection: Connection, _ permission: Permission, deadline: ContinuousClock.Instant
+        ) throws {
+            let found = try version(connection, deadline)
+            if found == migrations.count { return }
+            guard found <= migrations.count else {
+                throw KeyServiceServerError(
+                    .storeTooNew,
+                    "A newer version of the key service wrote this database. Nothing was changed. Use that version.")
+            }
+            switch permission {
+            case .none where found > 0:
+                throw DatabaseFailure.unfit(
+                    """
+                    An older version of the key service wrote this database. Nothing was changed. Start this version \
+                    of the service first: vault-key-service serve
+                    """)
+            case .none where found == 0, .migrate where found == 0:
+                throw DatabaseFailure.unfit(
+                    "The database has no tables of the key service. Make them: vault-key-service init")
+            default: try migrate(connection, deadline)
+            }
+        }
+
+        private static func migrate(_ connection: Connection, _ deadline: ContinuousClock.Instant) throws {
+            do {
+                try connection.execute("BEGIN; SELECT pg_advisory_xact_lock(\(lockNumber))", deadline: deadline)
+                let hasSchema = try connection.execute(
+                    "SELECT count(to_regnamespace('key_service'))", deadline: deadline)
+                // Even "if not exists" needs the right to make one.
+                if hasSchema?.optionalText(0, 0) != "1" {
+                    try connection.execute("CREATE SCHEMA key_service", deadline: deadline)
+                }
+                try connection.execute(
+                    """
+                    CREATE TABLE IF NOT EXISTS schema_version (
+                        number bigint PRIMARY KEY CHECK (number = 1), version bigint NOT NULL)
+                    """, deadline: deadline)
+                // Another instance may have been faster.
+                for number in try version(connection, deadline)..<migrations.count {
+                    try connection.execute(
+                        """
+                        \(migrations[number]);
+                        INSERT INTO schema_version VALUES (1, \(number + 1))
+                            ON CONFLICT (number) DO UPDATE SET version = excluded.version
+                        """, deadline: deadline)
+                }
+                try connection.execute("COMMIT", deadline: deadline)
+            } catch {
+                _ = try? connection.execute("ROLLBACK", deadline: deadline)
+                throw error
+            }
+        }
+
+        private static func version(_ connection: Connection, _ deadline: ContinuousClock.Instant) throws -> Int {
+            let exists = try connection.execute(
+                "SELECT count(to_regclass('key_service.schema_version'))", deadline: deadline)
+            guard exists?.optionalText(0, 0) == "1" else { return 0 }
+            let found = try connection.execute(
+                "SELECT coalesce(max(version), 0) FROM key_service.schema_version", deadline: deadline)
+            guard let text = found?.optionalText(0, 0), let version = Int(text) else { throw DatabaseFailure.damaged }
+            return version
+        }
+    }
+#endif

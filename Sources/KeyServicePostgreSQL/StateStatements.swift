@@ -1,0 +1,35 @@
+#if PostgreSQL
+    internal import KeyServiceServer
+
+    /// The statements about what all instances of the service share.
+    enum StateStatements {
+        private static let columns = "store_id, generation, max_guesses, max_guesses_total, retired_because"
+
+        static let state = Statement(name: "state", sql: "SELECT \(columns) FROM service")
+
+        /// Writes the time, and counts the generation up.
+        static let checkIn = Statement(
+            name: "check_in",
+            sql: "UPDATE service SET checked_in_at = $1, generation = generation + 1 RETURNING \(columns)")
+
+        static let masterKeys = Statement(
+            name: "master_keys", sql: "SELECT id, check_value FROM master_key ORDER BY id")
+
+        static func read(_ rows: Rows) throws(DatabaseFailure) -> StoreState {
+            StoreState(
+                storeID: try rows.bytes(0, 0), generation: try rows.number(0, 1),
+                limits: GuessLimits(
+                    inARow: Int(clamping: try rows.number(0, 2)), inAll: Int(clamping: try rows.number(0, 3))),
+                masterKeys: [], retiredBecause: rows.optionalText(0, 4))
+        }
+
+        static func readMasterKeys(_ rows: Rows) throws(DatabaseFailure) -> [StoredMasterKey] {
+            var keys: [StoredMasterKey] = []
+            for row in 0..<rows.count {
+                let id = MasterKeyID(rawValue: UInt64(bitPattern: try rows.number(row, 0)))
+                keys.append(StoredMasterKey(id: id, check: try rows.bytes(row, 1)))
+            }
+            return keys
+        }
+    }
+#endif
