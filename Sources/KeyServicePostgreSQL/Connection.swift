@@ -43,7 +43,7 @@
         init(_ server: DatabaseURL.Server, deadline: ContinuousClock.Instant) throws(DatabaseFailure) {
             let names = server.parameters.map { strdup($0.name) }
             let values = server.parameters.map { strdup($0.value) }
-            defer { (names + values).forEach { free($0) } }
+            defer { for text in names + values { free(text) } }
             guard
                 let pointer = PQconnectStartParams(
                     names.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 0)

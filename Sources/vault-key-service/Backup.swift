@@ -17,7 +17,9 @@ struct Backup: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reporting {
-            try Settings(common).folder().openStore().backUp(to: to)
+            let settings = try Settings(common)
+            try settings.refuseSharedStore(common, "Use pg_basebackup or pg_dump of PostgreSQL.")
+            try settings.folder().openStore().backUp(to: to)
         }
     }
 }
@@ -39,7 +41,10 @@ struct Restore: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reporting {
-            try await Settings(common).folder().restore(from: from)
+            let settings = try Settings(common)
+            try settings.refuseSharedStore(
+                common, "Restore it with PostgreSQL. Then type: vault-key-service accept-rollback")
+            try await settings.folder().restore(from: from)
             Output.result("Restored. Start the service again.")
         }
     }
@@ -58,7 +63,13 @@ struct AcceptRollback: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reporting {
-            try await Settings(common).folder().acceptRollback()
+            let settings = try Settings(common)
+            if let store = try await settings.sharedStore(common, for: .operate) {
+                defer { store.close() }
+                try await settings.folder().acceptRollback(of: store)
+            } else {
+                try await settings.folder().acceptRollback()
+            }
             Output.result("Accepted. Each key has at most one guess left. Start the service again.")
         }
     }

@@ -5,7 +5,16 @@ struct Initialize: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
         abstract: "Make a data folder with a new master key and an empty database.",
-        discussion: "Existing files stay unchanged. Keep a copy of the master key, apart from backups of the database.")
+        discussion: """
+              vault-key-service init --data /srv/keys
+              vault-key-service init --data /srv/keys --database-url postgresql://vault@db1,db2/vault
+
+            Existing files stay unchanged. Keep a copy of the master key, apart from backups of the database.
+
+            On a second machine for the same PostgreSQL database, copy the master key first, and name it:
+
+              vault-key-service init --data /srv/keys --database-url URL --master-key-file FILE
+            """)
 
     @OptionGroup var common: CommonOptions
 
@@ -13,6 +22,15 @@ struct Initialize: AsyncParsableCommand {
         try await Failure.reporting {
             let settings = try Settings(common)
             let folder = try settings.folder()
+            if let store = try await settings.sharedStore(common, for: .create) {
+                defer { store.close() }
+                let isNew = try await folder.create(
+                    in: store, mayUseKey: settings.names(common.masterKeyFile, "masterKeyFile"))
+                return Output.result(
+                    isNew
+                        ? "Made the database with the master key \(folder.masterKeyPath)."
+                        : "The service on this machine can use the database now.")
+            }
             try await folder.create(mayUseKey: settings.names(common.masterKeyFile, "masterKeyFile"))
             Output.result("Made \(folder.path) with the master key \(folder.masterKeyPath).")
         }

@@ -49,6 +49,9 @@ struct Serve: AsyncParsableCommand {
             valueName: "seconds"))
     var drainDelay: Int?
 
+    @Flag(help: "Accept that a failover of PostgreSQL to an asynchronous standby gives guesses back.")
+    var allowAsynchronousStandby = false
+
     @Option(
         help: ArgumentHelp(
             "How much to log: trace, debug, info, notice, warning, error, critical. (default: info)",
@@ -75,15 +78,17 @@ struct Serve: AsyncParsableCommand {
             let logger = Logger(label: "vault-key-service") { LineLogHandler(label: $0, file: logFile, level: level) }
             let configuration = try configuration(settings)
             let drainDelay = try drainDelay(settings)
-            let folder = try settings.folder()
             operation.onHealthRunning = { Output.result("Health on \($0.baseURL)") }
             operation.onRunning = { address in
                 logger.notice(
-                    "Started version=\(VaultKeyService.version) address=\(address.baseURL) store=\(folder.path)")
+                    "Started version=\(VaultKeyService.version) address=\(address.baseURL) store=\(settings.storeName(common))"
+                )
                 Output.result("Listening on \(address.baseURL)")
             }
+            let opened = try await settings.openToServe(
+                common, allowAsynchronousStandby: allowAsynchronousStandby, logger)
             let application = try await buildApplication(
-                configuration, folder.open(), logger: logger, operation: operation)
+                configuration, opened, logger: logger, operation: operation)
             let run = ServiceRun(
                 application: application, control: operation.control, logger: logger, level: level,
                 drainDelay: .seconds(drainDelay),

@@ -9,7 +9,8 @@ enum SettingName {
 
     /// Each setting with its type, in the order of the help.
     static let all: [(name: String, kind: Kind)] = [
-        ("data", .text), ("listen", .text), ("basePath", .text), ("maxGuesses", .number), ("maxGuessesTotal", .number),
+        ("data", .text), ("databaseUrl", .text), ("allowAsynchronousStandby", .flag), ("listen", .text),
+        ("basePath", .text), ("maxGuesses", .number), ("maxGuessesTotal", .number),
         ("masterKeyFile", .text), ("oldMasterKeyFile", .text), ("highWaterMark", .text), ("logLevel", .text),
         ("insecureAllowRemoteHttp", .flag), ("trustedProxy", .list), ("maxConnectionsPerAddress", .number),
         ("createsPerHour", .number), ("createsPerHourTotal", .number), ("healthListen", .text),

@@ -8,6 +8,12 @@ struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
     var data: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The PostgreSQL database for the keys, without a password: postgresql://USER@HOST,HOST/DATABASE "
+                + "(default: a SQLite database in the data folder)", valueName: "url"))
+    var databaseUrl: String?
+
     @Option(help: ArgumentHelp("A JSON file with settings.", valueName: "file"))
     var config: String?
 

@@ -11,7 +11,7 @@ public struct KeyServiceFolder: Sendable {
     public let oldMasterKeyPaths: [String]
     /// The path of the high-water mark. It must not be restored together with the database.
     public let highWaterMarkPath: String
-    private let masterKeyIsCredential: Bool
+    let masterKeyIsCredential: Bool
 
     /// Names the files.
     ///
@@ -82,7 +82,7 @@ public struct KeyServiceFolder: Sendable {
         try mark.raise(to: await store.state())
     }
 
-    private func makeSecretsFolder() throws {
+    func makeSecretsFolder() throws {
         for file in [masterKeyPath, highWaterMarkPath] where file.hasPrefix(path + "-secrets/") {
             try PrivateFile.prepareFolder(path: path + "-secrets", mayCreate: true)
         }

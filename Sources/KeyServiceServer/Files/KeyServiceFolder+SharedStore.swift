@@ -1,0 +1,69 @@
+internal import Foundation
+
+/// The files of one instance of the service, with a store that several instances share. The data folder has no
+/// database then.
+extension KeyServiceFolder {
+    /// Makes the files of an instance, and gives a new store its master key.
+    ///
+    /// - Parameters:
+    ///   - store: the store, with its tables.
+    ///   - mayUseKey: whether an existing master key file is used.
+    /// - Returns: whether the store is a new one. If not, the master key file must be the store's.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a file exists that was not named, or the
+    ///   master key belongs to another store. Nothing is overwritten.
+    public func create(in store: any KeyRecordOperations, mayUseKey: Bool = false) async throws -> Bool {
+        let state = try await store.state()
+        let hasKey = access(masterKeyPath, F_OK) == 0
+        guard state.masterKeys.isEmpty || (mayUseKey && hasKey) else {
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                """
+                The database has a master key already. Copy that file from the other machine, and name it: \
+                vault-key-service init --master-key-file FILE
+                """)
+        }
+        try makeSecretsFolder()
+        let masterKey =
+            mayUseKey && hasKey
+            ? try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
+            : try MasterKeyFile.create(path: masterKeyPath)
+        if state.masterKeys.isEmpty {
+            try await store.addMasterKey(masterKey.makeEntry())
+        } else {
+            _ = try masterKeys().match(state.masterKeys)
+        }
+        let mark = try HighWaterMark(path: highWaterMarkPath)
+        guard mark.generation == 0 else {
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                "\(highWaterMarkPath) belongs to another database. Remove it, or choose another folder.")
+        }
+        try await mark.raise(to: store.state())
+        return state.masterKeys.isEmpty
+    }
+
+    /// Opens a shared store for a server.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a file is missing or readable by others,
+    ///   or a master key is not the store's; `rolledBack`, `busy` or `storeUnusable`.
+    public func open(_ store: any KeyRecordOperations) async throws -> OpenedStore {
+        try makeSecretsFolder()
+        guard access(masterKeyPath, F_OK) == 0 else {
+            throw KeyServiceServerError(
+                .configurationInvalid, "\(masterKeyPath) does not exist. Make it: vault-key-service init")
+        }
+        return try await OpenedStore(store, masterKeys: masterKeys(), mark: HighWaterMark(path: highWaterMarkPath))
+    }
+
+    /// Accepts that a shared store is an older one. No server may run.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, `busy` or `storeUnusable`.
+    public func acceptRollback(of store: any KeyRecordOperations) async throws {
+        let known = (try? HighWaterMark(path: highWaterMarkPath))?.generation ?? 0
+        let state = try await store.state()
+        try await store.acceptRollback(generation: max(known, state.generation) + HighWaterMark.step)
+        try makeSecretsFolder()
+        unlink(highWaterMarkPath)
+        try await HighWaterMark(path: highWaterMarkPath).raise(to: store.state())
+    }
+}

@@ -1,0 +1,57 @@
+internal import KeyServiceServer
+internal import Logging
+
+#if PostgreSQL
+    internal import KeyServicePostgreSQL
+#endif
+
+/// What a command does with the tables of a shared database.
+enum DatabasePurpose {
+    case create, serve, operate
+}
+
+extension Settings {
+    /// Opens the data folder, or the database of `--database-url`, for a server.
+    func openToServe(
+        _ common: CommonOptions, allowAsynchronousStandby: Bool, _ logger: Logger
+    ) async throws -> OpenedStore {
+        let isAllowed = try flag(allowAsynchronousStandby, "allowAsynchronousStandby")
+        let store = try await sharedStore(common, for: .serve, allowAsynchronousStandby: isAllowed) {
+            logger.warning("\($0)")
+        }
+        return if let store { try await folder().open(store) } else { try await folder().open() }
+    }
+
+    /// Opens the store for an operator.
+    func openStore(_ common: CommonOptions) async throws -> any KeyRecordOperations {
+        if let store = try await sharedStore(common, for: .operate) { store } else { try folder().openStore() }
+    }
+
+    /// The place of the keys, for the log.
+    func storeName(_ common: CommonOptions) -> String {
+        string(common.databaseUrl, "databaseUrl") ?? string(common.data, "data") ?? ""
+    }
+
+    /// Refuses a command that only SQLite needs.
+    func refuseSharedStore(_ common: CommonOptions, _ advice: String) throws {
+        guard names(common.databaseUrl, "databaseUrl") else { return }
+        throw Failure.configuration("The keys are in PostgreSQL, which this command cannot copy. \(advice)")
+    }
+
+    /// Opens the database of `--database-url`; nil without that option.
+    func sharedStore(
+        _ common: CommonOptions, for purpose: DatabasePurpose, allowAsynchronousStandby: Bool = true,
+        warn: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws -> (any KeyRecordOperations)? {
+        guard let url = string(common.databaseUrl, "databaseUrl") else { return nil }
+        #if PostgreSQL
+            let purposes: [DatabasePurpose: PostgreSQLKeyRecordStore.Purpose] = [.create: .create, .serve: .serve]
+            return try await PostgreSQLKeyRecordStore.open(
+                url: url, purpose: purposes[purpose] ?? .operate,
+                allowAsynchronousStandby: allowAsynchronousStandby, warn: warn)
+        #else
+            throw Failure.configuration(
+                "This program was built without PostgreSQL. Build it with it: swift build --traits PostgreSQL")
+        #endif
+    }
+}
