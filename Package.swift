@@ -283,6 +283,13 @@ let package = Package(
                 "vault-key-service", coreMetrics, grdb, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore, serviceLifecycle,
             ]),
+        // What all stores of the key service do alike, and what only PostgreSQL does.
+        .testTarget(
+            name: "KeyServiceStoreTests",
+            dependencies: [
+                "KeyServiceServer", "VaultCrypto", "VaultLocks",
+                .target(name: "KeyServicePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+            ]),
         .testTarget(
             name: "VaultDevelopmentTests",
             dependencies: [

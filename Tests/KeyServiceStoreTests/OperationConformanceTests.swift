@@ -1,0 +1,135 @@
+import KeyServiceServer
+import Testing
+
+/// What each store does for operators.
+@Suite struct OperationConformanceTests {
+    @Test(arguments: StoreKind.allCases) func unlockingGivesAllGuessesBackOnce(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let record = try await test.prepared()
+        try await test.guessWrong(record, times: 2)
+        let (ticket, found) = try await test.charge(record)
+        try await test.store.unlock(keyID: record.id)
+        #expect(try await test.find(record) == "found 0/0")
+        #expect(
+            try await test.change(.settle(found.reference, ticket: ticket, .unused(lastWrongAt: nil))) == "superseded")
+        #expect(try await test.find(record) == "found 0/0")
+        await #expect(throws: KeyServiceServerError.self) { try await test.store.unlock(keyID: "unknown") }
+    }
+
+    @Test(arguments: StoreKind.allCases) func revokedAndDeletedKeysAreGone(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let record = try await test.prepared()
+        try await test.store.revoke(keyID: record.id)
+        #expect(try await test.tryCharge(record) == "locked")
+        #expect(try await test.find(record) == "locked")
+        #expect(try await test.summary(record).lock == .revoked)
+        await #expect(throws: KeyServiceServerError.self) { try await test.store.unlock(keyID: record.id) }
+        _ = try await test.store.delete(keyID: record.id)
+        #expect(try await test.find(record) == "no such key")
+        for call in [test.store.revoke, { _ = try await test.store.delete(keyID: $0) }] {
+            let error = await #expect(throws: KeyServiceServerError.self) { try await call(record.id) }
+            #expect(error?.code == .noSuchKey)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases) func pagesHaveEachKeyOnce(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        var ids = [try await test.prepared().id]
+        for _ in 1...6 {
+            let record = TestStore.record()
+            #expect(try await test.change(.insert(record)) == "done")
+            ids.append(record.id)
+        }
+        var seen: [String] = []
+        var row: Int64?
+        while case let page = try await test.store.summaries(after: row, count: 3), let last = page.last {
+            #expect(page.count <= 3)
+            seen += page.map(\.id)
+            row = last.row
+        }
+        #expect(seen == ids, "the oldest first")
+    }
+
+    @Test(arguments: StoreKind.allCases) func aMasterKeyGoesOnlyWithItsLastRecord(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let record = try await test.prepared()
+        let new = MasterKeyID(rawValue: 5)
+        try await test.store.addMasterKey(StoredMasterKey(id: new, check: [9]))
+        try await test.store.addMasterKey(StoredMasterKey(id: new, check: [8]))
+        let stored = try await test.store.state().masterKeys
+        #expect(Set(stored.map(\.id)) == [TestStore.masterKeyID, new])
+        #expect(stored.first { $0.id == new }?.check == [9], "a known one stays as it is")
+        #expect(try await test.store.counts() == [TestStore.masterKeyID: 1])
+        #expect(try await test.store.records(notUnder: new, after: nil, count: 9).map(\.1) == [record])
+        #expect(try await !test.store.removeMasterKey(TestStore.masterKeyID))
+
+        var sealed = record
+        (sealed.masterKeyID, sealed.content) = (new, [4, 5, 6])
+        #expect(try await test.change(.reseal(sealed, replaced: [1])) == "superseded")
+        #expect(try await test.change(.reseal(sealed, replaced: record.content)) == "done")
+        #expect(try await test.change(.reseal(sealed, replaced: record.content)) == "superseded")
+        #expect(try await test.store.records(notUnder: new, after: nil, count: 9).isEmpty)
+        #expect(try await test.store.removeMasterKey(TestStore.masterKeyID))
+        #expect(try await test.store.state().masterKeys.map(\.id) == [new])
+        #expect(try await test.charge(sealed).found.record == sealed)
+    }
+
+    @Test(arguments: StoreKind.allCases) func anAcceptedRollbackLeavesOneGuess(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let record = try await test.prepared()
+        let before = try await test.store.state()
+        let (ticket, found) = try await test.charge(record)
+        try await test.store.acceptRollback(generation: 1000)
+        let after = try await test.store.state()
+        #expect(after.storeID != before.storeID && after.storeID.count == 16)
+        #expect(after.generation == 1000)
+        #expect(
+            try await test.change(.settle(found.reference, ticket: ticket, .right(time: 1))) == "superseded",
+            "a guess from before gives nothing back")
+        try await test.guessWrong(record, times: 1)
+        #expect(try await test.tryCharge(record) == "locked")
+    }
+
+    @Test(arguments: StoreKind.allCases) func checkingInCountsAndTells(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        _ = try await test.prepared()
+        try await test.store.retire(because: "It moved.")
+        var generations: [Int64] = []
+        for _ in 1...2 {
+            let result = try #require(await test.commit(.checkIn(time: 5)).first)
+            guard case .checkedIn(let state) = try result.get() else {
+                throw KeyServiceServerError.busy
+            }
+            generations.append(state.generation)
+            #expect(state == (try await test.store.state()))
+            #expect(state.retiredBecause == "It moved.")
+            #expect(state.masterKeys == [StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3])])
+        }
+        #expect(generations[1] == generations[0] + 1)
+        try await test.store.retire(because: nil)
+        #expect(try await test.store.state().retiredBecause == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases) func keysMoveWithAllThatIsKnown(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let known = try await test.prepared()
+        let stretched = KeyRecord(
+            id: "stretched", createdAt: 4,
+            details: try KeyDetails(kind: 2, bytes: (0..<28).map { UInt8($0) }), masterKeyID: TestStore.masterKeyID,
+            content: [7])
+        let count = GuessCount(inARow: 2, inAll: 9, lastWrongAt: 12)
+        let keys = [
+            StoredKey(record: known, count: count, lastUsedAt: 3, lock: nil),
+            StoredKey(record: stretched, count: GuessCount(), lastUsedAt: nil, lock: .revoked),
+            StoredKey(record: TestStore.record(), count: count, lastUsedAt: nil, lock: .locked),
+        ]
+        for _ in 1...2 { try await test.store.put(keys) }
+        let stored = try await test.store.storedKeys(after: nil, count: 10)
+        #expect(stored.map(\.1) == keys)
+        #expect(try await test.store.storedKeys(after: stored[0].row, count: 1).map(\.1) == [keys[1]])
+        #expect(try await test.find(known) == "found 2/9")
+        #expect(try await test.tryCharge(keys[2].record) == "locked")
+        try await test.store.put([StoredKey(record: known, count: GuessCount(), lastUsedAt: nil, lock: nil)])
+        #expect(try await test.find(known) == "found 0/0")
+    }
+}

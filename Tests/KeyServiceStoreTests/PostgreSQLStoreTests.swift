@@ -1,0 +1,188 @@
+#if PostgreSQL
+    import Foundation
+    import KeyServiceServer
+    import Testing
+
+    @testable import KeyServicePostgreSQL
+
+    /// What only the store in PostgreSQL does.
+    @Suite struct PostgreSQLStoreTests {
+        private static func open(
+            _ url: String, _ purpose: PostgreSQLKeyRecordStore.Purpose = .create, lanes: Int = 1
+        ) async throws -> PostgreSQLKeyRecordStore {
+            try await PostgreSQLKeyRecordStore.open(url: url, purpose: purpose, lanes: lanes)
+        }
+
+        private func expectRefusal(
+            _ code: KeyServiceServerError.Code, saying word: String, sourceLocation: SourceLocation = #_sourceLocation,
+            _ body: () async throws -> Void
+        ) async {
+            let error = await #expect(throws: KeyServiceServerError.self, sourceLocation: sourceLocation) {
+                try await body()
+            }
+            #expect(error?.code == code, sourceLocation: sourceLocation)
+            #expect(error?.description.contains(word) == true, sourceLocation: sourceLocation)
+        }
+
+        @Test(arguments: [
+            "postgresql://me:hunter2@localhost/vault", "postgresql://me@localhost/vault?password=hunter2",
+            "postgresql://me@localhost/vault?sslpassword=hunter2",
+        ]) func aPasswordInTheAddressIsRefused(url: String) async {
+            await expectRefusal(.configurationInvalid, saying: "passfile") { _ = try DatabaseURL(url, environment: [:]) }
+            let error = #expect(throws: KeyServiceServerError.self) { try DatabaseURL(url, environment: [:]) }
+            #expect(error?.description.contains("hunter2") == false)
+        }
+
+        @Test func aPasswordInTheEnvironmentIsRefused() async {
+            await expectRefusal(.configurationInvalid, saying: "PGPASSWORD") {
+                _ = try DatabaseURL("postgresql://me@localhost/vault", environment: ["PGPASSWORD": "x"])
+            }
+        }
+
+        @Test(arguments: ["host=localhost password=hunter2", "postgresql://me@/vault?nonsense=hunter2", "", "mysql://x/"])
+        func whatIsNoAddressIsRefused(url: String) async {
+            await expectRefusal(.configurationInvalid, saying: "not valid") {
+                _ = try DatabaseURL(url, environment: [:])
+            }
+        }
+
+        @Test(arguments: ["disable", "prefer", "require"])
+        func aRemoteServerHasToProveItself(mode: String) async throws {
+            await expectRefusal(.configurationInvalid, saying: "verify-full") {
+                _ = try DatabaseURL("postgresql://me@db1.example/vault?sslmode=\(mode)", environment: [:])
+            }
+            let url = try DatabaseURL("postgresql://me@db1.example,127.0.0.1/vault", environment: [:])
+            let modes = url.servers.map { server in server.parameters.first { $0.name == "sslmode" }?.value }
+            #expect(modes == ["verify-full", nil])
+        }
+
+        @Test func eachServerOfTheAddressHasItsPort() throws {
+            let url = try DatabaseURL("postgresql://me@localhost:1,127.0.0.1:2/vault", environment: [:])
+            #expect(url.servers.map(\.name) == ["localhost", "127.0.0.1"])
+            #expect(
+                url.servers.map { server in server.parameters.first { $0.name == "port" }?.value } == ["1", "2"])
+        }
+
+        @Test func onlyInitMakesTables() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            for purpose in [PostgreSQLKeyRecordStore.Purpose.serve, .operate] {
+                await expectRefusal(.configurationInvalid, saying: "init") {
+                    _ = try await Self.open(database.url, purpose)
+                }
+            }
+            #expect(try database.run("SELECT count(*) FROM pg_namespace WHERE nspname = 'key_service'") == "0")
+        }
+
+        @Test func aNewerSchemaIsLeftAlone() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            try await Self.open(database.url).close()
+            try database.run("UPDATE key_service.schema_version SET version = 99")
+            await expectRefusal(.storeTooNew, saying: "newer version") { _ = try await Self.open(database.url) }
+            #expect(try database.run("SELECT version FROM key_service.schema_version") == "99")
+        }
+
+        @Test func manyMayMakeTheTablesAtOnce() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 1...6 { group.addTask { try await Self.open(database.url).close() } }
+                try await group.waitForAll()
+            }
+            #expect(try database.run("SELECT count(*) FROM key_service.service") == "1")
+        }
+
+        @Test func aRoleThatOwnsNothingMayServe() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            try await Self.open(database.url).close()
+            let role = "clerk_\(UUID().uuidString.prefix(6).lowercased())"
+            try database.run(
+                """
+                CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA key_service TO \(role);
+                GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA key_service TO \(role)
+                """)
+            let url = database.url.replacingOccurrences(of: "//postgres@", with: "//\(role)@")
+            let test = TestStore(store: try await Self.open(url, .serve))
+            _ = try await test.charge(test.prepared())
+        }
+
+        @Test func twoInstancesEvaluateNoMoreGuessesThanTheLimit() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            let instances = [
+                TestStore(store: try await Self.open(database.url)),
+                TestStore(store: try await Self.open(database.url)),
+            ]
+            let record = try await instances[0].prepared()
+            let evaluated = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<200 {
+                    let test = instances[number % 2]
+                    group.addTask { try await Self.guessWrong(record, test) ? 1 : 0 }
+                }
+                return try await group.reduce(0, +)
+            }
+            // Charges that find the key held are not repeated here, so there may be fewer.
+            #expect((1...3).contains(evaluated))
+            #expect(try await instances[0].summary(record).wrongGuesses.inAll == evaluated)
+        }
+
+        /// - Returns: whether the guess was evaluated.
+        private static func guessWrong(_ record: KeyRecord, _ test: TestStore) async throws -> Bool {
+            let ticket = GuessTicket.random()
+            let result = await test.commit(.charge(keyID: record.id, ticket: ticket, time: TestStore.now)).first
+            guard case .success(.found(let found)) = result else { return false }
+            #expect(try await test.change(.settle(found.reference, ticket: ticket, .wrong)) == "done")
+            return true
+        }
+
+        @Test func aCutConnectionIsMadeAgain() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            let test = TestStore(store: try await Self.open(database.url))
+            let record = try await test.prepared()
+            for _ in 1...3 {
+                try database.run(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid()
+                    """)
+                let (ticket, found) = try await test.charge(record)
+                #expect(try await test.change(.settle(found.reference, ticket: ticket, .right(time: 1))) == "done")
+            }
+        }
+
+        @Test func aChargeThatWaitsIsGivenUpAtTheDeadline() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            let test = TestStore(store: try await Self.open(database.url))
+            let record = try await test.prepared()
+            // Somebody else holds the table: the statement waits until it is cancelled.
+            let blocker = try database.begin("LOCK TABLE key_service.guess_counter IN ACCESS EXCLUSIVE MODE")
+            let charge = KeyRecordChange.charge(keyID: record.id, ticket: .random(), time: TestStore.now)
+            let result = await test.store.commit([charge], lane: 0, deadline: .now + .milliseconds(200))
+            let error = #expect(throws: KeyServiceServerError.self) { try TestStore.text(result.first) }
+            #expect(error?.code == .busy)
+            try blocker.end()
+            #expect(try await test.find(record) == "found 0/0", "nothing was counted")
+        }
+
+        @Test func aDamagedRecordFailsAlone() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            let test = TestStore(store: try await Self.open(database.url))
+            let (good, bad) = (try await test.prepared(), TestStore.record())
+            try await test.change(.insert(bad))
+            try database.run("UPDATE key_service.key_record SET kind = 77 WHERE id = '\(bad.id)'")
+            let outcomes = await test.commit(
+                .find(keyID: bad.id), .charge(keyID: bad.id, ticket: .random(), time: 1), .find(keyID: good.id))
+            for outcome in outcomes.prefix(2) {
+                let error = #expect(throws: KeyServiceServerError.self) { try outcome.get() }
+                #expect(error?.code == .storeUnusable)
+            }
+            #expect(try TestStore.text(outcomes.last) == "found 0/0")
+        }
+
+        @Test func aClosedStoreFails() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            let store = try await Self.open(database.url)
+            store.close()
+            await #expect(throws: KeyServiceServerError.self) { try await store.state() }
+            let outcomes = await store.commit([.find(keyID: "x")], lane: 0, deadline: .now + .seconds(5))
+            #expect(throws: KeyServiceServerError.self) { try TestStore.text(outcomes.first) }
+        }
+    }
+#endif
