@@ -59,8 +59,7 @@
                 """)
         static let delete = Statement(name: "delete", sql: "DELETE FROM key_record WHERE id = $1 RETURNING id")
 
-        static let newStore = Statement(
-            name: "new_store", sql: "UPDATE service SET store_id = uuid_send(gen_random_uuid()), generation = $1")
+        static let setGeneration = Statement(name: "set_generation", sql: "UPDATE service SET generation = $1")
         static let leaveOneGuess = Statement(
             name: "leave_one_guess",
             sql: """

@@ -14,6 +14,8 @@
 
         /// Changes the limits of wrong guesses. Locked keys stay locked.
         public func setLimits(_ limits: GuessLimits) async throws {
+            // Every start of a server comes here. A change reads the whole table.
+            guard try await state().limits != limits else { return }
             var parameters = Parameters()
             parameters.add(Int64(limits.inARow))
             parameters.add(Int64(limits.inAll))
@@ -97,12 +99,12 @@
             return false
         }
 
-        /// Leaves each key at most one guess, and gives the store a new id.
+        /// Leaves each key at most one guess, and sets the generation.
         public func acceptRollback(generation: Int64) async throws {
             var parameters = Parameters()
             parameters.add(generation)
             try await run(
-                [(OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.newStore, parameters)])
+                [(OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.setGeneration, parameters)])
         }
 
         /// Sets the reason why no server may use this store, or takes it away.

@@ -81,7 +81,7 @@ import Testing
         let (ticket, found) = try await test.charge(record)
         try await test.store.acceptRollback(generation: 1000)
         let after = try await test.store.state()
-        #expect(after.storeID != before.storeID && after.storeID.count == 16)
+        #expect(after.storeID == before.storeID && after.storeID.count == 16)
         #expect(after.generation == 1000)
         #expect(
             try await test.change(.settle(found.reference, ticket: ticket, .right(time: 1))) == "superseded",
