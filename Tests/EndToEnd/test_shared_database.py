@@ -1,0 +1,255 @@
+"""Several instances of vault-key-service over one PostgreSQL database, with failures in the middle."""
+
+import collections
+import concurrent.futures
+import random
+import secrets
+import threading
+import time
+
+import pytest
+import requests
+from support.postgres import Cluster
+from support.programs import KEY_SERVICE, run
+from support.shared_service import Instance
+from support.waiting import wait_until
+
+RIGHT = "cv1." + "Ab3_-x9" * 6 + "Z"
+WRONG = "cv1." + "Cd4_-y8" * 6 + "Z"
+LIMIT = 3
+
+
+@pytest.fixture
+def cluster(children):
+    """A primary without a standby."""
+    cluster = Cluster()
+    children.append(cluster)
+    return cluster
+
+
+@pytest.fixture
+def pair(cluster, tmp_path, children):
+    """Two instances over a primary with a synchronous standby."""
+    cluster.add_standby()
+    first = Instance(tmp_path / "first", cluster.url)
+    children.append(first)
+    second = Instance(tmp_path / "second", cluster.url, first=first)
+    children.append(second)
+    return first, second
+
+
+def create(instance, session=requests):
+    answer = session.post(f"{instance.url}/keyservice/v1/createkey", json={"secret": RIGHT}, timeout=30)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["keyid"]
+
+
+def guess(instance, keyid, secret, session=requests):
+    """The status of an answer, or 0 if none came."""
+    try:
+        return session.post(
+            f"{instance.url}/keyservice/v1/key", json={"keyid": keyid, "secret": secret}, timeout=30).status_code
+    except requests.RequestException:
+        return 0
+
+
+def guess_in_parallel(instances, keyids, secret, count, threads=64):
+    """Spreads guesses over the instances and keys. Returns the number of each status for each key."""
+    local = threading.local()
+
+    def one(number):
+        if not hasattr(local, "session"):
+            local.session = requests.Session()
+        keyid = keyids[number % len(keyids)]
+        return keyid, guess(instances[number // len(keyids) % len(instances)], keyid, secret, local.session)
+
+    seen = collections.defaultdict(collections.Counter)
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        for keyid, status in pool.map(one, range(count)):
+            seen[keyid][status] += 1
+    return seen
+
+
+def listed(instance, keyid):
+    (key,) = [key for key in instance.operate("keys", "list", "--json").json if key["id"] == keyid]
+    return key
+
+
+def test_exactly_the_limit_of_parallel_wrong_guesses_is_evaluated(pair):
+    keyid = create(pair[0])
+    seen = guess_in_parallel(pair, [keyid], WRONG, 1000)[keyid]
+    assert seen[401] == LIMIT, seen
+    assert set(seen) <= {401, 403, 503}, seen
+    assert [guess(instance, keyid, RIGHT) for instance in pair] == [403, 403]
+    assert listed(pair[1], keyid)["wrongGuessesInAll"] == LIMIT
+
+
+def test_parallel_right_guesses_all_succeed_also_after_wrong_ones(pair):
+    keyid = create(pair[0])
+    for wrong in (0, 2):
+        assert [guess(pair[number % 2], keyid, WRONG) for number in range(wrong)] == [401] * wrong
+        assert guess_in_parallel(pair, [keyid], RIGHT, 64)[keyid] == {200: 64}
+
+
+def test_failures_in_the_middle_never_give_a_guess_more(cluster, pair):
+    first, second = pair
+    keyids = [create(first) for _ in range(60)]
+    random.shuffle(keyids)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        # Each key gets far more guesses than it may have, round after round.
+        guessing = pool.submit(guess_in_parallel, pair, keyids, WRONG, 60 * 24, 24)
+
+        def charged():
+            return int(cluster.primary.sql("SELECT sum(wrong_guesses_in_all) FROM key_service.guess_counter") or 0)
+
+        wait_until(lambda: charged() > 10, "the first guesses")
+        cluster.primary.cut_connections()
+        second.kill()
+        second.start()
+        cluster.primary.cut_connections()
+        cluster.fail_over()
+        seen = guessing.result()
+    for keyid in keyids:
+        assert seen[keyid][401] <= LIMIT, (keyid, seen[keyid])
+        assert set(seen[keyid]) <= {0, 401, 403, 503}, seen[keyid]
+    # Afterwards, the keys have no guesses but those that were lost with a process or a connection.
+    wait_until(lambda: guess(first, keyids[0], WRONG) in (401, 403), "the service is back")
+    more = guess_in_parallel(pair, keyids, WRONG, 60 * 8, 24)
+    for keyid in keyids:
+        assert seen[keyid][401] + more[keyid][401] <= LIMIT, (keyid, seen[keyid], more[keyid])
+        assert guess(second, keyid, RIGHT) == 403
+        assert listed(second, keyid)["wrongGuessesInAll"] <= LIMIT
+
+
+def test_every_answered_key_survives_a_failover(cluster, pair, record_property):
+    """200 requests a second, creates and releases in turn, through a promotion."""
+    end = time.monotonic() + 12
+    made, successes, statuses = [], [], collections.Counter()
+    lock = threading.Lock()
+
+    def work(number):
+        session, instance = requests.Session(), pair[number % 2]
+        due = time.monotonic() + number * 0.005
+        while (now := time.monotonic()) < end:
+            if now < due:
+                time.sleep(due - now)
+            due += 0.2
+            try:
+                answer = session.post(
+                    f"{instance.url}/keyservice/v1/createkey", json={"secret": RIGHT}, timeout=30)
+                status = answer.status_code
+                if status == 200:
+                    with lock:
+                        made.append(answer.json()["keyid"])
+                        successes.append(time.monotonic())
+                    released = guess(instance, answer.json()["keyid"], RIGHT, session)
+                    # A guess may come in the middle of the failure, but it is never called wrong.
+                    assert released in (0, 200, 503), released
+            except requests.RequestException:
+                status = 0
+            with lock:
+                statuses[status] += 1
+
+    with concurrent.futures.ThreadPoolExecutor(20) as pool:
+        jobs = [pool.submit(work, number) for number in range(20)]
+        wait_until(lambda: len(made) > 100, "some keys")
+        failed_at = time.monotonic()
+        cluster.fail_over()
+        for job in jobs:
+            job.result()
+    back = [at for at in successes if at > failed_at]
+    times = sorted([at for at in successes if at <= failed_at][-1:] + back)
+    gap = max(later - earlier for earlier, later in zip(times, times[1:]))
+    record_property("seconds without a new key", round(gap, 2))
+    print(f"{len(made)} keys made, {statuses}, {gap:.2f} s without a new key")
+    assert back, "the service did not come back"
+    # The tickets of guesses that were lost run out after 10 seconds.
+    for keyid in made:
+        wait_until(lambda: guess(pair[1], keyid, RIGHT) == 200, f"the key {keyid}")
+
+
+def test_nothing_is_evaluated_while_the_standby_does_not_confirm(cluster, pair):
+    keyid = create(pair[0])
+    cluster.standby.pause()
+    try:
+        # Also the right secret: nobody may learn anything from a guess that a failover would forget.
+        assert [guess(pair[0], keyid, secret) for secret in (WRONG, RIGHT)] == [503, 503]
+    finally:
+        cluster.standby.go_on()
+    wait_until(lambda: guess(pair[1], keyid, RIGHT) == 200, "the key")
+    wait_until(lambda: listed(pair[1], keyid)["wrongGuessesInAll"] == 0, "the charges are taken back")
+
+
+def test_an_asynchronous_standby_has_to_be_accepted(cluster, tmp_path, children):
+    instance = Instance(tmp_path / "first", cluster.url)
+    children.append(instance)
+    instance.kill()
+    cluster.add_standby(synchronous=False)
+    result = instance.operate("serve", "--listen", "127.0.0.1:0")
+    assert result.status == 78 and "--allow-asynchronous-standby" in result.err
+    instance.options = ["--allow-asynchronous-standby"]
+    instance.start()
+    assert guess(instance, create(instance), RIGHT) == 200
+    instance.kill()
+    # With a synchronous one it starts without the option.
+    cluster.primary.set("synchronous_standby_names", "standby")
+    instance.options = []
+    instance.start()
+    assert "fsync=off" in instance.program.err
+
+
+def test_a_second_instance_needs_the_master_key(cluster, tmp_path, children):
+    first = Instance(tmp_path / "first", cluster.url)
+    children.append(first)
+    keyid = create(first)
+    other = ["--data", tmp_path / "other", "--database-url", cluster.url]
+    result = run([KEY_SERVICE, "init", *other])
+    assert result.status == 78 and "--master-key-file" in result.err
+    own_key = tmp_path / "own.key"
+    own_key.write_bytes(secrets.token_bytes(32))
+    own_key.chmod(0o600)
+    for command in ("init", "serve"):
+        result = run([KEY_SERVICE, command, *other, "--master-key-file", own_key])
+        assert result.status == 78, result
+    assert guess(first, keyid, RIGHT) == 200
+    second = Instance(tmp_path / "second", cluster.url, first=first)
+    children.append(second)
+    assert guess(second, keyid, RIGHT) == 200
+
+
+def test_an_older_database_is_noticed(cluster, tmp_path, children):
+    instance = Instance(tmp_path / "first", cluster.url)
+    children.append(instance)
+    keyid = create(instance)
+    assert guess(instance, keyid, RIGHT) == 200
+    instance.program.signal(15)
+    assert instance.program.wait().status == 0
+    cluster.primary.sql("UPDATE key_service.service SET generation = 0")
+    result = instance.operate("serve", "--listen", "127.0.0.1:0")
+    assert result.status != 0 and "accept-rollback" in result.err
+    assert instance.operate("accept-rollback").status == 0
+    instance.start()
+    assert [guess(instance, keyid, secret) for secret in (WRONG, RIGHT)] == [401, 403]
+
+
+def test_operators_commands_work_on_the_database(cluster, tmp_path, children):
+    instance = Instance(tmp_path / "first", cluster.url)
+    children.append(instance)
+    keyid = create(instance)
+    assert [guess(instance, keyid, WRONG) for _ in range(4)] == [401, 401, 401, 403]
+    assert listed(instance, keyid)["locked"]
+    assert instance.operate("keys", "unlock", keyid).status == 0
+    assert guess(instance, keyid, RIGHT) == 200
+    assert instance.operate("keys", "revoke", keyid).status == 0
+    assert guess(instance, keyid, RIGHT) == 403
+    assert instance.operate("keys", "delete", keyid).status == 0
+    assert guess(instance, keyid, RIGHT) == 404
+    assert instance.operate("keys", "delete", keyid).status == 66
+    result = instance.operate("backup", "--to", tmp_path / "copy")
+    assert result.status == 78 and "pg_basebackup" in result.err
+
+
+def test_a_password_in_the_address_is_refused(tmp_path):
+    result = run(
+        [KEY_SERVICE, "serve", "--data", tmp_path, "--database-url", "postgresql://me:hunter2@localhost/vault"])
+    assert result.status == 78 and "passfile" in result.err and "hunter2" not in result.err
