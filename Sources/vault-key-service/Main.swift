@@ -27,7 +27,8 @@ struct VaultKeyService: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            Serve.self, Initialize.self, Keys.self, Backup.self, Restore.self, AcceptRollback.self, MakeMasterKey.self,
+            Serve.self, Initialize.self, Keys.self, Backup.self, Restore.self, AcceptRollback.self, MigrateStore.self,
+            MakeMasterKey.self,
             RotateMasterKey.self, Manual.self,
         ])
 }

@@ -28,7 +28,9 @@
             "postgresql://me:hunter2@localhost/vault", "postgresql://me@localhost/vault?password=hunter2",
             "postgresql://me@localhost/vault?sslpassword=hunter2",
         ]) func aPasswordInTheAddressIsRefused(url: String) async {
-            await expectRefusal(.configurationInvalid, saying: "passfile") { _ = try DatabaseURL(url, environment: [:]) }
+            await expectRefusal(.configurationInvalid, saying: "passfile") {
+                _ = try DatabaseURL(url, environment: [:])
+            }
             let error = #expect(throws: KeyServiceServerError.self) { try DatabaseURL(url, environment: [:]) }
             #expect(error?.description.contains("hunter2") == false)
         }
@@ -39,7 +41,9 @@
             }
         }
 
-        @Test(arguments: ["host=localhost password=hunter2", "postgresql://me@/vault?nonsense=hunter2", "", "mysql://x/"])
+        @Test(arguments: [
+            "host=localhost password=hunter2", "postgresql://me@/vault?nonsense=hunter2", "", "mysql://x/",
+        ])
         func whatIsNoAddressIsRefused(url: String) async {
             await expectRefusal(.configurationInvalid, saying: "not valid") {
                 _ = try DatabaseURL(url, environment: [:])

@@ -1,0 +1,41 @@
+internal import ArgumentParser
+internal import KeyServiceServer
+
+struct MigrateStore: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Move all keys from a data folder into PostgreSQL. Stop the service first.",
+        discussion: """
+              vault-key-service migrate-store --from sqlite:/srv/keys --to postgresql://vault@db1,db2/vault
+
+            The command copies each key and compares the copies. Then only the new database can be served. After a \
+            failure, type the command again. The old database stays in the folder until you delete it.
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: ArgumentHelp("The data folder, after the word sqlite.", valueName: "sqlite:dir"))
+    var from: String
+
+    @Option(help: ArgumentHelp("A new PostgreSQL database, without a password.", valueName: "url"))
+    var to: String
+
+    func run() async throws {
+        try await Failure.reporting {
+            guard from.hasPrefix("sqlite:") else {
+                throw Failure.configuration("\"\(from)\" is not of the form sqlite:DIR.")
+            }
+            var common = common
+            common.data = String(from.dropFirst("sqlite:".count))
+            common.databaseUrl = to
+            let settings = try Settings(common)
+            guard let store = try await settings.sharedStore(common, for: .create) else { return }
+            defer { store.close() }
+            let count = try await settings.folder().moveKeys(into: store) { count in
+                if count % 10_000 == 0 { Output.error("\(count) keys are copied.") }
+            }
+            Output.result(
+                count.map { "Moved \($0) keys." } ?? "The keys were moved before. There was nothing left to do.")
+            Output.result("Start the service: vault-key-service serve --data \(common.data ?? "") --database-url \(to)")
+        }
+    }
+}
