@@ -165,6 +165,37 @@
             #expect(try await test.find(record) == "found 0/0", "nothing was counted")
         }
 
+        @Test func aChargeThatTheStandbyDoesNotConfirmFails() async throws {
+            let server = try await PrivateServer()
+            let database = try server.makeDatabase()
+            let test = TestStore(store: try await Self.open(database.url))
+            let (record, other) = (try await test.prepared(), TestStore.record())
+            func setStandby(_ name: String) throws {
+                try database.run("ALTER SYSTEM SET synchronous_standby_names = '\(name)'")
+                try database.run("SELECT pg_reload_conf()")
+                while try database.run("SHOW synchronous_standby_names") != name {}
+            }
+            // The server waits for a standby that does not exist. Cancelled, it commits and only warns.
+            try setStandby("nobody")
+            let ticket = GuessTicket.random()
+            let changes: [KeyRecordChange] = [
+                .charge(keyID: record.id, ticket: ticket, time: TestStore.now), .insert(other),
+            ]
+            for result in await test.store.commit(changes, lane: 0, deadline: .now + .milliseconds(300)) {
+                let error = #expect(throws: KeyServiceServerError.self) { try TestStore.text(result) }
+                #expect(error?.code == .busy)
+            }
+            #expect(try database.run("SELECT wrong_guesses FROM key_service.guess_counter WHERE number = 1") == "1")
+            // The same record again is not "done" as long as no standby has it.
+            let again = await test.store.commit([.insert(other)], lane: 0, deadline: .now + .milliseconds(300))
+            #expect(throws: KeyServiceServerError.self) { try TestStore.text(again.first) }
+            try setStandby("")
+            #expect(try await test.change(.insert(other)) == "done")
+            let reference = KeyReference(id: record.id)
+            #expect(try await test.change(.settle(reference, ticket: ticket, .unused(lastWrongAt: nil))) == "done")
+            #expect(try await test.find(record) == "found 0/0")
+        }
+
         @Test func aDamagedRecordFailsAlone() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let test = TestStore(store: try await Self.open(database.url))

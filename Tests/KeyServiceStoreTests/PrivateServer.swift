@@ -38,7 +38,8 @@
         /// Kept open until this process ends.
         private let input: Pipe
 
-        private init() async throws {
+        /// Starts a server of its own for a test that changes the server's settings.
+        init() async throws {
             // A short path, as it has a socket.
             folder = "/tmp/vault-pg-\(UUID().uuidString.prefix(8))"
             try FileManager.default.createDirectory(
@@ -56,6 +57,9 @@
             let log = (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? ""
             try #require(!programs.isEmpty, "PostgreSQL does not start: \(log)")
         }
+
+        /// Ends the server if it is not the shared one.
+        deinit { try? input.fileHandleForWriting.close() }
 
         struct Database: Sendable {
             let url: String
