@@ -11,7 +11,7 @@ enum SettingName {
     static let all: [(name: String, kind: Kind)] = [
         ("data", .text), ("databaseUrl", .text), ("allowAsynchronousStandby", .flag), ("listen", .text),
         ("basePath", .text), ("maxGuesses", .number), ("maxGuessesTotal", .number),
-        ("masterKeyFile", .text), ("oldMasterKeyFile", .text), ("highWaterMark", .text), ("logLevel", .text),
+        ("masterKeyFile", .text), ("oldMasterKeyFile", .list), ("highWaterMark", .text), ("logLevel", .text),
         ("insecureAllowRemoteHttp", .flag), ("trustedProxy", .list), ("maxConnectionsPerAddress", .number),
         ("createsPerHour", .number), ("createsPerHourTotal", .number), ("healthListen", .text),
         ("drainDelay", .number), ("tlsCertificate", .text), ("tlsKey", .text), ("tlsMinimum", .text),

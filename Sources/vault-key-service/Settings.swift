@@ -25,13 +25,15 @@ struct CommonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The master key before it, while some keys still need it. (default: $CREDENTIALS_DIRECTORY/old-master.key)",
-            valueName: "file"))
-    var oldMasterKeyFile: String?
+            """
+            A master key before it, while some keys still need it. Can be given several times. (default: \
+            $CREDENTIALS_DIRECTORY/old-master.key)
+            """, valueName: "file"))
+    var oldMasterKeyFile: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "The file that shows if an older database was put back. (default: high-water-mark beside the master key)",
+            "The file that shows if an older database was put back. (default: high-water-mark in the folder DIR-secrets)",
             valueName: "file"))
     var highWaterMark: String?
 }
@@ -104,9 +106,9 @@ struct Settings {
             masterKeyFile == nil && FileManager.default.fileExists(atPath: directory + "/master.key")
                 ? directory : nil
         }
-        let oldFile = string(common.oldMasterKeyFile, "oldMasterKeyFile")
         return KeyServiceFolder(
-            path: data, masterKeyFile: masterKeyFile, oldMasterKeyFiles: oldFile.map { [$0] } ?? [],
+            path: data, masterKeyFile: masterKeyFile,
+            oldMasterKeyFiles: list(common.oldMasterKeyFile, "oldMasterKeyFile"),
             highWaterMarkFile: string(common.highWaterMark, "highWaterMark"), credentialsDirectory: credentials)
     }
 }

@@ -164,4 +164,64 @@ import VaultCrypto
         let error = await #expect(throws: KeyServiceServerError.self) { try await alone.open() }
         #expect(error?.code == .configurationInvalid)
     }
+
+    @Test func checkInsSideBySideAreNoRollback() async throws {
+        let opened = try await folder.openCreatingIfAbsent()
+        defer { opened.store.close() }
+        let watch = StoreWatch(
+            commits: GroupCommit(store: opened.store), masterKeys: opened.masterKeys, mark: opened.mark, now: { 0 })
+        _ = try await inParallel(500) { try await watch.checkIn() }
+        try opened.mark?.check(await opened.store.state())
+        #expect(try await opened.store.state().generation == opened.mark?.generation)
+    }
+
+    @Test func databaseThatGoesBackUnderARunningServiceIsNoticed() async throws {
+        let store = InMemoryKeyRecordStore()
+        let watch = StoreWatch(
+            commits: GroupCommit(store: store), masterKeys: MasterKeys(try .random()), mark: nil, now: { 0 })
+        for _ in 1...3 { try await watch.checkIn() }
+        try await store.acceptRollback(generation: 1)
+        let error = await #expect(throws: KeyServiceServerError.self) { try await watch.checkIn() }
+        #expect(error?.code == .rolledBack)
+    }
+
+    @Test func restoreKeepsTheOldDatabaseWithItsLogWhileOthersReadIt() async throws {
+        let (_, backup) = try await lockAfterBackup()
+        let reader = try folder.openStore()
+        defer { reader.close() }
+        let writer = try folder.openStore()
+        try await writer.setLimits(GuessLimits(inARow: 7, inAll: 70))
+        try await folder.restore(from: backup)
+        writer.close()
+        let kept = try SQLiteKeyRecordStore(path: folder.path + "/keys.sqlite.before-restore", for: .operate)
+        defer { kept.close() }
+        #expect(try await kept.state().limits.inARow == 7, "the last change is still in the log")
+    }
+
+    @Test func damagedDatabaseCanBeReplacedByABackup() async throws {
+        let (key, backup) = try await lockAfterBackup()
+        let database = folder.path + "/keys.sqlite"
+        try Data(repeating: 0x5A, count: 8192).write(to: URL(fileURLWithPath: database))
+        try setMode(0o600, database)
+        try await folder.restore(from: backup)
+        let answer = try await serve { try await $0.key(key.keyid, secret: strongSecret) }
+        #expect(answer.key?.key == key.key)
+    }
+
+    @Test func impossibleGenerationIsAnError() async throws {
+        _ = try await serve { try await $0.createKey(strongSecret) }
+        let text = try String(contentsOfFile: folder.highWaterMarkPath, encoding: .utf8)
+        let words = text.split(separator: " ").dropLast().joined(separator: " ")
+        try Data((words + " \(Int64.max)\n").utf8).write(to: URL(fileURLWithPath: folder.highWaterMarkPath))
+        let error = await #expect(throws: KeyServiceServerError.self) { try await folder.acceptRollback() }
+        #expect(error?.code == .storeUnusable)
+    }
+
+    @Test(arguments: ["/.", "/"]) func secretsAreNeverInTheDataFolder(suffix: String) async throws {
+        try await folder.create()
+        #expect(KeyServiceFolder(path: folder.path + suffix).masterKeyPath.hasSuffix("data-secrets/master.key"))
+        let link = temporary.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
+        #expect(KeyServiceFolder(path: link).masterKeyPath.hasSuffix("data-secrets/master.key"))
+    }
 }

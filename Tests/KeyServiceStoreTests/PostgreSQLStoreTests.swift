@@ -143,7 +143,7 @@
             for _ in 1...3 {
                 try database.run(
                     """
-                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
                     WHERE datname = current_database() AND pid <> pg_backend_pid()
                     """)
                 let (ticket, found) = try await test.charge(record)

@@ -4,8 +4,8 @@ internal import VaultLocks
 /// The file outside the database that shows if an older state of the database was put back, which would give guesses
 /// again. It holds the name of the store and the highest generation that was seen.
 ///
-/// The file is never ahead of the database, as the generation is durable in the database first. So it need not be
-/// durable itself. It is written in one piece into one sector.
+/// The file is never ahead of the database, as the generation is durable in the database first. It is replaced as a
+/// whole, so that a full disk or a power failure leaves the old one.
 public final class HighWaterMark: Sendable {
     struct Level: Sendable, Hashable {
         var storeID: [UInt8]
@@ -72,7 +72,7 @@ public final class HighWaterMark: Sendable {
     func raise(to state: StoreState) throws {
         try level.withLock { level in
             let next = Level(storeID: state.storeID, generation: state.generation)
-            guard level != next else { return }
+            if let level, level.storeID == next.storeID, level.generation >= next.generation { return }
             try Self.write(next, path)
             level = next
         }
@@ -81,16 +81,32 @@ public final class HighWaterMark: Sendable {
     /// The highest generation that was seen; 0 for none.
     var generation: Int64 { level.withLock { $0?.generation ?? 0 } }
 
+    /// Replaces the file after a rollback was accepted. A damaged file is replaced, too.
+    ///
+    /// - Parameter accept: changes the store to a generation that no instance has seen.
+    static func replace(
+        _ path: String, for state: StoreState, accept: (Int64) async throws -> StoreState
+    ) async throws {
+        let known = (try? HighWaterMark(path: path))?.generation ?? 0
+        let (generation, isTooGreat) = max(known, state.generation).addingReportingOverflow(step)
+        guard !isTooGreat else {
+            throw KeyServiceServerError(
+                .storeUnusable, "The generation in the database or in \(path) is damaged. Restore a backup.")
+        }
+        let accepted = try await accept(generation)
+        unlink(path)
+        try HighWaterMark(path: path).raise(to: accepted)
+    }
+
     private static func write(_ level: Level, _ path: String) throws {
         let name = level.storeID.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        // The size stays the same, so that no part of an older line remains.
-        let number = String(level.generation)
-        let line = "\(title) \(name) \(String(repeating: "0", count: max(0, 19 - number.count)))\(number)\n"
-        let file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let line = Array("\(title) \(name) \(level.generation)\n".utf8)
+        let new = path + ".new"
+        unlink(new)
+        let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw cannotWrite(path) }
         defer { close(file) }
-        let bytes = Array(line.utf8)
-        guard pwrite(file, bytes, bytes.count, 0) == bytes.count, ftruncate(file, bytes.count) == 0 else {
+        guard Foundation.write(file, line, line.count) == line.count, fsync(file) == 0, rename(new, path) == 0 else {
             throw cannotWrite(path)
         }
     }

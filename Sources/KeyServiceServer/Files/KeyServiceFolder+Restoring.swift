@@ -9,21 +9,11 @@ extension KeyServiceFolder {
     public func acceptRollback() async throws {
         let store = try openLocked()
         defer { store.close() }
-        try await acceptRollback(store)
-    }
-
-    private func acceptRollback(_ store: SQLiteKeyRecordStore) async throws {
-        // A damaged mark is replaced: this call is the way out of it.
-        let known = (try? HighWaterMark(path: highWaterMarkPath))?.generation ?? 0
-        let state = try await store.state()
-        let generation = max(known, state.generation) + HighWaterMark.step
-        try await store.acceptRollback(generation: generation)
-        unlink(highWaterMarkPath)
-        try HighWaterMark(path: highWaterMarkPath).raise(to: await store.state())
+        try await acceptRollback(of: store)
     }
 
     /// Puts a backup in the place of the database, and accepts that it is older. No server may run. The database before
-    /// is kept as `keys.sqlite.before-restore`.
+    /// is kept as `keys.sqlite.before-restore`, also if it is damaged.
     ///
     /// - Parameter backup: the path of a file that ``SQLiteKeyRecordStore/backUp(to:)`` made. It stays as it is.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the backup does not belong to the master
@@ -47,19 +37,14 @@ extension KeyServiceFolder {
             for file in [new, new + "-wal", new + "-shm"] { unlink(file) }
             throw error
         }
-        if access(databasePath, F_OK) == 0 {
-            // It moves what is in the write-ahead log into the database, and removes the log.
-            try SQLiteKeyRecordStore(path: databasePath, for: .operate).close()
-            guard rename(databasePath, kept) == 0 else { throw cannotMove(databasePath) }
-        }
-        for file in [databasePath + "-wal", databasePath + "-shm"] { unlink(file) }
+        // The old database and its write-ahead log belong together. At each step, one whole pair of them has a name.
+        if access(databasePath, F_OK) == 0, link(databasePath, kept) != 0 { throw cannotMove(databasePath) }
+        let log = databasePath + "-wal"
+        if access(log, F_OK) == 0, rename(log, kept + "-wal") != 0 { throw cannotMove(log) }
+        unlink(databasePath + "-shm")
         guard rename(new, databasePath) == 0, PrivateFile.syncFolder(of: databasePath) else {
             throw cannotMove(new)
         }
-        let store = try SQLiteKeyRecordStore(path: databasePath, for: .operate)
-        defer { store.close() }
-        unlink(highWaterMarkPath)
-        try HighWaterMark(path: highWaterMarkPath).raise(to: await store.state())
     }
 
     /// Checks a copy of a backup, and leaves each of its keys one guess.
@@ -69,8 +54,13 @@ extension KeyServiceFolder {
         try store.checkIntegrity()
         let state = try await store.state()
         _ = try masterKeys().match(state.masterKeys)
-        let known = (try? HighWaterMark(path: highWaterMarkPath))?.generation ?? 0
-        try await store.acceptRollback(generation: max(known, state.generation) + HighWaterMark.step)
+        try makeSecretsFolder()
+        // The mark comes first. If this process dies before the database is in its place, the old database is refused,
+        // and this command can be typed again.
+        try await HighWaterMark.replace(highWaterMarkPath, for: state) { generation in
+            try await store.acceptRollback(generation: generation)
+            return try await store.state()
+        }
     }
 
     private func copy(_ source: String, to target: String) throws {

@@ -59,11 +59,10 @@ extension KeyServiceFolder {
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, `busy` or `storeUnusable`.
     public func acceptRollback(of store: any KeyRecordOperations) async throws {
-        let known = (try? HighWaterMark(path: highWaterMarkPath))?.generation ?? 0
-        let state = try await store.state()
-        try await store.acceptRollback(generation: max(known, state.generation) + HighWaterMark.step)
         try makeSecretsFolder()
-        unlink(highWaterMarkPath)
-        try await HighWaterMark(path: highWaterMarkPath).raise(to: store.state())
+        try await HighWaterMark.replace(highWaterMarkPath, for: store.state()) { generation in
+            try await store.acceptRollback(generation: generation)
+            return try await store.state()
+        }
     }
 }

@@ -11,6 +11,7 @@ public struct KeyServiceFolder: Sendable {
     public let oldMasterKeyPaths: [String]
     /// The path of the high-water mark. It must not be restored together with the database.
     public let highWaterMarkPath: String
+    private let secretsPath: String
     let masterKeyIsCredential: Bool
 
     /// Names the files.
@@ -20,34 +21,44 @@ public struct KeyServiceFolder: Sendable {
     ///   - masterKeyFile: the path of the master key file; nil for `master.key` in the folder `PATH-secrets`, or in the
     ///     data folder if it has one.
     ///   - oldMasterKeyFiles: the paths of the master keys before it.
-    ///   - highWaterMarkFile: the path of the high-water mark; nil for `high-water-mark` beside the master key.
+    ///   - highWaterMarkFile: the path of the high-water mark; nil for `high-water-mark` in the folder `PATH-secrets`.
     ///   - credentialsDirectory: the value of `$CREDENTIALS_DIRECTORY` if systemd gives the service its master key as
     ///     the credential `master.key`, and perhaps `old-master.key`; otherwise nil.
     public init(
         path: String, masterKeyFile: String? = nil, oldMasterKeyFiles: [String] = [], highWaterMarkFile: String? = nil,
         credentialsDirectory: String? = nil
     ) {
-        var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        self.path = path
-        let secrets = path + "-secrets"
+        self.path = Self.normal(path)
+        secretsPath = self.path + "-secrets"
         masterKeyIsCredential = credentialsDirectory != nil
         var oldPaths = oldMasterKeyFiles
-        var folder = secrets
         if let credentialsDirectory {
             masterKeyPath = credentialsDirectory + "/master.key"
             let old = credentialsDirectory + "/old-master.key"
             if access(old, F_OK) == 0 { oldPaths.append(old) }
         } else if let masterKeyFile {
             masterKeyPath = masterKeyFile
-            folder = URL(fileURLWithPath: masterKeyFile).deletingLastPathComponent().path
         } else {
             // The first versions put it there.
-            let inside = path + "/master.key"
-            masterKeyPath = access(inside, F_OK) == 0 ? inside : secrets + "/master.key"
+            let inside = self.path + "/master.key"
+            masterKeyPath = access(inside, F_OK) == 0 ? inside : secretsPath + "/master.key"
         }
         oldMasterKeyPaths = oldPaths
-        highWaterMarkPath = highWaterMarkFile ?? folder + "/high-water-mark"
+        highWaterMarkPath = highWaterMarkFile ?? secretsPath + "/high-water-mark"
+    }
+
+    /// Returns the path without slashes at its end. A path that does not end in the folder's own name, such as ".", is
+    /// resolved, because the name of the other folder is made from it.
+    private static func normal(_ path: String) -> String {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        var status = stat()
+        let isLink = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+        let name = path.split(separator: "/").last
+        guard isLink || name == "." || name == ".." else { return path }
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
     }
 
     /// The path of the database.
@@ -83,8 +94,8 @@ public struct KeyServiceFolder: Sendable {
     }
 
     func makeSecretsFolder() throws {
-        for file in [masterKeyPath, highWaterMarkPath] where file.hasPrefix(path + "-secrets/") {
-            try PrivateFile.prepareFolder(path: path + "-secrets", mayCreate: true)
+        for file in [masterKeyPath, highWaterMarkPath] where file.hasPrefix(secretsPath + "/") {
+            try PrivateFile.prepareFolder(path: secretsPath, mayCreate: true)
         }
     }
 

@@ -9,7 +9,8 @@ final class StoreWatch: Sendable {
     private let masterKeys: MasterKeys
     private let mark: HighWaterMark?
     private let now: @Sendable () -> Int64
-    private let last: Lock<StoreState?>
+    /// The newest state that was seen.
+    private let newest: Lock<StoreState?>
 
     init(
         commits: GroupCommit, masterKeys: MasterKeys, mark: HighWaterMark?, now: @escaping @Sendable () -> Int64
@@ -18,7 +19,7 @@ final class StoreWatch: Sendable {
         self.masterKeys = masterKeys
         self.mark = mark
         self.now = now
-        last = Lock(nil)
+        newest = Lock(nil)
     }
 
     /// Writes to the store and raises the mark.
@@ -27,19 +28,21 @@ final class StoreWatch: Sendable {
     ///   `busy`, `storeUnusable`, or `configurationInvalid` if a master key or the mark's file is missing.
     func checkIn() async throws {
         let deadline = ContinuousClock.now + .seconds(5)
+        // Two check-ins may run side by side, so only what was known before this one counts.
+        let before = newest.withLock { $0 }
         guard case .checkedIn(let state) = try await commits.commit(.checkIn(time: now()), deadline: deadline) else {
             throw KeyServiceServerError.busy
         }
-        try last.withLock { last in
-            if let last, last.storeID != state.storeID || last.generation > state.generation {
-                throw KeyServiceServerError(
-                    .rolledBack,
-                    """
-                    The database went back in time, perhaps to a standby that missed the last changes. To accept it, \
-                    type: vault-key-service accept-rollback
-                    """)
-            }
-            last = state
+        if let before, before.storeID != state.storeID || before.generation >= state.generation {
+            throw KeyServiceServerError(
+                .rolledBack,
+                """
+                The database went back in time, perhaps to a standby that missed the last changes. To accept it, \
+                type: vault-key-service accept-rollback
+                """)
+        }
+        newest.withLock { newest in
+            if newest.map({ $0.generation < state.generation }) ?? true { newest = state }
         }
         _ = try masterKeys.match(state.masterKeys)
         try mark?.raise(to: state)
