@@ -147,12 +147,14 @@ def small_disk(tmp_path, children):
     return disk
 
 
-def test_a_flood_of_new_keys_on_a_small_disk_keeps_nobody_out(small_disk, tmp_path):
+@pytest.mark.parametrize("limit", ["0", "300"])
+def test_a_flood_of_new_keys_on_a_small_disk_keeps_nobody_out(small_disk, tmp_path, limit):
     """New keys stop while there is still space for logins."""
     data = small_disk.folder / "keys"
     assert run(small_disk.enter(KEY_SERVICE, "init", "--data", data)).status == 0
     program = Program(
-        small_disk.enter(KEY_SERVICE, "serve", "--data", data, "--listen", "127.0.0.1:0"), tmp_path)
+        small_disk.enter(KEY_SERVICE, "serve", "--data", data, "--listen", "127.0.0.1:0", "--creates-per-hour", limit,
+                         "--creates-per-hour-total", "0"), tmp_path)
     try:
         url = program.wait_for(re.compile(r"Listening on (\S+)"))[1]
         keys, statuses = [], []

@@ -68,9 +68,14 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     }
 
     private func commitBlocking(_ changes: [KeyRecordChange]) -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-        let mayInsert = !changes.contains(where: \.isInsert) || hasRoomForKeys()
+        let inserts = changes.contains(where: \.isInsert)
+        let room = inserts ? roomForKeys() : .plenty
+        let mayInsert = room != .none
         do {
-            return try apply(changes, mayInsert: mayInsert)
+            let results = try apply(changes, mayInsert: mayInsert)
+            // The database grows now, while it can. Later, the write-ahead log of guesses may have taken the space.
+            if room == .little { checkpoint() }
+            return results
         } catch let error where error.isFullDisk {
             // Space in the write-ahead log is free again after a checkpoint. Guesses then need no new space.
             checkpoint()
@@ -123,19 +128,21 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         return .done
     }
 
-    /// Whether enough of the disk is free for new keys. A reserve stays for guesses, which need it at a login.
-    private func hasRoomForKeys() -> Bool {
-        if hasFreeReserve() { return true }
-        // It moves new keys from the write-ahead log into the database while there is space for that.
-        checkpoint()
-        return hasFreeReserve()
+    /// How much of the disk is free for new keys. A reserve stays for guesses, which need it at a login.
+    private enum Room {
+        case none, little, plenty
     }
 
-    private func hasFreeReserve() -> Bool {
+    /// More than the write-ahead log takes until its next checkpoint, in bytes.
+    private static let logSize: UInt64 = 16 << 20
+
+    private func roomForKeys() -> Room {
         var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return true }
+        guard statvfs(path, &status) == 0 else { return .plenty }
         let size = UInt64(status.f_blocks) * UInt64(status.f_frsize)
-        return UInt64(status.f_bavail) * UInt64(status.f_frsize) >= min(64 << 20, size / 10)
+        let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
+        let reserve = min(64 << 20, size / 10)
+        return free < reserve ? .none : free < reserve + Self.logSize ? .little : .plenty
     }
 
     private func checkpoint() {
