@@ -385,4 +385,3 @@ for target in package.targets where [.regular, .executable, .test].contains(targ
         target.swiftSettings?.append(.treatAllWarnings(as: .error))
     }
 }
-package.targets.removeAll { $0.type == .test && $0.name != "KeyServiceStoreTests" }

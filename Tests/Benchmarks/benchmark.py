@@ -20,19 +20,20 @@ import urllib.request
 from pathlib import Path
 
 import pkcs11
+import postgresql
 import tpm2
 from measuring import in_turn, report, run, spread
 from oidc_agent import OIDCAgent
 
 PASSWORD = "seven otters juggle"
-PARTS = ["start", "login", "tokens", "agent", "service", "tpm2", "pkcs11"]
+PARTS = ["start", "login", "tokens", "agent", "service", "postgresql", "tpm2", "pkcs11"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", required=True, type=Path, help="folder of the release build")
     parser.add_argument(
-        "--hardware-programs", required=True, type=Path, help="folder of the release build with the traits TPM2 and PKCS11")
+        "--hardware-programs", required=True, type=Path, help="folder of the release build with the traits TPM2, PKCS11 and PostgreSQL")
     parser.add_argument("--rounds", type=int, default=30, help="repetitions of each measurement")
     parser.add_argument("--seconds", type=int, default=5, help="length of one load on the key service")
     parser.add_argument("--only", choices=PARTS, help="one part of it")
@@ -48,7 +49,8 @@ def main():
         if base:
             options.programs = installed(
                 options.programs, Path(folder, "programs"), "vault", "vault-command", "vault-key-service", "vault-dev", "vault-benchmarks")
-        hardware = [f"vault-{part}-benchmark" for part in parts if part not in base]
+        names = {"tpm2": "vault-tpm2-benchmark", "pkcs11": "vault-pkcs11-benchmark", "postgresql": "vault-key-service"}
+        hardware = [names[part] for part in parts if part in names]
         options.hardware_programs = installed(options.hardware_programs, Path(folder, "hardware"), *hardware)
         if {"start", "login", "tokens", "agent"} & set(parts):
             with development_servers(options.programs, Path(folder)) as environment:
@@ -62,6 +64,10 @@ def main():
                     agent(options, Path(folder), environment)
         if "service" in parts:
             key_service(options, Path(folder))
+        if "postgresql" in parts:
+            postgresql.measure(
+                options.hardware_programs / "vault-key-service", options.seconds, Path(folder),
+                lambda base, count: strong_keys(base, count, Path(folder)), load)
         if "tpm2" in parts:
             tpm2.measure(options.rounds, options.hardware_programs / "vault-tpm2-benchmark")
         if "pkcs11" in parts:
@@ -334,6 +340,13 @@ def key_service(options, folder):
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(20)
+
+
+def strong_keys(base, count, folder):
+    """Makes keys, and a script for wrk that asks for them in turn."""
+    script = folder / "shared.lua"
+    script.write_text(lua("POST", [make_key(base, "cv1." + secrets.token_urlsafe(32)) for _ in range(count)]))
+    return script
 
 
 def make_key(base, secret):

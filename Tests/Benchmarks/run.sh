@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config hyperfine wrk python3
     oidc-agent-cli glewlwyd sqlite3 openssl python3-requests
-    libtss2-dev libp11-kit-dev swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc libtpm2-pkcs11-1)
+    libtss2-dev libp11-kit-dev libpq-dev postgresql swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc libtpm2-pkcs11-1)
 missing=()
 for package in "${packages[@]}"; do
     dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
@@ -27,10 +27,10 @@ release=(-c release --static-swift-stdlib -Xlinker --no-export-dynamic -Xlinker 
 for product in vault vault-command vault-key-service vault-dev vault-benchmarks; do
     swift build "${release[@]}" --product "$product"
 done
-# A separate build, because the traits change every target. The programs above stay without hardware, and no later run
-# builds a target twice.
-hardware=("${release[@]}" --traits TPM2,PKCS11 --scratch-path .build/hardware)
-for product in vault-tpm2-benchmark vault-pkcs11-benchmark; do
+# A separate build, because the traits change every target. The programs above stay without hardware and PostgreSQL,
+# and no later run builds a target twice.
+hardware=("${release[@]}" --traits TPM2,PKCS11,PostgreSQL --scratch-path .build/hardware)
+for product in vault-tpm2-benchmark vault-pkcs11-benchmark vault-key-service; do
     swift build "${hardware[@]}" --product "$product"
 done
 exec python3 Tests/Benchmarks/benchmark.py --programs "$(swift build "${release[@]}" --show-bin-path)" \

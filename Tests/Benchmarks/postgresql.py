@@ -1,0 +1,83 @@
+"""Compares the key service over PostgreSQL with pgbench, which runs the same two statements for each guess."""
+
+import signal
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+from measuring import report
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "EndToEnd"))
+
+from support.postgres import Cluster, programs  # noqa: E402
+
+KEYS = 256
+CONNECTIONS = 32
+# A charge, and the settling of a right guess, each durable. The service sends them in batches.
+SCRIPT = f"""
+\\set key random(1, {KEYS})
+\\set ticket random(1, 9000000000000000)
+UPDATE key_service.guess_counter g SET wrong_guesses = g.wrong_guesses + 1,
+    wrong_guesses_in_all = g.wrong_guesses_in_all + 1, last_wrong_at = 1, ticket = :ticket,
+    held_until = clock_timestamp() + interval '10 s'
+FROM key_service.key_record k, key_service.service s
+WHERE k.id = 'bench-' || :key AND k.state = 0 AND g.number = k.number AND g.locked_at IS NULL
+    AND g.wrong_guesses < s.max_guesses + {CONNECTIONS} AND g.wrong_guesses_in_all < s.max_guesses_total + {CONNECTIONS}
+    AND (g.ticket IS NULL OR g.held_until < clock_timestamp())
+RETURNING g.number, g.wrong_guesses, k.created_at, k.kind, k.details, k.master_key, k.content;
+UPDATE key_service.guess_counter SET ticket = NULL, held_until = NULL, wrong_guesses = 0,
+    wrong_guesses_in_all = greatest(wrong_guesses_in_all - 1, 0), last_wrong_at = NULL, locked_at = NULL, last_used_at = 1
+WHERE number = (SELECT number FROM key_service.key_record WHERE id = 'bench-' || :key) AND ticket = :ticket;
+"""
+BENCH_KEYS = f"""
+WITH made AS (
+    INSERT INTO key_service.key_record (id, created_at, kind, details, master_key, content)
+    SELECT 'bench-' || n, 1, 1, k.details, k.master_key, k.content
+    FROM generate_series(1, {KEYS}) n, (SELECT * FROM key_service.key_record LIMIT 1) k RETURNING number)
+INSERT INTO key_service.guess_counter (number) SELECT number FROM made
+"""
+
+
+def measure(program, seconds, folder, make_keys, load):
+    """`make_keys(base, count)` makes keys and returns a script for wrk, `load(url, seconds, connections, script)`
+    returns the answers per second."""
+    cluster = Cluster()
+    process = None
+    try:
+        cluster.primary.set("fsync", "on")
+        data = folder / "shared"
+        place = ["--data", data, "--database-url", cluster.url]
+        subprocess.run([program, "init", *place], check=True, stdout=subprocess.DEVNULL)
+        log = open(folder / "shared.log", "w")
+        process = subprocess.Popen(
+            [program, "serve", *place, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=log, text=True)
+        base = process.stdout.readline().split()[-1]
+        script = make_keys(base, KEYS)
+        cluster.primary.sql(BENCH_KEYS)
+        cluster.primary.sql("VACUUM ANALYZE")
+        pgbench_script = folder / "guess.sql"
+        pgbench_script.write_text(SCRIPT)
+        served, raw = [], []
+        for _ in range(3):
+            served.append(load(base + "/keyservice/v1/key", seconds, CONNECTIONS, script))
+            raw.append(pgbench(cluster.primary.folder, seconds, pgbench_script))
+        report(
+            f"key service over PostgreSQL, cv1 secrets / pgbench with the same statements, {CONNECTIONS} connections",
+            statistics.median(served) / statistics.median(raw), f"{min(served):.0f}–{max(served):.0f}/s", 0.7,
+            f"{statistics.median(served):.0f}/s against {statistics.median(raw):.0f}/s ({min(raw):.0f}–{max(raw):.0f}/s)",
+            at_least=True)
+    finally:
+        if process is not None:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+        cluster.kill()
+
+
+def pgbench(host, seconds, script):
+    """Returns the guesses per second: one charge and one settling each."""
+    text = subprocess.check_output(
+        [programs() / "pgbench", "-n", "-M", "prepared", "-c", str(CONNECTIONS), "-j", "2", "-T", str(seconds), "-f",
+         script, "-h", host, "-U", "vault", "vault"], text=True, stderr=subprocess.STDOUT)
+    (line,) = [line for line in text.splitlines() if line.startswith("tps =")]
+    return float(line.split()[2])
