@@ -41,10 +41,7 @@ struct Keys: AsyncParsableCommand {
             try await common.operate { store in
                 if try await !store.delete(keyID: id) {
                     Output.error(
-                        """
-                        The key is deleted. Its old sealed record may stay in the write-ahead log until the service has \
-                        written some more.
-                        """)
+                        "The key is deleted. The files of the database may keep its sealed record for a while.")
                 }
             }
         }
