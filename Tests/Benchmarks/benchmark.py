@@ -306,7 +306,8 @@ def key_service(options, folder):
     service = options.programs / "vault-key-service"
     subprocess.run([service, "init", "--data", data], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     log = open(folder / "service.log", "w+")
-    process = subprocess.Popen([service, "serve", "--data", data, "--listen", "127.0.0.1:0"], stdout=log, stderr=log)
+    process = subprocess.Popen(
+        [service, "serve", "--data", data, "--listen", "127.0.0.1:0", "--creates-per-hour", "0"], stdout=log, stderr=log)
     try:
         found = []
         wait_for(lambda: found.extend(re.findall(r"127\.0\.0\.1:(\d+)", (folder / "service.log").read_text())) or found, process)

@@ -1,5 +1,6 @@
 """TLS of vault-key-service: its versions, certificates of clients, and a certificate that changes while it runs."""
 
+import datetime
 import http.client
 import json
 import os
@@ -11,6 +12,8 @@ import subprocess
 import threading
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
 from support.programs import KEY_SERVICE, run
 from support.services import KeyService
 from support.waiting import wait_until
@@ -35,6 +38,16 @@ class Authority:
         self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
                      "-out", f"{name}.pem", "-days", str(days), "-extfile", "names")
         (self.folder / f"{name}.key").chmod(0o600)
+
+    def expire(self, name):
+        """Replaces a certificate by one for the same key that has expired. The openssl program cannot make one."""
+        old = x509.load_pem_x509_certificate(self.path(f"{name}.pem").read_bytes())
+        key = serialization.load_pem_private_key(self.path("ca.key").read_bytes(), None)
+        now = datetime.datetime.now(datetime.timezone.utc)
+        made = x509.CertificateBuilder(
+            old.issuer, old.subject, old.public_key(), old.serial_number, now - datetime.timedelta(days=2),
+            now - datetime.timedelta(days=1), list(old.extensions)).sign(key, hashes.SHA256())
+        self.path(f"{name}.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
 
     def path(self, name):
         return self.folder / name
@@ -185,6 +198,7 @@ def test_a_bad_new_certificate_is_refused(serve, authority):
         "no key": lambda: authority.path("server.key").write_text("nothing"),
         "the key of another": lambda: shutil.copy(authority.path("second.key"), authority.path("server.key")),
         "a key open to others": lambda: authority.path("server.key").chmod(0o644),
+        "expired": lambda: authority.expire("server"),
         "missing": lambda: authority.path("server.pem").unlink(),
     }
     for number, (what, spoil) in enumerate(bad.items()):

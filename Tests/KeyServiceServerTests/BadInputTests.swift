@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func largeBodyOverARealConnectionDoesNotStopTheServer() async throws {
-        try await withService(setup: .live) { client async throws in
+        try await withService(setup: .ahc(.http)) { client async throws in
             let reply = try await client.post(
                 KeyServicePath.createKey, [UInt8](repeating: UInt8(ascii: "a"), count: 10_000_000))
             #expect(reply.status == 413)
