@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-SWIFT = {"Foundation", "FoundationEssentials", "Dispatch", "Glibc", "Musl", "Synchronization"}
+SWIFT = {"Foundation", "FoundationEssentials", "CDispatch", "Dispatch", "Glibc", "Musl", "Synchronization"}
 # Packages that are the mechanism behind a seam.
 MECHANISMS = {
     "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "GRDB", "CSQLite", "Hummingbird", "HummingbirdCore",

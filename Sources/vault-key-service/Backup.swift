@@ -11,6 +11,7 @@ struct Backup: AsyncParsableCommand {
             """)
 
     @OptionGroup var common: CommonOptions
+    @OptionGroup var audit: AuditOptions
 
     @Option(help: ArgumentHelp("The file to write.", valueName: "file"))
     var to: String
@@ -19,7 +20,9 @@ struct Backup: AsyncParsableCommand {
         try await Failure.reporting {
             let settings = try Settings(common)
             try settings.refuseSharedStore(common, "Use pg_basebackup or pg_dump of PostgreSQL.")
-            try settings.folder().openStore().backUp(to: to)
+            try await audit.recording(.operatorBacksUp, settings) {
+                try settings.folder().openStore().backUp(to: to)
+            }
         }
     }
 }
@@ -35,6 +38,7 @@ struct Restore: AsyncParsableCommand {
             """)
 
     @OptionGroup var common: CommonOptions
+    @OptionGroup var audit: AuditOptions
 
     @Option(help: ArgumentHelp("The backup.", valueName: "file"))
     var from: String
@@ -44,7 +48,9 @@ struct Restore: AsyncParsableCommand {
             let settings = try Settings(common)
             try settings.refuseSharedStore(
                 common, "Restore it with PostgreSQL. Then type: vault-key-service accept-rollback")
-            try await settings.folder().restore(from: from)
+            try await audit.recording(.operatorRestores, settings) {
+                try await settings.folder().restore(from: from)
+            }
             Output.result("Restored. Start the service again.")
         }
     }
@@ -60,15 +66,18 @@ struct AcceptRollback: AsyncParsableCommand {
             """)
 
     @OptionGroup var common: CommonOptions
+    @OptionGroup var audit: AuditOptions
 
     func run() async throws {
         try await Failure.reporting {
             let settings = try Settings(common)
-            if let store = try await settings.sharedStore(common, for: .operate) {
-                defer { store.close() }
-                try await settings.folder().acceptRollback(of: store)
-            } else {
-                try await settings.folder().acceptRollback()
+            try await audit.recording(.operatorAcceptsRollback, settings) {
+                if let store = try await settings.sharedStore(common, for: .operate) {
+                    defer { store.close() }
+                    try await settings.folder().acceptRollback(of: store)
+                } else {
+                    try await settings.folder().acceptRollback()
+                }
             }
             Output.result("Accepted. Each key has at most one guess left. Start the service again.")
         }

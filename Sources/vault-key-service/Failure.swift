@@ -10,12 +10,17 @@ struct Failure: Error {
 
     /// What each exit status means, for people.
     static let statuses = ExitStatuses([
-        (0, "done"), (1, "any other error"), (64, "wrong usage"), (66, "no such key"),
-        (74, "the database cannot be used"), (75, "busy: try again"), (78, "wrong or missing configuration"),
+        (0, "done"), (1, "any other error"), (64, "wrong usage"), (65, "the audit log is damaged"),
+        (66, "no such key"), (74, "the database cannot be used"), (75, "busy: try again"),
+        (78, "wrong or missing configuration"),
     ])
 
     static func configuration(_ message: String) -> Failure {
         Failure(message: message, exitCode: 78)
+    }
+
+    static func damaged(_ message: String) -> Failure {
+        Failure(message: message, exitCode: 65)
     }
 
     private init(message: String, exitCode: Int32) {

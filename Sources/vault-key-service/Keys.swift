@@ -11,10 +11,11 @@ struct Keys: AsyncParsableCommand {
             abstract: "Unlock a key, and set its counts of wrong guesses to zero.")
 
         @OptionGroup var common: CommonOptions
+        @OptionGroup var audit: AuditOptions
         @Argument(help: "The id of the key.") var id: String
 
         func run() async throws {
-            try await common.operate { try await $0.unlock(keyID: id) }
+            try await common.operate(.operatorUnlocks, keyID: id, audit) { try await $0.unlock(keyID: id) }
         }
     }
 
@@ -23,10 +24,11 @@ struct Keys: AsyncParsableCommand {
             abstract: "End a key for good, but keep it in the list. Clients hear that it is locked.")
 
         @OptionGroup var common: CommonOptions
+        @OptionGroup var audit: AuditOptions
         @Argument(help: "The id of the key.") var id: String
 
         func run() async throws {
-            try await common.operate { try await $0.revoke(keyID: id) }
+            try await common.operate(.operatorRevokes, keyID: id, audit) { try await $0.revoke(keyID: id) }
         }
     }
 
@@ -35,10 +37,11 @@ struct Keys: AsyncParsableCommand {
             abstract: "Delete a key for good. No way in can use it any more.")
 
         @OptionGroup var common: CommonOptions
+        @OptionGroup var audit: AuditOptions
         @Argument(help: "The id of the key.") var id: String
 
         func run() async throws {
-            try await common.operate { store in
+            try await common.operate(.operatorDeletes, keyID: id, audit) { store in
                 if try await !store.delete(keyID: id) {
                     Output.error(
                         "The key is deleted. The files of the database may keep its sealed record for a while.")

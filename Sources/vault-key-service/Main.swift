@@ -28,7 +28,6 @@ struct VaultKeyService: AsyncParsableCommand {
         version: version,
         subcommands: [
             Serve.self, Initialize.self, Keys.self, Backup.self, Restore.self, AcceptRollback.self, MigrateStore.self,
-            MakeMasterKey.self,
-            RotateMasterKey.self, Manual.self,
+            MakeMasterKey.self, RotateMasterKey.self, Audit.self, Manual.self,
         ])
 }

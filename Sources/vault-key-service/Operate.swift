@@ -4,9 +4,19 @@ extension CommonOptions {
     /// Runs an operator's command on the store, also while servers use it.
     func operate(_ body: (any KeyRecordOperations) async throws -> Void) async throws {
         try await Failure.reporting {
-            let store = try await Settings(self).openStore(self)
+            let store = try Settings(self).openStore(self)
             defer { store.close() }
             try await body(store)
+        }
+    }
+
+    /// Runs a command that has a line in the audit log.
+    func operate(
+        _ kind: AuditEvent.Kind, keyID: String? = nil, _ audit: AuditOptions,
+        _ body: (any KeyRecordOperations) async throws -> Void
+    ) async throws {
+        try await operate { store in
+            try await audit.recording(kind, keyID: keyID, Settings(self)) { try await body(store) }
         }
     }
 }

@@ -29,9 +29,10 @@ struct RotateMasterKey: AsyncParsableCommand {
             """)
 
     @OptionGroup var common: CommonOptions
+    @OptionGroup var audit: AuditOptions
 
     func run() async throws {
-        try await common.operate { store in
+        try await common.operate(.operatorRotatesMasterKey, audit) { store in
             let masterKeys = try Settings(common).folder().masterKeys()
             let outcome = try await MasterKeyRotation(store, masterKeys).run { count in
                 if count % 10_000 == 0 { Output.error("\(count) keys are sealed anew.") }

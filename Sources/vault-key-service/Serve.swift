@@ -52,6 +52,8 @@ struct Serve: AsyncParsableCommand {
     @Flag(help: "Accept that a failover of PostgreSQL to an asynchronous standby gives guesses back.")
     var allowAsynchronousStandby = false
 
+    @OptionGroup var audit: ServerAuditOptions
+
     @Option(
         help: ArgumentHelp(
             "How much to log: trace, debug, info, notice, warning, error, critical. (default: info)",
@@ -87,11 +89,13 @@ struct Serve: AsyncParsableCommand {
             }
             let opened = try await settings.openToServe(
                 common, allowAsynchronousStandby: allowAsynchronousStandby, logger)
+            operation.audit = try audit.log(settings, logger: logger)
             let application = try await buildApplication(
                 configuration, opened, logger: logger, operation: operation)
             let run = ServiceRun(
                 application: application, control: operation.control, logger: logger, level: level,
                 drainDelay: .seconds(drainDelay),
+                audit: operation.audit,
                 readLevel: { try LogLevel.read(logLevel, Settings(common)) })
             do {
                 try await run.run()

@@ -20,13 +20,16 @@ actor ServiceRun {
     private let logger: Logger
     private let level: LogLevel
     private let drainDelay: Duration
+    private let audit: AuditLog?
     private let readLevel: @Sendable () throws -> Logger.Level
     private var stage = Stage.running
 
-    /// - Parameter readLevel: reads the log's level from the settings again.
+    /// - Parameters:
+    ///   - audit: the audit log; nil for none.
+    ///   - readLevel: reads the log's level from the settings again.
     init(
         application: any Service, control: KeyServiceControl, logger: Logger, level: LogLevel, drainDelay: Duration,
-        readLevel: @escaping @Sendable () throws -> Logger.Level
+        audit: AuditLog?, readLevel: @escaping @Sendable () throws -> Logger.Level
     ) {
         let quiet = Logger(label: "services") { _ in SwiftLogNoOpLogHandler() }
         group = ServiceGroup(configuration: .init(services: [application], logger: quiet))
@@ -34,6 +37,7 @@ actor ServiceRun {
         self.logger = logger
         self.level = level
         self.drainDelay = drainDelay
+        self.audit = audit
         self.readLevel = readLevel
     }
 
@@ -66,6 +70,7 @@ actor ServiceRun {
     }
 
     private func reload() {
+        audit?.reopen()
         do {
             level.current = try readLevel()
             let hasCertificate = try control.reloadCertificate()

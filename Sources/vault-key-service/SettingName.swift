@@ -15,7 +15,7 @@ enum SettingName {
         ("insecureAllowRemoteHttp", .flag), ("trustedProxy", .list), ("maxConnectionsPerAddress", .number),
         ("createsPerHour", .number), ("createsPerHourTotal", .number), ("healthListen", .text),
         ("drainDelay", .number), ("tlsCertificate", .text), ("tlsKey", .text), ("tlsMinimum", .text),
-        ("tlsClientCa", .text),
+        ("tlsClientCa", .text), ("auditLog", .text), ("auditRequired", .flag), ("instance", .text),
     ]
 
     /// The names, for the help.

@@ -20,7 +20,7 @@ func withService<R: Sendable>(
     _ opened: OpenedStore? = nil,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, setup: TestingSetup = .router,
     basePath: String = "", maxGuesses: Int? = nil, maxGuessesTotal: Int? = nil, stretchingPlaces: Int = 64,
-    now: (@Sendable () -> Int64)? = nil,
+    now: (@Sendable () -> Int64)? = nil, audit: AuditLog? = nil,
     _ body: @escaping @Sendable (Client) async throws -> R
 ) async throws -> R {
     var configuration = KeyServiceServerConfiguration()
@@ -31,7 +31,7 @@ func withService<R: Sendable>(
     configuration.stretchingPlaces = stretchingPlaces
     let store: OpenedStore
     if let opened { store = opened } else { store = try await .inMemory() }
-    let application = try await buildApplication(configuration, store, logger: logger, now: now)
+    let application = try await buildApplication(configuration, store, logger: logger, now: now, audit: audit)
     return try await application.test(setup) { client in
         try await body(
             Client { path, method, headers, content in

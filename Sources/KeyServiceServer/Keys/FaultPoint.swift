@@ -9,6 +9,10 @@ enum FaultPoint: String {
     case evaluated
     /// The right guess is given back, but not answered yet.
     case settled
+    /// The state of the audit log has the new lines, but the log file does not.
+    case auditStateWritten = "audit-state-written"
+    /// The log file has the new lines, but the state says no such thing.
+    case auditLinesWritten = "audit-lines-written"
 
     func strike() {
         #if DEBUG

@@ -31,6 +31,8 @@ public struct KeyServiceOperation: Sendable {
     public var control = KeyServiceControl()
     /// The figures of the service.
     public var metrics = KeyServiceMetrics()
+    /// The audit log; nil for none.
+    public var audit: AuditLog?
     /// Returns all metrics for `/metrics`, as text for Prometheus; nil for no such path.
     public var metricsText: (@Sendable () -> String)?
     /// Called once the service accepts connections.
@@ -85,13 +87,15 @@ func buildApplication(
     try await watch.checkIn()
     let health = HealthResponder(
         readiness: Readiness(control: operation.control, metrics: operation.metrics, logger: logger) {
+            try operation.audit?.checkWorking()
             try await watch.checkIn()
         },
         metrics: operation.metrics, metricsText: operation.metricsText)
     let log = try RequestLog(logger, keyTags: KeyTags(masterKeys.current))
     return try assemble(
         configuration, keeper: keeper, health: health, log: log, logger: logger, operation: operation,
-        services: [CommitService(commits: commits, watch: watch)])
+        services: [CommitService(commits: commits, watch: watch)]
+            + (operation.audit.map { [AuditService(log: $0)] } ?? []))
 }
 
 /// Puts the listeners together.
@@ -129,7 +133,8 @@ private func assemble(
     }
     return Application(
         responder: KeyServiceResponder(
-            configuration: configuration, proxies: proxies, keeper: keeper, health: health, metrics: metrics, log: log),
+            configuration: configuration, proxies: proxies, keeper: keeper, health: health, metrics: metrics, log: log,
+            audit: operation.audit),
         server: HTTPServerBuilder { responder in
             GuardedChannel(
                 responder: responder, connections: connections, deadline: deadline, certificate: certificate,

@@ -22,16 +22,18 @@ struct KeyServiceResponder: HTTPResponder {
     private let places: RequestPlaces
     private let metrics: KeyServiceMetrics
     private let log: RequestLog
+    private let audit: AuditLog?
 
     init(
         configuration: KeyServiceServerConfiguration, proxies: TrustedProxies, keeper: KeyKeeper,
-        health: HealthResponder, metrics: KeyServiceMetrics, log: RequestLog
+        health: HealthResponder, metrics: KeyServiceMetrics, log: RequestLog, audit: AuditLog?
     ) {
         self.keeper = keeper
         self.health = health
         self.proxies = proxies
         self.metrics = metrics
         self.log = log
+        self.audit = audit
         quota = CreateQuota(perHour: configuration.createsPerHour, totalPerHour: configuration.createsPerHourTotal)
         places = RequestPlaces(configuration.maxRequestsUnderWay)
         let basePath = configuration.basePath
@@ -70,8 +72,9 @@ struct KeyServiceResponder: HTTPResponder {
     ) async throws -> Answer {
         var keyID: String?
         var fault: (any Error)?
-        let answer: Answer
+        var answer: Answer
         do {
+            try audit?.checkWorking()
             let deadline = start + Self.timeLimit
             let key: KeyResponse
             if route == .createKey {
@@ -89,6 +92,13 @@ struct KeyServiceResponder: HTTPResponder {
             answer = Answer(key)
         } catch let error as HTTPParserError {
             throw error  // The server answers the error, and closes the connection.
+        } catch {
+            fault = error
+            answer = Answer(error)
+        }
+        do {
+            try await audit?.record(
+                AuditEvent.events(madeKey: route == .createKey, error: fault, keytag: keyID.map(log.tag)))
         } catch {
             fault = error
             answer = Answer(error)

@@ -12,6 +12,9 @@ struct RequestLog: Sendable {
         self.keyTags = keyTags
     }
 
+    /// Returns the tag that stands for a key.
+    func tag(of keyID: String) -> String { keyTags.tag(of: keyID) }
+
     func request(_ route: ServiceRoute, status: Int, fault: (any Error)?, keyID: String?, duration: Duration) {
         let level: Logger.Level = status == 500 ? .error : .info
         guard logger.logLevel <= level else { return }

@@ -1,0 +1,75 @@
+internal import ArgumentParser
+internal import Foundation
+internal import KeyServiceServer
+
+struct Audit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make and verify an audit log, which nobody can change unseen.",
+        discussion: """
+              vault-key-service audit init --audit-log audit.log --verification-key audit.key
+              vault-key-service serve --data keys --audit-log audit.log
+              vault-key-service audit verify --audit-log audit.log --verification-key audit.key
+
+            Each line has a MAC under a key of its own, and the key is gone before the line is in the file. So a thief \
+            who takes over the machine cannot change earlier lines unseen. Keep the verification key on another \
+            machine. Do not back up the state file (audit.log.state): it could forge lines after the backup.
+            """,
+        subcommands: [Init.self, Verify.self, Anchor.self])
+
+    struct Init: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a new audit log and its verification key.",
+            discussion: """
+                Type this on the machine where you keep the verification key. The key then never touches the disk of \
+                the service:
+
+                  ssh keys.example.com vault-key-service audit init --audit-log audit.log --verification-key - \
+                > audit.key
+                """)
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var audit: AuditOptions
+
+        @Option(
+            help: ArgumentHelp(
+                "The new file for the verification key; - for standard output. Move it to another machine.",
+                valueName: "file"))
+        var verificationKey: String
+
+        func run() async throws {
+            try await Failure.reporting {
+                let settings = try Settings(common)
+                let path = try audit.requiredPath(settings)
+                let target = verificationKey
+                _ = try AuditWriter.create(path: path, instance: audit.name(settings)) { key in
+                    guard target == "-" else { return try key.save(path: target) }
+                    guard try key.write(to: STDOUT_FILENO) else {
+                        throw Failure.configuration("The verification key cannot be written to standard output.")
+                    }
+                }
+                guard target != "-" else { return }
+                Output.result("Made \(path). Move \(target) to another machine: it can forge the log.")
+            }
+        }
+    }
+
+    struct Anchor: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the anchor of the newest line.",
+            discussion: """
+                Keep anchors on another machine. audit verify --anchor then shows if somebody cut the end of the log. \
+                The server also writes an anchor to its ordinary log every ten minutes, and when it stops.
+                """)
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var audit: AuditOptions
+
+        func run() async throws {
+            try await Failure.reporting {
+                let settings = try Settings(common)
+                let writer = try AuditWriter(path: audit.requiredPath(settings), instance: audit.name(settings))
+                if let anchor = try writer.anchor() { Output.result(anchor.description) }
+            }
+        }
+    }
+}

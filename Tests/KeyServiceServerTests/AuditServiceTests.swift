@@ -1,0 +1,108 @@
+import Foundation
+import KeyServiceAPI
+import Logging
+import Testing
+import VaultCrypto
+
+@testable import KeyServiceServer
+
+/// What the running service writes.
+@Suite struct AuditServiceTests {
+    private struct Line: Decodable, Equatable {
+        let event: String
+        var keytag: String?
+        var guessesLeft: Int?
+        var count: Int?
+    }
+
+    private let audit: AuditFolder
+
+    init() throws { audit = try AuditFolder() }
+
+    private func lines() throws -> [Line] {
+        try audit.lines().map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+    }
+
+    @Test(arguments: [false, true]) func eachUseOfAKeyHasItsLine(isRequired: Bool) async throws {
+        let masterKey = try MasterKey.random()
+        let log = try AuditLog(audit.writer(), isRequired: isRequired, logger: Logger(label: "test"))
+        let made = try await withService(masterKey: masterKey, setup: .live, audit: log) { client async throws in
+            let made = try await client.createKey(strongSecret)
+            _ = try await client.key(made.keyid, secret: strongSecret)
+            _ = try await client.key(made.keyid, longSecret: "wrong")
+            for _ in 0..<4 { _ = try await client.key(made.keyid, secret: otherStrongSecret) }
+            _ = try await client.key("nonsense", secret: strongSecret)
+            return made
+        }
+        let tag = try KeyTags(masterKey).tag(of: made.keyid)
+        #expect(
+            try lines() == [
+                Line(event: "log-made"), Line(event: "server-started"), Line(event: "key-made", keytag: tag),
+                Line(event: "key-released", keytag: tag), Line(event: "wrong-long-secret", keytag: tag),
+                Line(event: "wrong-guess", keytag: tag, guessesLeft: 2),
+                Line(event: "wrong-guess", keytag: tag, guessesLeft: 1),
+                Line(event: "wrong-guess", keytag: tag, guessesLeft: 0), Line(event: "key-locked", keytag: tag),
+                Line(event: "refused-locked", keytag: tag), Line(event: "server-stopped"),
+            ])
+        let text = try audit.lines().joined()
+        for secret in [made.keyid, made.key, made.longsecret, strongSecret] { #expect(!text.contains(secret)) }
+        #expect(try audit.verify().damage == nil)
+        #expect(log.counts.written == 10 && log.counts.lost == 0)
+    }
+
+    @Test func requiredLogIsThereBeforeTheAnswer() async throws {
+        let log = try AuditLog(audit.writer(), isRequired: true, logger: Logger(label: "test"))
+        try await withService(audit: log) { client async throws in
+            let made = try await client.createKey(strongSecret)
+            #expect(try lines().last?.event == "key-made")
+            _ = try await client.key(made.keyid, secret: strongSecret)
+            #expect(try lines().last?.event == "key-released")
+        }
+    }
+
+    @Test func requiredLogThatCannotBeWrittenStopsReleasesAndCostsNoGuess() async throws {
+        let log = try AuditLog(audit.writer(), isRequired: true, logger: Logger(label: "test"))
+        try await withService(audit: log) { client async throws in
+            let made = try await client.createKey(strongSecret)
+            let statePath = audit.state
+            try FileManager.default.moveItem(atPath: statePath, toPath: statePath + ".away")
+            // The first guess may find out. Its answer says nothing.
+            let first = try await client.key(made.keyid, secret: strongSecret)
+            #expect(first.status == 503 && first.key == nil && first.header("Retry-After") == "1")
+            for _ in 0..<5 { #expect(try await client.key(made.keyid, secret: otherStrongSecret).status == 503) }
+            #expect(log.counts.isFailing)
+            try FileManager.default.moveItem(atPath: statePath + ".away", toPath: statePath)
+            var reply = try await client.key(made.keyid, secret: otherStrongSecret)
+            while reply.status == 503 { reply = try await client.key(made.keyid, secret: otherStrongSecret) }
+            #expect(reply.problem?.guessesRemaining == 2)
+        }
+        #expect(try audit.verify().damage == nil)
+    }
+
+    @Test func logThatCannotBeWrittenStopsNobodyAndCountsWhatIsLost() async throws {
+        let capture = LogCapture()
+        let log = try AuditLog(audit.writer(), logger: capture.makeLogger())
+        try FileManager.default.moveItem(atPath: audit.state, toPath: audit.state + ".away")
+        for _ in 0..<10_500 { try await log.record([AuditEvent(.keyReleased, keytag: "a")]) }
+        log.logAnchor()
+        #expect(log.counts.isFailing && log.counts.lost == 500)
+        #expect(capture.text.contains("The audit log cannot be written"))
+        try FileManager.default.moveItem(atPath: audit.state + ".away", toPath: audit.state)
+        log.logAnchor()
+        #expect(!log.counts.isFailing && capture.text.contains("The audit log can be written again"))
+        #expect(try lines().last == Line(event: "events-lost", count: 500))
+        let report = try audit.verify()
+        #expect(report.damage == nil && report.count == 10_002)
+        #expect(report.notes.contains { $0.contains("500 events were lost") })
+    }
+
+    @Test func crashIsToldFromAStop() async throws {
+        let writer = try audit.writer()
+        for event in [.serverStarted, .serverStopped, .serverStarted] as [AuditEvent.Kind] {
+            try writer.append([AuditEvent(event)])
+        }
+        #expect(try audit.verify().notes.isEmpty)
+        try writer.append([AuditEvent(.serverStarted)])
+        #expect(try audit.verify().notes.first?.contains("Before line 5, the server test ended without") == true)
+    }
+}
