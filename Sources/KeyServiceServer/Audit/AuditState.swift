@@ -52,12 +52,9 @@ struct AuditStateFile: ~Copyable {
     /// Opens the state of an existing log.
     init(path: String) throws {
         self.path = path
-        guard access(path, F_OK) == 0 || errno != ENOENT else {
-            throw KeyServiceServerError(
-                .configurationInvalid, "\(path) does not exist. Make an audit log: vault-key-service audit init")
-        }
         try PrivateFile.requirePrivate(
-            path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)")
+            path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)",
+            ifMissing: "Make an audit log: vault-key-service audit init")
         let number = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard number >= 0 else {
             throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be opened (error \(errno)).")

@@ -18,10 +18,9 @@ public struct AuditVerificationKey: ~Copyable {
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, which names the problem with the file.
     public init(path: String) throws {
-        guard access(path, F_OK) == 0 || errno != ENOENT else {
-            throw KeyServiceServerError(.configurationInvalid, "\(path) does not exist.")
-        }
-        try PrivateFile.requirePrivate(path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)")
+        try PrivateFile.requirePrivate(
+            path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)",
+            ifMissing: "It is the file that audit init wrote.")
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
             throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be read (error \(errno)).")

@@ -1,3 +1,5 @@
+// The compiler may find struct stat in this module, if another file of the target imports Dispatch.
+internal import CDispatch
 internal import Foundation
 internal import VaultLocks
 
