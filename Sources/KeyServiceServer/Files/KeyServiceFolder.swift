@@ -78,7 +78,7 @@ public struct KeyServiceFolder: Sendable {
         }
         try makeSecretsFolder()
         let masterKey =
-            mayUseKey && access(masterKeyPath, F_OK) == 0
+            (mayUseKey || masterKeyIsCredential) && access(masterKeyPath, F_OK) == 0
             ? try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
             : try MasterKeyFile.create(path: masterKeyPath)
         let mark = try HighWaterMark(path: highWaterMarkPath)
