@@ -27,7 +27,14 @@ struct AuditOptions: ParsableArguments {
     }
 
     func name(_ settings: Settings) -> String {
-        settings.string(instance, "instance") ?? ProcessInfo.processInfo.hostName
+        settings.string(instance, "instance") ?? Self.machineName
+    }
+
+    /// Not from Foundation, which asks the network for it.
+    private static var machineName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Writes a line for an operator's command before its work. If there is no line, there is no work. If the work
