@@ -1,4 +1,5 @@
 import Foundation
+import HummingbirdTesting
 import KeyServiceAPI
 import Logging
 import Testing
@@ -26,7 +27,7 @@ import VaultCrypto
     @Test(arguments: [false, true]) func eachUseOfAKeyHasItsLine(isRequired: Bool) async throws {
         let masterKey = try MasterKey.random()
         let log = try AuditLog(audit.writer(), isRequired: isRequired, logger: Logger(label: "test"))
-        let made = try await withService(masterKey: masterKey, setup: .live, audit: log) { client async throws in
+        let made = try await withService(.inMemory(masterKey), setup: .live, audit: log) { client async throws in
             let made = try await client.createKey(strongSecret)
             _ = try await client.key(made.keyid, secret: strongSecret)
             _ = try await client.key(made.keyid, longSecret: "wrong")

@@ -1,9 +1,9 @@
 internal import Foundation
 
 /// An event for the audit log.
-public struct AuditEvent: Sendable {
+package struct AuditEvent: Sendable {
     /// The kind of event, as its line names it.
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         case logMade = "log-made"
         case serverStarted = "server-started"
         case serverStopped = "server-stopped"
@@ -43,7 +43,7 @@ public struct AuditEvent: Sendable {
     ///   - guessesLeft: the guesses that are left after a wrong one.
     ///   - count: the number of lost events.
     ///   - user: the number of the user who typed an operator's command.
-    public init(
+    package init(
         _ kind: Kind, keytag: String? = nil, guessesLeft: Int? = nil, count: Int? = nil, user: UInt32? = nil
     ) {
         self.kind = kind

@@ -50,9 +50,9 @@ struct AuditKey: ~Copyable {
 }
 
 /// The newest line of an audit log in a few characters. Kept on another machine, it shows a later cut of the log.
-public struct AuditAnchor: Sendable, Hashable, CustomStringConvertible {
+package struct AuditAnchor: Sendable, Hashable, CustomStringConvertible {
     /// The sequence number of the line.
-    public let sequence: UInt64
+    package let sequence: UInt64
     /// The MAC of the line.
     let mac: [UInt8]
 
@@ -62,7 +62,7 @@ public struct AuditAnchor: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Reads an anchor in its text form, `SEQUENCE:MAC`; nil if the text is not one.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count == 2, let sequence = UInt64(String(decoding: parts[0], as: UTF8.self)), sequence > 0,
             let mac = Hexadecimal.decode(parts[1]), mac.count == AuditKey.size
@@ -70,7 +70,7 @@ public struct AuditAnchor: Sendable, Hashable, CustomStringConvertible {
         self.init(sequence: sequence, mac: mac)
     }
 
-    public var description: String {
+    package var description: String {
         "\(sequence):\(String(decoding: Hexadecimal.encode(mac), as: UTF8.self))"
     }
 }

@@ -3,7 +3,7 @@ internal import VaultCrypto
 
 /// The key of the first line of an audit log. It verifies the whole log, and could forge it: keep it on another
 /// machine.
-public struct AuditVerificationKey: ~Copyable {
+package struct AuditVerificationKey: ~Copyable {
     /// The start of the text form. Base64url of the 32 bytes follows.
     private static let prefix = Array("cva1.".utf8)
     private static let textSize = prefix.count + 43
@@ -17,7 +17,7 @@ public struct AuditVerificationKey: ~Copyable {
     /// Reads the file of a key.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, which names the problem with the file.
-    public init(path: String) throws {
+    package init(path: String) throws {
         try PrivateFile.requirePrivate(
             path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)",
             ifMissing: "It is the file that audit init wrote.")
@@ -50,7 +50,7 @@ public struct AuditVerificationKey: ~Copyable {
     /// Writes the key into a new file of mode 0600.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file exists or cannot be written.
-    public borrowing func save(path: String) throws {
+    package borrowing func save(path: String) throws {
         let file = try PrivateFile.create(path: path)
         guard try write(to: file.number), fsync(file.number) == 0, PrivateFile.syncFolder(of: path) else {
             unlink(path)
@@ -61,7 +61,7 @@ public struct AuditVerificationKey: ~Copyable {
     /// Writes the key to an open file, such as a pipe to another machine.
     ///
     /// - Returns: whether that succeeded.
-    public borrowing func write(to descriptor: Int32) throws -> Bool {
+    package borrowing func write(to descriptor: Int32) throws -> Bool {
         let encoded = try SecretBase64.encode(bytes, .urlSafe)
         let text = try SecretBytes(count: Self.textSize + 1) { target in
             target.copyBytes(from: Self.prefix)

@@ -2,11 +2,11 @@ internal import Foundation
 internal import VaultCrypto
 
 /// The result of verifying an audit log.
-public struct AuditReport: Sendable {
+package struct AuditReport: Sendable {
     /// The damage at the first bad place.
-    public struct Damage: Sendable {
+    package struct Damage: Sendable {
         /// The kind of damage.
-        public enum Kind: String, Sendable {
+        package enum Kind: String, Sendable {
             /// The line is not of the form of a line.
             case notALine = "not-a-line"
             /// The MAC of the line is wrong: the line was changed, or inserted.
@@ -26,27 +26,27 @@ public struct AuditReport: Sendable {
         }
 
         /// The kind of damage.
-        public let kind: Kind
+        package let kind: Kind
         /// One sentence for a person.
-        public let description: String
+        package let description: String
     }
 
     /// The number of genuine lines before the damage, or in all.
-    public internal(set) var count = 0
+    package internal(set) var count = 0
     /// The times of the first and the last genuine line.
-    public internal(set) var firstTime: String?
-    public internal(set) var lastTime: String?
+    package internal(set) var firstTime: String?
+    package internal(set) var lastTime: String?
     /// The anchor of the last genuine line.
-    public internal(set) var last: AuditAnchor?
+    package internal(set) var last: AuditAnchor?
     /// What is genuine, but worth knowing, such as a crash.
-    public internal(set) var notes: [String] = []
+    package internal(set) var notes: [String] = []
     /// The first damage; nil if all lines are genuine.
-    public internal(set) var damage: Damage?
+    package internal(set) var damage: Damage?
 }
 
 /// The verifier of audit logs. It reads the lines in order and keeps only one of them, so the size of a log does not
 /// matter.
-public struct AuditVerifier: ~Copyable {
+package struct AuditVerifier: ~Copyable {
     private var key: AuditKey
     private var expected: UInt64 = 1
     private var previous = AuditKey.firstMAC
@@ -58,7 +58,7 @@ public struct AuditVerifier: ~Copyable {
     /// - Parameters:
     ///   - anchors: lines that the log must have.
     ///   - start: the last line before the first file, if older files are not kept any more.
-    public init(
+    package init(
         key: consuming AuditVerificationKey, anchors: [AuditAnchor] = [], start: AuditAnchor? = nil
     ) throws {
         var key = try AuditKey(key.bytes.copy())
@@ -71,7 +71,7 @@ public struct AuditVerifier: ~Copyable {
     /// Verifies the files of one log, in the order of their lines.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a file cannot be read.
-    public consuming func verify(_ paths: [String]) throws -> AuditReport {
+    package consuming func verify(_ paths: [String]) throws -> AuditReport {
         let paths = try Self.inOrder(paths)
         for (index, path) in paths.enumerated() where report.damage == nil {
             try verify(path, later: Array(paths[(index + 1)...]))

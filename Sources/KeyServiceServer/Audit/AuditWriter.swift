@@ -62,7 +62,7 @@ public struct AuditWriter: Sendable {
     ///
     /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if the log file cannot be written. Some of the
     ///   lines may then follow later.
-    public func append(_ events: [AuditEvent]) throws {
+    package func append(_ events: [AuditEvent]) throws {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         var rest = events.map { TimedAuditEvent(event: $0, time: now) }
         while !rest.isEmpty {
@@ -107,7 +107,7 @@ public struct AuditWriter: Sendable {
     }
 
     /// Returns the anchor of the newest line; nil if the log has no line.
-    public func anchor() throws -> AuditAnchor? {
+    package func anchor() throws -> AuditAnchor? {
         try lockedState { _, state in
             state.next > 1 ? AuditAnchor(sequence: state.next - 1, mac: state.lastMAC) : nil
         }
@@ -140,7 +140,7 @@ extension AuditWriter {
     ///   - path: the log file, which must not exist.
     ///   - saveKey: gets the verification key, to store it. If it throws, no log is made.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the log exists or cannot be made.
-    public static func create(
+    package static func create(
         path: String, instance: String, saveKey: (borrowing AuditVerificationKey) throws -> Void
     ) throws -> AuditWriter {
         let statePath = statePath(of: path)
