@@ -63,12 +63,12 @@ struct ServerAuditOptions: ParsableArguments {
     @Flag(help: "Refuse requests (503) while the audit log cannot be written.")
     var auditRequired = false
 
-    func log(_ settings: Settings, logger: Logger) throws -> AuditLog? {
+    func log(_ settings: Settings, logger: Logger, metrics: KeyServiceMetrics) throws -> AuditLog? {
         let isRequired = try settings.flag(auditRequired, "auditRequired")
         guard let writer = try options.writer(settings) else {
             guard !isRequired else { throw Failure.configuration("--audit-required also needs --audit-log FILE.") }
             return nil
         }
-        return AuditLog(writer, isRequired: isRequired, logger: logger)
+        return AuditLog(writer, isRequired: isRequired, logger: logger, metrics: metrics)
     }
 }

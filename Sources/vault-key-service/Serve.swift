@@ -89,7 +89,7 @@ struct Serve: AsyncParsableCommand {
             }
             let opened = try await settings.openToServe(
                 common, allowAsynchronousStandby: allowAsynchronousStandby, logger)
-            operation.audit = try audit.log(settings, logger: logger)
+            operation.audit = try audit.log(settings, logger: logger, metrics: metrics)
             let application = try await buildApplication(
                 configuration, opened, logger: logger, operation: operation)
             let run = ServiceRun(

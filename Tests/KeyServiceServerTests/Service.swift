@@ -31,7 +31,9 @@ func withService<R: Sendable>(
     configuration.stretchingPlaces = stretchingPlaces
     let store: OpenedStore
     if let opened { store = opened } else { store = try await .inMemory() }
-    let application = try await buildApplication(configuration, store, logger: logger, now: now, audit: audit)
+    var operation = KeyServiceOperation()
+    operation.audit = audit
+    let application = try await buildApplication(configuration, store, logger: logger, now: now, operation: operation)
     return try await application.test(setup) { client in
         try await body(
             Client { path, method, headers, content in

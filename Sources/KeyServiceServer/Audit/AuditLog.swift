@@ -45,6 +45,7 @@ public final class AuditLog: Sendable {
     public let isRequired: Bool
     private let writer: AuditWriter
     private let logger: Logger
+    private let metrics: KeyServiceMetrics
     private let now: @Sendable () -> Int64
     private let state = Lock(State())
     private let queue = DispatchQueue(label: "credential-vault.key-service.audit")
@@ -52,13 +53,17 @@ public final class AuditLog: Sendable {
     /// - Parameters:
     ///   - isRequired: whether the server refuses requests that the log cannot record.
     ///   - logger: gets an error when the log cannot be written, and the anchors.
+    ///   - metrics: the figures of the service.
     ///   - now: returns the time in milliseconds since 1970; nil for the system's clock.
     public init(
-        _ writer: AuditWriter, isRequired: Bool = false, logger: Logger, now: (@Sendable () -> Int64)? = nil
+        _ writer: AuditWriter, isRequired: Bool = false, logger: Logger,
+        metrics: KeyServiceMetrics = KeyServiceMetrics(),
+        now: (@Sendable () -> Int64)? = nil
     ) {
         self.writer = writer
         self.isRequired = isRequired
         self.logger = logger
+        self.metrics = metrics
         self.now = now ?? { Int64(Date().timeIntervalSince1970 * 1000) }
     }
 
@@ -119,6 +124,7 @@ public final class AuditLog: Sendable {
             return (true, !state.isTimerSet)
         }
         if mustSetTimer { setTimer(Self.maxDelay) }
+        if !isKept { metrics.auditEventsLost(1) }
         if !isKept { continuation?.resume(throwing: KeyServiceServerError.busy) }
     }
 
@@ -169,7 +175,7 @@ public final class AuditLog: Sendable {
 
     /// Keeps the events for the next try. Nobody waits for that long.
     private func keep(_ batch: [Waiting]) {
-        state.withLock { state in
+        let dropped = state.withLock { state in
             let all = batch.map { Waiting(timed: $0.timed, continuation: nil) } + state.waiting
             state.waiting = Array(all.prefix(Self.capacity))
             state.lost += all.count - state.waiting.count
@@ -177,7 +183,9 @@ public final class AuditLog: Sendable {
             for waiting in all.dropFirst(Self.capacity) {
                 waiting.continuation?.resume(throwing: KeyServiceServerError.busy)
             }
+            return all.count - state.waiting.count
         }
+        metrics.auditEventsLost(dropped)
         for waiting in batch { waiting.continuation?.resume(throwing: KeyServiceServerError.busy) }
     }
 
@@ -186,6 +194,7 @@ public final class AuditLog: Sendable {
             defer { state.isFailing = false }
             return state.isFailing
         }
+        metrics.auditIsFailing(false)
         if wasFailing { logger.notice("The audit log can be written again.") }
     }
 
@@ -194,6 +203,7 @@ public final class AuditLog: Sendable {
             defer { (state.isFailing, state.isTimerSet) = (true, true) }
             return (!state.isFailing, !state.isTimerSet)
         }
+        metrics.auditIsFailing(true)
         if isNew { logger.error("The audit log cannot be written: \(reason)") }
         if mustSetTimer { setTimer(Self.retryDelay) }
     }

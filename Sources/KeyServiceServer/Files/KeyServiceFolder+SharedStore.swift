@@ -14,7 +14,7 @@ extension KeyServiceFolder {
     public func create(in store: any KeyRecordOperations, mayUseKey: Bool = false) async throws -> Bool {
         let state = try await store.state()
         let hasKey = access(masterKeyPath, F_OK) == 0
-        guard state.masterKeys.isEmpty || (mayUseKey && hasKey) else {
+        guard state.masterKeys.isEmpty || ((mayUseKey || masterKeyIsCredential) && hasKey) else {
             throw KeyServiceServerError(
                 .configurationInvalid,
                 """
@@ -24,7 +24,7 @@ extension KeyServiceFolder {
         }
         try makeSecretsFolder()
         let masterKey =
-            mayUseKey && hasKey
+            (mayUseKey || masterKeyIsCredential) && hasKey
             ? try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
             : try MasterKeyFile.create(path: masterKeyPath)
         if state.masterKeys.isEmpty {

@@ -23,6 +23,8 @@ public final class KeyServiceMetrics: Sendable {
         "commit_batch_size": "Changes in one transaction of the store.",
         "commit_duration_seconds": "Time of one transaction of the store.",
         "argon2_places_used": "Requests that run or wait for Argon2.",
+        "audit_events_lost_total": "Events that will never be in the audit log.",
+        "audit_failing": "1 if the audit log cannot be written, otherwise 0.",
         "ready": "1 if the last check of the store was right, otherwise 0.",
         "tls_certificate_expires_seconds": "End of the TLS certificate, in seconds since 1970.",
     ].reduce(into: [
@@ -42,6 +44,8 @@ public final class KeyServiceMetrics: Sendable {
     private let batchDurations: CoreMetrics.Timer
     private let argon2Places: Meter
     private let ready: Meter
+    private let lostAuditEvents: Counter
+    private let auditFailing: Meter
     private let certificateEnd: Meter
 
     /// Makes the figures.
@@ -78,6 +82,8 @@ public final class KeyServiceMetrics: Sendable {
         batchDurations = timer("commit_duration_seconds")
         argon2Places = meter("argon2_places_used")
         ready = meter("ready")
+        lostAuditEvents = counter("audit_events_lost_total")
+        auditFailing = meter("audit_failing")
         certificateEnd = meter("tls_certificate_expires_seconds")
     }
 
@@ -94,6 +100,8 @@ public final class KeyServiceMetrics: Sendable {
     func connectionClosed() { openConnections.decrement() }
     func connectionRefused() { refusedConnections.increment() }
     func isReady(_ isReady: Bool) { ready.set(isReady ? 1 : 0) }
+    func auditEventsLost(_ count: Int) { lostAuditEvents.increment(by: count) }
+    func auditIsFailing(_ isFailing: Bool) { auditFailing.set(isFailing ? 1 : 0) }
     func certificateEnds(at time: Int) { certificateEnd.set(time) }
 
     /// Counts log lines that nobody read.
