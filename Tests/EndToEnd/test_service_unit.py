@@ -75,13 +75,17 @@ def test_the_operators_command_runs_as_the_service_does(tmp_path):
 
 
 @pytest.fixture
-def confined(tmp_path):
-    service = ConfinedService(tmp_path, UNIT, SETTINGS, STATE_FOLDERS)
-    made = service.operate("init")
+def empty(tmp_path):
+    return ConfinedService(tmp_path, UNIT, SETTINGS, STATE_FOLDERS)
+
+
+@pytest.fixture
+def confined(empty):
+    made = empty.operate("init")
     assert made.status == 0, made
-    made = service.operate("audit", "init", "--verification-key", "-")
+    made = empty.operate("audit", "init", "--verification-key", "-")
     assert made.status == 0, made
-    return service
+    return empty
 
 
 @pytest.mark.parametrize("code", [
@@ -89,10 +93,10 @@ def confined(tmp_path):
     "os.chown('/mnt/state', 1, 1)", "os.setuid(0)", "open('/proc/cpuinfo')", "os.sched_setaffinity(0, {0})",
     "socket.socket(socket.AF_NETLINK)", "mmap.mmap(-1, 4096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC)",
 ])
-def test_the_restrictions_hold(confined, code):
+def test_the_restrictions_hold(empty, code):
     """Proves that the tests below can fail."""
     script = f"import mmap, os, socket\ntry:\n    {code}\nexcept OSError as error:\n    print('refused', error)"
-    result = confined.run("/usr/bin/python3", "-c", script)
+    result = empty.run("/usr/bin/python3", "-c", script)
     assert result.status == 0 and result.out.startswith("refused"), result
 
 

@@ -25,9 +25,9 @@ class ConfinedService:
             (self.outside / name).mkdir(parents=True)
         for name in state_folders:
             (self.outside / "state" / name).mkdir(mode=0o700)
-        shutil.copy(KEY_SERVICE, self.outside / "bin/vault-key-service")
+        (self.outside / "bin/vault-key-service").touch()
         shutil.copy(seccomp.__file__, self.outside / "bin/seccomp.py")
-        (self.outside / "bin/unit").write_text(unit)
+        (self.outside / "bin/filter").write_bytes(seccomp.filter_program(unit))
         (self.outside / "bin/settings.json").write_text(settings.replace("/var/lib/", "/mnt/state/"))
         assert run([KEY_SERVICE, "make-master-key", self.outside / "credentials/master.key"]).status == 0
         self.is_root = os.geteuid() == 0
@@ -44,6 +44,7 @@ class ConfinedService:
                 mkdir "/mnt/$name"
                 mount --bind "{self.outside}/$name" "/mnt/$name"
             done
+            mount --bind "{KEY_SERVICE}" /mnt/bin/vault-key-service
             for name in bin credentials; do mount -o remount,bind,ro "/mnt/$name"; done
             mount -o remount,ro /mnt
             mount -o remount,bind,ro /
@@ -56,7 +57,7 @@ class ConfinedService:
         return ["unshare", "--mount", "--pid", "--fork", "--kill-child", *own_namespace, "sh", "-c", setup, "sh",
                 *other_user, "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all",
                 "env", "CREDENTIALS_DIRECTORY=/mnt/credentials", "VAULT_KEY_SERVICE_CONFIG=/mnt/bin/settings.json",
-                "/usr/bin/python3", "/mnt/bin/seccomp.py", "/mnt/bin/unit", *command]
+                "/usr/bin/python3", "/mnt/bin/seccomp.py", "/mnt/bin/filter", *command]
 
     def run(self, *command):
         return run(self.command(*command))

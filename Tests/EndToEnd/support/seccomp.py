@@ -1,4 +1,4 @@
-"""Runs a program with the system calls that a systemd unit allows: seccomp.py UNIT PROGRAM ARGUMENT...
+"""Runs a program with the system calls that a systemd unit allows: seccomp.py FILTER PROGRAM ARGUMENT...
 
 It does what systemd does for SystemCallFilter=, RestrictAddressFamilies= and MemoryDenyWriteExecute=. The caller has
 to give up new privileges first (`setpriv --no-new-privs`).
@@ -6,6 +6,7 @@ to give up new privileges first (`setpriv --no-new-privs`).
 
 import ctypes
 import errno
+import functools
 import os
 import re
 import shlex
@@ -46,7 +47,9 @@ def instruction(code, value, if_true=0, if_false=0):
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
+@functools.cache
 def filter_program(unit):
+    """Returns the filter for a unit, as instructions of the Berkeley packet filter."""
     header = next(path for path in Path("/usr/include").glob("**/asm/unistd_64.h")).read_text()
     numbers = {name: int(number) for name, number in re.findall(r"#define __NR_(\w+) (\d+)", header)}
     families = [getattr(socket, name) for name in re.search(r"^RestrictAddressFamilies=(.*)$", unit, re.M)[1].split()]
@@ -64,18 +67,17 @@ def filter_program(unit):
     rule("mprotect", 2, instruction(JUMP_IF_SET, EXECUTE, 0, 1), deny, allow)
     for name in sorted(allowed_calls(unit) & numbers.keys()):
         program += [instruction(JUMP_IF_EQUAL, numbers[name], 0, 1), allow]
-    return [*program, deny]
+    return b"".join([*program, deny])
 
 
-def confine(unit):
-    program = filter_program(unit)
-    code = ctypes.create_string_buffer(b"".join(program))
-    description = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
+def confine(program):
+    code = ctypes.create_string_buffer(program)
+    description = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
     set_seccomp, filter_mode = 22, 2
     if ctypes.CDLL(None, use_errno=True).prctl(set_seccomp, filter_mode, description, 0, 0) != 0:
         sys.exit(f"no filter: {os.strerror(ctypes.get_errno())}")
 
 
 if __name__ == "__main__":
-    confine(Path(sys.argv[1]).read_text())
+    confine(Path(sys.argv[1]).read_bytes())
     os.execvp(sys.argv[2], sys.argv[2:])
