@@ -25,7 +25,8 @@ struct RotateMasterKey: AsyncParsableCommand {
               vault-key-service rotate-master-key --data DIR --master-key-file new.key --old-master-key-file master.key
 
             First restart each server with both files, so that it can open keys of both kinds. The command can be \
-            stopped at any time. Type it again to go on. It says when the old file has no use any more.
+            stopped at any time. Type it again to go on. It says when no key in the database needs the old file any more. Backups that were made before still \
+            need it.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -40,7 +41,10 @@ struct RotateMasterKey: AsyncParsableCommand {
             Output.result("Sealed \(outcome.resealed) keys anew under the master key \(masterKeys.current.id).")
             for id in outcome.removed {
                 Output.result(
-                    "No key needs the master key \(id == .first ? "of the first versions" : id.description) any more.")
+                    """
+                    No key in the database needs the master key \(id == .first ? "of the first versions" : id.description) \
+                    any more. Older backups still need it.
+                    """)
             }
             if outcome.left > 0 {
                 Output.result(

@@ -224,4 +224,40 @@ import VaultCrypto
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
         #expect(KeyServiceFolder(path: link).masterKeyPath.hasSuffix("data-secrets/master.key"))
     }
+
+    @Test func rotationThatWasCalledOffLocksNobodyOut() async throws {
+        let key = try await serve { try await $0.createKey(strongSecret) }
+        let new = temporary.path + "/new.key"
+        _ = try MasterKey.create(path: new)
+        let both = KeyServiceFolder(
+            path: folder.path, masterKeyFile: new, oldMasterKeyFiles: [folder.masterKeyPath],
+            highWaterMarkFile: folder.highWaterMarkPath)
+        try await both.open().store.close()
+        try FileManager.default.removeItem(atPath: new)
+        let answer = try await serve { try await $0.key(key.keyid, secret: strongSecret) }
+        #expect(answer.status == 200)
+    }
+
+    @Test func interruptedRestoreGoesOn() async throws {
+        let (key, backup) = try await lockAfterBackup()
+        let database = folder.path + "/keys.sqlite"
+        // As if the process had died after the first renaming.
+        try FileManager.default.moveItem(atPath: database, toPath: database + ".before-restore")
+        try Data("log".utf8).write(to: URL(fileURLWithPath: database + "-wal"))
+        await #expect(throws: KeyServiceServerError.self) { try await folder.open() }
+        try await folder.restore(from: backup)
+        #expect(FileManager.default.fileExists(atPath: database + ".before-restore-wal"))
+        let answer = try await serve { try await $0.key(key.keyid, secret: strongSecret) }
+        #expect(answer.key?.key == key.key)
+    }
+
+    @Test func wrongMasterKeyChangesNoOlderDatabase() async throws {
+        _ = try await FirstVersion(folder, [(strongSecret, 0)])
+        let other = temporary.path + "/other.key"
+        _ = try MasterKey.create(path: other)
+        let wrong = KeyServiceFolder(path: folder.path, masterKeyFile: other)
+        await #expect(throws: KeyServiceServerError.self) { try await wrong.open() }
+        #expect(throws: KeyServiceServerError.self) { try folder.openStore() }
+        try await folder.open().store.close()
+    }
 }

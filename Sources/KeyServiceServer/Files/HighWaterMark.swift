@@ -4,6 +4,9 @@ internal import VaultLocks
 /// The file outside the database that shows if an older state of the database was put back, which would give guesses
 /// again. It holds the name of the store and the highest generation that was seen.
 ///
+/// It stops nobody who puts back the database and kills the service within half a second, again and again: the mark is
+/// raised twice a second.
+///
 /// The file is never ahead of the database, as the generation is durable in the database first. It is replaced as a
 /// whole, so that a full disk or a power failure leaves the old one.
 public final class HighWaterMark: Sendable {
@@ -81,26 +84,30 @@ public final class HighWaterMark: Sendable {
     /// The highest generation that was seen; 0 for none.
     var generation: Int64 { level.withLock { $0?.generation ?? 0 } }
 
-    /// Replaces the file after a rollback was accepted. A damaged file is replaced, too.
-    ///
-    /// - Parameter accept: changes the store to a generation that no instance has seen.
-    static func replace(
-        _ path: String, for state: StoreState, accept: (Int64) async throws -> StoreState
-    ) async throws {
+    /// Returns a generation that no instance has seen, for a store whose rollback is accepted.
+    static func next(_ path: String, after state: StoreState) throws -> Int64 {
+        // A damaged mark is ignored, as accepting a rollback is the way out of it.
         let known = (try? HighWaterMark(path: path))?.generation ?? 0
         let (generation, isTooGreat) = max(known, state.generation).addingReportingOverflow(step)
         guard !isTooGreat else {
             throw KeyServiceServerError(
                 .storeUnusable, "The generation in the database or in \(path) is damaged. Restore a backup.")
         }
-        let accepted = try await accept(generation)
-        unlink(path)
-        try HighWaterMark(path: path).raise(to: accepted)
+        return generation
+    }
+
+    /// Replaces the file, also a damaged one, after a rollback was accepted.
+    static func replace(_ path: String, by state: StoreState) throws {
+        try write(Level(storeID: state.storeID, generation: state.generation), path)
     }
 
     private static func write(_ level: Level, _ path: String) throws {
         let name = level.storeID.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         let line = Array("\(title) \(name) \(level.generation)\n".utf8)
+        // A link to another disk stays.
+        let target = realpath(path, nil)
+        defer { free(target) }
+        let path = target.map { String(cString: $0) } ?? path
         let new = path + ".new"
         unlink(new)
         let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

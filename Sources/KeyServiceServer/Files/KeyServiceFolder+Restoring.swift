@@ -7,7 +7,7 @@ extension KeyServiceFolder {
     /// - Throws: ``KeyServiceServerError`` with code `busy` if a server uses the folder, `configurationInvalid`,
     ///   `storeTooNew` or `storeUnusable`.
     public func acceptRollback() async throws {
-        let store = try openLocked()
+        let store = try openLocked(masterKeys())
         defer { store.close() }
         try await acceptRollback(of: store)
     }
@@ -18,49 +18,54 @@ extension KeyServiceFolder {
     /// - Parameter backup: the path of a file that ``SQLiteKeyRecordStore/backUp(to:)`` made. It stays as it is.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the backup does not belong to the master
     ///   key, or an earlier `keys.sqlite.before-restore` exists; `busy` if a server uses the folder; `storeTooNew` or
-    ///   `storeUnusable` if the backup is of a newer version, or damaged. Then the database is the old one.
+    ///   `storeUnusable` if the backup is of a newer version or damaged, or a file cannot be written. If the database
+    ///   does not exist after that, call it again.
     public func restore(from backup: String) async throws {
         try PrivateFile.prepareFolder(path: path, mayCreate: true)
         let lock = try FolderLock(path: path + "/server.lock")
         defer { lock.release() }
         let kept = databasePath + ".before-restore"
-        guard access(kept, F_OK) != 0 else {
+        let hasDatabase = access(databasePath, F_OK) == 0
+        // Both together mean that an earlier restore was done. Without a database, it was interrupted, and goes on.
+        guard !hasDatabase || access(kept, F_OK) != 0 else {
             throw KeyServiceServerError(
                 .configurationInvalid, "\(kept) exists, from an earlier restore. Move it away first.")
         }
         let new = databasePath + ".restoring"
         for file in [new, new + "-wal", new + "-shm"] { unlink(file) }
         try copy(backup, to: new)
+        let state: StoreState
         do {
-            try await prepare(new, lock)
+            state = try await prepare(new, lock)
         } catch {
             for file in [new, new + "-wal", new + "-shm"] { unlink(file) }
             throw error
         }
-        // The old database and its write-ahead log belong together. At each step, one whole pair of them has a name.
-        if access(databasePath, F_OK) == 0, link(databasePath, kept) != 0 { throw cannotMove(databasePath) }
+        if hasDatabase { try move(databasePath, to: kept) }
+        // The write-ahead log belongs to the old database.
         let log = databasePath + "-wal"
-        if access(log, F_OK) == 0, rename(log, kept + "-wal") != 0 { throw cannotMove(log) }
+        if access(log, F_OK) == 0 { try move(log, to: kept + "-wal") }
         unlink(databasePath + "-shm")
-        guard rename(new, databasePath) == 0, PrivateFile.syncFolder(of: databasePath) else {
-            throw cannotMove(new)
-        }
+        try move(new, to: databasePath)
+        // The mark comes last: the new generation is above the old mark, so no moment before this one is refused.
+        try HighWaterMark.replace(highWaterMarkPath, by: state)
     }
 
     /// Checks a copy of a backup, and leaves each of its keys one guess.
-    private func prepare(_ new: String, _ lock: FolderLock) async throws {
-        let store = try SQLiteKeyRecordStore(path: new, for: .serve(lock))
+    private func prepare(_ new: String, _ lock: FolderLock) async throws -> StoreState {
+        let masterKeys = try masterKeys()
+        let store = try SQLiteKeyRecordStore(path: new, for: .serve(lock, masterKeys))
         defer { store.close(keepingLock: true) }
         try store.checkIntegrity()
         let state = try await store.state()
-        _ = try masterKeys().match(state.masterKeys)
+        _ = try masterKeys.match(state.masterKeys)
         try makeSecretsFolder()
-        // The mark comes first. If this process dies before the database is in its place, the old database is refused,
-        // and this command can be typed again.
-        try await HighWaterMark.replace(highWaterMarkPath, for: state) { generation in
-            try await store.acceptRollback(generation: generation)
-            return try await store.state()
+        try await store.acceptRollback(generation: HighWaterMark.next(highWaterMarkPath, after: state))
+        // All of it must be in the one file that is moved.
+        guard store.truncateLog() else {
+            throw KeyServiceServerError(.storeUnusable, "The backup cannot be prepared. Perhaps the disk is full.")
         }
+        return try await store.state()
     }
 
     private func copy(_ source: String, to target: String) throws {
@@ -79,7 +84,9 @@ extension KeyServiceFolder {
         }
     }
 
-    private func cannotMove(_ path: String) -> KeyServiceServerError {
-        KeyServiceServerError(.storeUnusable, "\(path) cannot be renamed (error \(errno)).")
+    private func move(_ path: String, to target: String) throws {
+        guard rename(path, target) == 0, PrivateFile.syncFolder(of: target) else {
+            throw KeyServiceServerError(.storeUnusable, "\(path) cannot be renamed (error \(errno)).")
+        }
     }
 }

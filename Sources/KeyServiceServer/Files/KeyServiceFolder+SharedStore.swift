@@ -30,7 +30,7 @@ extension KeyServiceFolder {
         if state.masterKeys.isEmpty {
             try await store.addMasterKey(masterKey.makeEntry())
         } else {
-            _ = try masterKeys().match(state.masterKeys)
+            try await masterKeys().match(store)
         }
         let mark = try HighWaterMark(path: highWaterMarkPath)
         guard mark.generation == 0 else {
@@ -60,9 +60,7 @@ extension KeyServiceFolder {
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, `busy` or `storeUnusable`.
     public func acceptRollback(of store: any KeyRecordOperations) async throws {
         try makeSecretsFolder()
-        try await HighWaterMark.replace(highWaterMarkPath, for: store.state()) { generation in
-            try await store.acceptRollback(generation: generation)
-            return try await store.state()
-        }
+        try await store.acceptRollback(generation: HighWaterMark.next(highWaterMarkPath, after: store.state()))
+        try await HighWaterMark.replace(highWaterMarkPath, by: store.state())
     }
 }

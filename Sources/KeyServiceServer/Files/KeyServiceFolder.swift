@@ -52,8 +52,7 @@ public struct KeyServiceFolder: Sendable {
     private static func normal(_ path: String) -> String {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        var status = stat()
-        let isLink = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+        let isLink = (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) != nil
         let name = path.split(separator: "/").last
         guard isLink || name == "." || name == ".." else { return path }
         guard let resolved = realpath(path, nil) else { return path }
@@ -95,7 +94,15 @@ public struct KeyServiceFolder: Sendable {
 
     func makeSecretsFolder() throws {
         for file in [masterKeyPath, highWaterMarkPath] where file.hasPrefix(secretsPath + "/") {
-            try PrivateFile.prepareFolder(path: secretsPath, mayCreate: true)
+            do {
+                try PrivateFile.prepareFolder(path: secretsPath, mayCreate: true)
+            } catch let error as KeyServiceServerError where access(secretsPath, F_OK) != 0 {
+                throw KeyServiceServerError(
+                    .configurationInvalid,
+                    """
+                    \(error.description) Make it, for the user of the service: install -d -m 700 \(secretsPath)
+                    """)
+            }
         }
     }
 
@@ -105,10 +112,12 @@ public struct KeyServiceFolder: Sendable {
     ///   or a master key is not the database's, `busy` if another server uses the folder, `rolledBack`, `storeTooNew`
     ///   or `storeUnusable`.
     public func open() async throws -> OpenedStore {
-        let store = try openLocked()
+        try PrivateFile.prepareFolder(path: path, mayCreate: false)
+        let masterKeys = try masterKeys()
+        let store = try openLocked(masterKeys)
         do {
             return try await OpenedStore(
-                store, masterKeys: masterKeys(), mark: HighWaterMark(path: highWaterMarkPath))
+                store, masterKeys: masterKeys, mark: HighWaterMark(path: highWaterMarkPath))
         } catch {
             store.close()
             throw error
@@ -116,11 +125,13 @@ public struct KeyServiceFolder: Sendable {
     }
 
     /// Opens the database as a server does, without looking at its content.
-    func openLocked() throws -> SQLiteKeyRecordStore {
+    ///
+    /// - Parameter masterKeys: the keys that an older database must belong to before it is changed.
+    func openLocked(_ masterKeys: MasterKeys) throws -> SQLiteKeyRecordStore {
         try PrivateFile.prepareFolder(path: path, mayCreate: false)
         let lock = try FolderLock(path: path + "/server.lock")
         try makeSecretsFolder()
-        return try SQLiteKeyRecordStore(path: databasePath, for: .serve(lock))
+        return try SQLiteKeyRecordStore(path: databasePath, for: .serve(lock, masterKeys))
     }
 
     /// Opens the folder for a server. If it has neither a database nor a master key, makes them first.
@@ -167,7 +178,7 @@ public struct OpenedStore: Sendable {
         let state = try await store.state()
         if let reason = state.retiredBecause { throw KeyServiceServerError(.configurationInvalid, reason) }
         try mark?.check(state)
-        if try !masterKeys.match(state.masterKeys) { try await store.addMasterKey(masterKeys.current.makeEntry()) }
+        try await masterKeys.match(store)
         self.store = store
         self.masterKeys = masterKeys
         self.mark = mark

@@ -36,8 +36,7 @@ public struct MasterKeyRotation: Sendable {
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key is missing, `busy` or
     ///   `storeUnusable`. Call it again later then: what is done stays done.
     public func run(report: (Int) -> Void = { _ in }) async throws -> Outcome {
-        let state = try await store.state()
-        if try !masterKeys.match(state.masterKeys) { try await store.addMasterKey(masterKeys.current.makeEntry()) }
+        try await masterKeys.match(store)
         var outcome = Outcome()
         var row: Int64?
         while true {

@@ -8,6 +8,8 @@ public final class MasterKeys: Sendable {
     private let old: [MasterKey]
     /// The master keys by their names in the store.
     private let known: Lock<[MasterKeyID: MasterKey]>
+    /// The missing master keys that no record needed at the start.
+    private let unneeded = Lock<Set<MasterKeyID>>([])
 
     /// - Parameters:
     ///   - current: the master key of new records.
@@ -18,6 +20,24 @@ public final class MasterKeys: Sendable {
         known = Lock(Dictionary(([current] + old).map { ($0.id, $0) }) { first, _ in first })
     }
 
+    /// Finds the master key of each entry of a store, and adds the current one to the store. A missing master key that
+    /// no record needs is ignored: perhaps a rotation was called off.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key of the store is missing.
+    func match(_ store: any KeyRecordOperations) async throws {
+        let entries = try await store.state().masterKeys
+        let missing = try entries.filter { try owner(of: $0) == nil }
+        if !missing.isEmpty, missing.count < entries.count {
+            let needed = try await store.counts()
+            unneeded.withLock { $0 = Set(missing.map(\.id).filter { needed[$0] == nil }) }
+        }
+        if try !match(entries) { try await store.addMasterKey(current.makeEntry()) }
+    }
+
+    private func owner(of entry: StoredMasterKey) throws -> MasterKey? {
+        try ([current] + old).first { try $0.opens(entry) }
+    }
+
     /// Finds the master key of each entry of a store.
     ///
     /// With a wrong master key, every right guess would count as wrong. So a service calls this before it starts.
@@ -26,7 +46,8 @@ public final class MasterKeys: Sendable {
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key of the store is missing.
     func match(_ entries: [StoredMasterKey]) throws -> Bool {
         for entry in entries {
-            guard let own = try ([current] + old).first(where: { try $0.opens(entry) }) else {
+            guard let own = try owner(of: entry) else {
+                if unneeded.withLock({ $0.contains(entry.id) }) { continue }
                 throw KeyServiceServerError(
                     .configurationInvalid,
                     entries.count == 1

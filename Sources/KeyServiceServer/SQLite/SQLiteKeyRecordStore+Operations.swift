@@ -103,7 +103,8 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         return truncateLog()
     }
 
-    private func truncateLog() -> Bool {
+    /// - Returns: whether nothing is left in the write-ahead log.
+    func truncateLog() -> Bool {
         (try? queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }) ?? false
     }
 
@@ -115,7 +116,12 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
                     UPDATE guess_counter SET ticket = NULL, held_until = NULL,
                         wrong_guesses = max(wrong_guesses, ?)
                     """, arguments: [GuessStatements.limits(db).inARow - 1])
-            try db.execute(sql: "UPDATE service SET generation = ?", arguments: [generation])
+            let limits = try GuessStatements.limits(db)
+            try db.execute(
+                sql: """
+                    UPDATE service SET generation = ?, max_guesses = coalesce(max_guesses, ?),
+                        max_guesses_total = coalesce(max_guesses_total, ?)
+                    """, arguments: [generation, limits.inARow, limits.inAll])
         }
     }
 

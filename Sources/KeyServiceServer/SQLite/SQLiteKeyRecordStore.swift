@@ -12,8 +12,9 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
 
     /// The purpose of opening a database.
     enum Use {
-        /// A server, with the lock of the folder until the store ends. An older schema is changed.
-        case serve(FolderLock)
+        /// A server, with the lock of the folder until the store ends. An older schema is changed if it belongs to the
+        /// master keys.
+        case serve(FolderLock, MasterKeys)
         /// A new database is made.
         case create
         /// An operator's command. A server may run at the same time, so the schema stays as it is.
@@ -26,14 +27,22 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     ///   or of an older version, `storeTooNew`, `busy` or `storeUnusable`.
     init(path: String, for use: Use) throws {
         self.path = path
-        if case .serve(let lock) = use { self.lock = lock } else { lock = nil }
         var mayCreate = false
-        if case .create = use { mayCreate = true }
+        var migrates: ((StoredMasterKey) throws -> Void)?
+        switch use {
+        case .serve(let lock, let masterKeys):
+            self.lock = lock
+            migrates = { _ = try masterKeys.match([$0]) }
+        case .create:
+            lock = nil
+            mayCreate = true
+            migrates = { _ in }
+        case .operate: lock = nil
+        }
         try PrivateFile.prepareDatabase(path: path, mayCreate: mayCreate)
-        let mayMigrate = mayCreate || lock != nil
         queue = try Self.translatingErrors {
             let queue = try DatabaseQueue(path: path, configuration: SQLiteSchema.configuration)
-            try SQLiteSchema.prepare(queue, mayMigrate: mayMigrate)
+            try SQLiteSchema.prepare(queue, migrates: migrates)
             return queue
         }
         // The guesses of a server that was killed stay charged. Nobody will settle them, so nobody need wait for it.
@@ -139,14 +148,21 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     private func roomForKeys() -> Room {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return .plenty }
-        let size = UInt64(status.f_blocks) * UInt64(status.f_frsize)
-        let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
+        // Some file systems report sizes that no number holds.
+        let (size, isHuge) = UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        guard !isHuge else { return .plenty }
+        let free = UInt64(status.f_bavail) &* UInt64(status.f_frsize)
         let reserve = min(64 << 20, size / 10)
         return free < reserve ? .none : free < reserve + Self.logSize ? .little : .plenty
     }
 
+    /// Moves the write-ahead log into the database. It waits for no reader, as logins wait for it.
     private func checkpoint() {
-        try? queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try? queue.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA busy_timeout = 0")
+            defer { try? db.execute(sql: "PRAGMA busy_timeout = 5000") }
+            _ = try db.checkpoint(.truncate)
+        }
     }
 
     /// Runs a transaction that blocks the thread.

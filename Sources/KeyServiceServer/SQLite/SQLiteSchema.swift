@@ -75,7 +75,7 @@ enum SQLiteSchema {
         ALTER TABLE new_service RENAME TO service;
 
         CREATE TABLE new_key_record (
-            number INTEGER PRIMARY KEY,
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
             id TEXT NOT NULL UNIQUE,
             created_at INTEGER NOT NULL,
             kind INTEGER NOT NULL,
@@ -138,17 +138,18 @@ enum SQLiteSchema {
 
     /// Makes the database ready.
     ///
-    /// - Parameter mayMigrate: whether an older schema may be changed. It must not happen under a running server.
+    /// - Parameter migrates: checks the master key of a database with an older schema, which is changed then; nil if it
+    ///   must not be changed, because a server may be running.
     /// - Throws: ``KeyServiceServerError`` with code `storeTooNew`, or `configurationInvalid` for an older schema. Then
     ///   nothing was changed.
-    static func prepare(_ queue: DatabaseQueue, mayMigrate: Bool) throws {
+    static func prepare(_ queue: DatabaseQueue, migrates: ((StoredMasterKey) throws -> Void)?) throws {
         guard try !queue.read({ try migrator.hasBeenSuperseded($0) }) else {
             throw KeyServiceServerError(
                 .storeTooNew,
                 "A newer version of the key service wrote this database. Nothing was changed. Use that version.")
         }
         if try queue.read({ try migrator.hasCompletedMigrations($0) }) { return }
-        guard mayMigrate else {
+        guard let migrates else {
             throw KeyServiceServerError(
                 .configurationInvalid,
                 """
@@ -156,7 +157,16 @@ enum SQLiteSchema {
                 and start this version: vault-key-service serve
                 """)
         }
+        if let check = try queue.read(Self.firstCheck) { try migrates(StoredMasterKey(id: .first, check: check)) }
         try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         try migrator.migrate(queue)
+    }
+
+    /// Returns the check value of the master key in a database of the first versions.
+    private static func firstCheck(_ db: Database) throws -> [UInt8]? {
+        guard try db.tableExists("service"),
+            try db.columns(in: "service").contains(where: { $0.name == "master_key_check" })
+        else { return nil }
+        return try Data.fetchOne(db, sql: "SELECT master_key_check FROM service").map { [UInt8]($0) }
     }
 }

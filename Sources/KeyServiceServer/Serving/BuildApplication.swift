@@ -94,7 +94,7 @@ func buildApplication(
     let log = try RequestLog(logger, keyTags: KeyTags(masterKeys.current))
     return try assemble(
         configuration, keeper: keeper, health: health, log: log, logger: logger, operation: operation,
-        services: [CommitService(commits: commits, watch: watch)]
+        services: [CommitService(commits: commits, watch: watch, logger: logger)]
             + (operation.audit.map { [AuditService(log: $0)] } ?? []))
 }
 
@@ -157,9 +157,10 @@ private func assemble(
 private struct CommitService: Service {
     let commits: GroupCommit
     let watch: StoreWatch
+    let logger: Logger
 
     func run() async throws {
-        try await cancelWhenGracefulShutdown { try await watch.run() }
+        try await cancelWhenGracefulShutdown { try await watch.run { logger.error("The store is in danger: \($0)") } }
         await commits.flush()
         try? await watch.checkIn()
     }

@@ -129,7 +129,7 @@ extension KeyServiceFolder {
     public func moveKeys(
         into target: any KeyRecordOperations, report: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws -> Int? {
-        let source = try openLocked()
+        let source = try openLocked(masterKeys())
         defer { source.close() }
         // A server with these files must be able to use the target.
         _ = try await masterKeys().match(source.state().masterKeys)

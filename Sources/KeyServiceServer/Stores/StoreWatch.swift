@@ -44,15 +44,17 @@ final class StoreWatch: Sendable {
         newest.withLock { newest in
             if newest.map({ $0.generation < state.generation }) ?? true { newest = state }
         }
-        _ = try masterKeys.match(state.masterKeys)
         try mark?.raise(to: state)
+        _ = try masterKeys.match(state.masterKeys)
     }
 
     /// Checks in from time to time while changes are made.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `rolledBack`. Other errors only show in the readiness.
-    func run() async throws {
+    /// - Parameter report: gets a new problem, once.
+    /// - Throws: ``KeyServiceServerError`` with code `rolledBack`. Nothing may go on then.
+    func run(report: (String) -> Void) async throws {
         var written = commits.batches
+        var reported: String?
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
             guard commits.batches != written else { continue }
@@ -60,10 +62,13 @@ final class StoreWatch: Sendable {
                 try await checkIn()
                 // The check-in is a batch, too.
                 written = commits.batches
+                reported = nil
             } catch let error as KeyServiceServerError where error.code == .rolledBack {
                 throw error
             } catch {
-                continue
+                let problem = "\(error)"
+                if problem != reported { report(problem) }
+                reported = problem
             }
         }
     }
