@@ -76,7 +76,11 @@ struct AuditLogFile: ~Copyable {
 
     private func complete(_ state: borrowing AuditState) throws -> Bool {
         let size = try status().size
-        guard size >= state.offset else { return true }
+        guard size >= state.offset else {
+            // An empty file is a new one with the number of the old one, which is gone.
+            if size == 0 { try append(state.pending, at: 0) }
+            return true
+        }
         let present = try read(from: state.offset, count: state.pending.count)
         let same = zip(present, state.pending).prefix { $0 == $1 }.count
         if same == state.pending.count {

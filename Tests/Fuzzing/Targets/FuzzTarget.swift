@@ -14,6 +14,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case peerTable = "peer-table"
     case agentMessages = "agent-messages"
     case backup
+    case auditLine = "audit-line"
 
     func run(_ bytes: [UInt8]) async {
         switch self {
@@ -31,6 +32,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .peerTable: Self.peerTable(bytes)
         case .agentMessages: Self.agentMessages(bytes)
         case .backup: Self.backup(bytes)
+        case .auditLine: Self.auditLine(bytes)
         }
     }
 }

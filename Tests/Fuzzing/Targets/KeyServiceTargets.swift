@@ -35,6 +35,14 @@ extension FuzzTarget {
         _ = try? await service.releaseKey(id: "k", secret: secret, kind: .secret).id
     }
 
+    /// A line of an audit log, and an anchor.
+    static func auditLine(_ bytes: [UInt8]) {
+        if let (content, mac) = AuditLine.split(bytes[...]), let sequence = AuditLine.sequence(of: content) {
+            _ = AuditAnchor(sequence: sequence, mac: mac).description
+        }
+        _ = AuditAnchor(String(decoding: bytes, as: UTF8.self))
+    }
+
     private struct Canned: HTTPTransport {
         let answer: HTTPAnswer
 
