@@ -131,9 +131,10 @@ import Testing
 
     @Test func largeBodyOverARealConnectionDoesNotStopTheServer() async throws {
         try await withService(setup: .ahc(.http)) { client async throws in
-            let reply = try await client.post(
+            // The service answers and closes the connection, perhaps before this client has sent everything.
+            let reply = try? await client.post(
                 KeyServicePath.createKey, [UInt8](repeating: UInt8(ascii: "a"), count: 10_000_000))
-            #expect(reply.status == 413)
+            #expect(reply == nil || reply?.status == 413)
             #expect(try await client.get("/healthz").status == 200)
         }
     }
