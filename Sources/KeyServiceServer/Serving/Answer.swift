@@ -17,27 +17,26 @@ struct Answer {
     }()
 
     var status: HTTPResponse.Status
-    var body: [UInt8]
+    var body: ByteBuffer
     var headers = Self.headers
-
-    init(_ status: HTTPResponse.Status = .ok, _ body: some Encodable) throws {
-        self.status = status
-        self.body = try [UInt8](Self.encoder.encode(body))
-    }
 
     /// Makes the answer that gives out a key. Nothing in it needs escaping: `RequestParsing` limits the characters of
     /// ids, and the rest is base64 and numbers.
     init(_ key: KeyResponse) {
         status = .ok
-        var text = #"{"keyid":"\#(key.keyid)","key":"\#(key.key)","longsecret":"\#(key.longsecret)""#
-        if let count = key.wrongGuesses { text += #","wrongGuesses":\#(count)"# }
-        if let time = key.lastWrongGuessAt { text += #","lastWrongGuessAt":\#(time)"# }
-        body = Array((text + "}").utf8)
+        body = ByteBuffer()
+        body.reserveCapacity(256)
+        for text in [#"{"keyid":""#, key.keyid, #"","key":""#, key.key, #"","longsecret":""#, key.longsecret, #"""#] {
+            body.writeString(text)
+        }
+        if let count = key.wrongGuesses { body.writeString(#","wrongGuesses":\#(count)"#) }
+        if let time = key.lastWrongGuessAt { body.writeString(#","lastWrongGuessAt":\#(time)"#) }
+        body.writeString("}")
     }
 
     private init(problem status: HTTPResponse.Status, _ body: KeyServiceProblem) {
         self.status = status
-        self.body = (try? [UInt8](Self.encoder.encode(body))) ?? []
+        self.body = ByteBuffer(bytes: (try? Self.encoder.encode(body)) ?? Data())
     }
 
     /// Makes the answer for `error`, with only the details that the client may know.
@@ -74,7 +73,7 @@ struct Answer {
     /// A text for programs that do not read JSON.
     init(text: String, contentType: String) {
         status = .ok
-        body = Array(text.utf8)
+        body = ByteBuffer(string: text)
         headers[.contentType] = contentType
     }
 
@@ -98,6 +97,6 @@ struct Answer {
     private static let fault = Answer(problem: .internalServerError, KeyServiceProblem(error: "internal_error"))
 
     func response() -> Response {
-        Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        Response(status: status, headers: headers, body: ResponseBody(byteBuffer: body))
     }
 }

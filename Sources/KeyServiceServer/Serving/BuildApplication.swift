@@ -126,6 +126,9 @@ private func assemble(
                 }))
     }
     if let certificate {
+        if certificate.hasExpired {
+            logger.warning("The certificate has expired: clients will refuse it. Put a new one into its file")
+        }
         services.append(
             CertificateWatch(
                 certificate: certificate, logger: logger,

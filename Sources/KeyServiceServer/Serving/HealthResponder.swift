@@ -31,12 +31,17 @@ struct HealthResponder: HTTPResponder {
             switch route {
             case .alive: .alive
             case .ready: await readiness.isReady ? .ready : .busy
-            case .metrics:
-                metricsText.map { Answer(text: $0(), contentType: "text/plain; version=0.0.4; charset=utf-8") }
-                    ?? .noSuchPath
+            case .metrics: await figures()
             default: .noSuchPath
             }
         let response = answer.response()
         return method == .head ? response.createHeadResponse() : response
+    }
+
+    private func figures() async -> Answer {
+        guard let metricsText else { return .noSuchPath }
+        // The readiness is one of the figures, also if nobody asks for it alone.
+        _ = await readiness.isReady
+        return Answer(text: metricsText(), contentType: "text/plain; version=0.0.4; charset=utf-8")
     }
 }

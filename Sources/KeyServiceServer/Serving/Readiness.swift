@@ -27,7 +27,14 @@ actor Readiness {
     /// Whether the service can work, and does not end soon.
     var isReady: Bool {
         get async {
-            guard !control.isDraining else { return false }
+            let isReady = control.isDraining ? false : await isStoreReady
+            metrics.isReady(isReady)
+            return isReady
+        }
+    }
+
+    private var isStoreReady: Bool {
+        get async {
             if let last, last.time.duration(to: .now) < Self.validity { return last.isReady }
             if let running {
                 return running.start.duration(to: .now) < Self.patience ? await running.task.value : false
@@ -45,7 +52,6 @@ actor Readiness {
             let isReady = await task.value
             running = nil
             last = (.now, isReady)
-            metrics.isReady(isReady)
             return isReady
         }
     }

@@ -27,7 +27,7 @@ struct RequestLog: Sendable {
             line += keyTags.tag(of: keyID)
         }
         line += " method=POST route="
-        line += route.rawValue
+        line += route.name
         line += " status="
         line += String(status)
         logger.log(level: level, "\(line)")
@@ -36,6 +36,6 @@ struct RequestLog: Sendable {
     /// Logs a request that no route takes. Its path is not logged: a confused client may have put a secret into it.
     func refusal(_ route: ServiceRoute, status: Int) {
         guard logger.logLevel <= .info else { return }
-        logger.info("Request route=\(route.rawValue) status=\(status)")
+        logger.info("Request route=\(route.name) status=\(status)")
     }
 }

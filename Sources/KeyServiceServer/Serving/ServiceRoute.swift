@@ -1,14 +1,22 @@
 internal import HTTPTypes
 
 /// What a client can ask for.
-enum ServiceRoute: String, CaseIterable {
-    case createKey = "createkey"
-    case key
-    case alive = "healthz"
-    case ready = "readyz"
-    case metrics
+enum ServiceRoute: Int, CaseIterable {
+    case createKey, key, alive, ready, metrics
     /// Any other path.
     case none
+
+    /// The name in the log and in the metrics.
+    var name: String {
+        switch self {
+        case .createKey: "createkey"
+        case .key: "key"
+        case .alive: "healthz"
+        case .ready: "readyz"
+        case .metrics: "metrics"
+        case .none: "none"
+        }
+    }
 
     /// The allowed methods, as in the field `Allow`.
     var methods: String {

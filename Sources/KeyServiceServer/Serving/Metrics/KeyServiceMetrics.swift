@@ -32,8 +32,9 @@ public final class KeyServiceMetrics: Sendable {
         "process_start_time_seconds": "Start of the process, in seconds since 1970.",
     ]) { $0[prefix + $1.key] = $1.value }
 
-    private let requests: [ServiceRoute: [Counter]]
-    private let durations: [ServiceRoute: CoreMetrics.Timer]
+    /// By the index of the route and the index of the status.
+    private let requests: [[Counter]]
+    private let durations: [CoreMetrics.Timer]
     private let guesses: [GuessResult: Counter]
     private let refusedCreates: [CreateQuota.Refusal.Limit: Counter]
     private let timedOut: Counter
@@ -61,12 +62,10 @@ public final class KeyServiceMetrics: Sendable {
         }
         func meter(_ name: String) -> Meter { Meter(label: Self.prefix + name, factory: factory) }
         let statuses = Self.statuses.map(String.init) + [Self.otherStatus]
-        requests = ServiceRoute.allCases.reduce(into: [:]) { all, route in
-            all[route] = statuses.map { counter("requests_total", [("route", route.rawValue), ("status", $0)]) }
+        requests = ServiceRoute.allCases.map { route in
+            statuses.map { counter("requests_total", [("route", route.name), ("status", $0)]) }
         }
-        durations = ServiceRoute.allCases.reduce(into: [:]) { all, route in
-            all[route] = timer("request_duration_seconds", [("route", route.rawValue)])
-        }
+        durations = ServiceRoute.allCases.map { timer("request_duration_seconds", [("route", $0.name)]) }
         guesses = GuessResult.allCases.reduce(into: [:]) { all, result in
             all[result] = counter("guesses_total", [("result", result.rawValue)])
         }
@@ -89,8 +88,8 @@ public final class KeyServiceMetrics: Sendable {
 
     func request(_ route: ServiceRoute, status: Int, duration: Duration) {
         let index = Self.statuses.firstIndex(of: status) ?? Self.statuses.count
-        requests[route]?[index].increment()
-        durations[route]?.recordNanoseconds(Int64(duration / .nanoseconds(1)))
+        requests[route.rawValue][index].increment()
+        durations[route.rawValue].recordNanoseconds(duration.wholeNanoseconds)
     }
 
     func guess(_ result: GuessResult) { guesses[result]?.increment() }
@@ -114,11 +113,18 @@ public final class KeyServiceMetrics: Sendable {
     ///   - duration: the time of the transaction, with its fsync.
     package func committed(changes: Int, duration: Duration) {
         batchSizes.record(changes)
-        batchDurations.recordNanoseconds(Int64(duration / .nanoseconds(1)))
+        batchDurations.recordNanoseconds(duration.wholeNanoseconds)
     }
 
     /// Notes that a request got a place for Argon2.
     package func argon2PlaceTaken() { argon2Places.increment() }
     /// Notes that a request gave its place for Argon2 back.
     package func argon2PlaceReturned() { argon2Places.decrement() }
+}
+
+extension Duration {
+    fileprivate var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
 }

@@ -34,6 +34,8 @@ final class ServerCertificate: Sendable {
 
     private struct State {
         var context: NIOSSLContext
+        /// The end of the certificate, in seconds since 1970.
+        var end: Int
         var stamps: [Stamp?]
     }
 
@@ -47,11 +49,13 @@ final class ServerCertificate: Sendable {
         self.metrics = metrics
         let stamps = Self.stamps(files)
         let (context, end) = try Self.load(files)
-        state = Lock(State(context: context, stamps: stamps))
+        state = Lock(State(context: context, end: end, stamps: stamps))
         metrics.certificateEnds(at: end)
     }
 
     var context: NIOSSLContext { state.withLock { $0.context } }
+
+    var hasExpired: Bool { state.withLock { $0.end } <= Int(Date().timeIntervalSince1970) }
 
     /// Reads the files again.
     ///
@@ -63,7 +67,7 @@ final class ServerCertificate: Sendable {
         guard end > Int(Date().timeIntervalSince1970) else {
             throw KeyServiceServerError(.configurationInvalid, "The certificate in \(files.certificate) has expired.")
         }
-        state.withLock { $0.context = context }
+        state.withLock { ($0.context, $0.end) = (context, end) }
         metrics.certificateEnds(at: end)
     }
 
