@@ -1,10 +1,8 @@
-internal import Foundation
-
-/// The time since the start of the system, in seconds. It never goes back.
+/// A time in seconds that never goes back, for differences.
 enum MonotonicTime {
+    private static let start = ContinuousClock.now
+
     static func now() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        start.duration(to: .now) / .seconds(1)
     }
 }
