@@ -116,6 +116,13 @@ def test_failures_in_the_middle_never_give_a_guess_more(cluster, pair):
     wait_until(lambda: guess(first, keyids[0], WRONG) in (401, 403), "the service is back")
     more = guess_in_parallel(pair, keyids, WRONG, 60 * 8, 24)
     for keyid in keyids:
+        def is_locked():
+            # A key may be held for 10 seconds by a guess that was lost.
+            status = guess(second, keyid, WRONG)
+            more[keyid][status] += 1
+            return status == 403
+
+        wait_until(is_locked, f"the lock of {keyid}")
         assert seen[keyid][401] + more[keyid][401] <= LIMIT, (keyid, seen[keyid], more[keyid])
         assert guess(second, keyid, RIGHT) == 403
         assert listed(second, keyid)["wrongGuessesInAll"] <= LIMIT
@@ -177,7 +184,9 @@ def test_nothing_is_evaluated_while_the_standby_does_not_confirm(cluster, pair):
     finally:
         cluster.standby.go_on()
     wait_until(lambda: guess(pair[1], keyid, RIGHT) == 200, "the key")
-    wait_until(lambda: listed(pair[1], keyid)["wrongGuessesInAll"] == 0, "the charges are taken back")
+    wait_until(lambda: listed(pair[1], keyid)["wrongGuesses"] == 0, "the settling")
+    # A charge whose ticket ran out meanwhile stays in the count of all guesses, as after a crash.
+    assert listed(pair[1], keyid)["wrongGuessesInAll"] <= 2
 
 
 def test_an_asynchronous_standby_has_to_be_accepted(cluster, tmp_path, children):
