@@ -50,7 +50,10 @@ public final class AuditLog: Sendable {
     private let state = Lock(State())
     private let queue = DispatchQueue(label: "credential-vault.key-service.audit")
 
+    /// Makes the log of a server.
+    ///
     /// - Parameters:
+    ///   - writer: the writer of the log.
     ///   - isRequired: whether the server refuses requests that the log cannot record.
     ///   - logger: gets an error when the log cannot be written, and the anchors.
     ///   - metrics: the figures of the service.

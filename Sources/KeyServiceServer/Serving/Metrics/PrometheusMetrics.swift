@@ -3,7 +3,7 @@ internal import VaultLocks
 
 /// All metrics of the process, as text for Prometheus (format 0.0.4).
 ///
-/// A label with too many values would grow without bounds, so a metric takes ``maxSeries`` label sets and ignores others.
+/// A label with too many values would grow without bounds, so a metric takes `maxSeries` label sets and ignores others.
 public final class PrometheusMetrics: MetricsFactory {
     private static let maxSeries = 200
 
