@@ -9,6 +9,7 @@ import pytest
 import requests
 from support.confined import ConfinedService
 from support.programs import KEY_SERVICE, ROOT, clean_environment, run
+from support.waiting import wait_until
 
 PACKAGING = ROOT / "Packaging"
 UNIT = (PACKAGING / "vault-key-service.service").read_text()
@@ -109,13 +110,14 @@ def test_the_service_works_under_the_restrictions(confined, children):
     wrong = guess | {"secret": "wrong guess"}
     assert requests.post(f"{url}/keyservice/v1/key", json=wrong, timeout=30).status_code == 401
     assert requests.get(f"{url}/readyz", timeout=30).status_code == 200
+    log = confined.outside / "state/vault-key-service-audit/audit.log"
+    wait_until(lambda: "wrong-guess" in log.read_text(), "the line")
     # An operator's command at the same time.
     assert confined.operate("keys", "unlock", made["keyid"]).status == 0
     confined.stop(program)
     result = program.wait()
     assert result.status == 0 and "error" not in result.err, result
-    log = (confined.outside / "state/vault-key-service-audit/audit.log").read_text()
-    assert re.findall(r'"event":"([\w-]+)"', log) == [
+    assert re.findall(r'"event":"([\w-]+)"', log.read_text()) == [
         "log-made", "server-started", "key-made", "key-released", "wrong-guess", "operator-unlocks", "server-stopped"]
 
 
