@@ -28,7 +28,8 @@
         /// while a table was empty must not read the whole table later.
         private static let settings = """
             SET search_path = key_service, pg_temp; SET synchronous_commit = on; SET statement_timeout = 0;
-            SET idle_in_transaction_session_timeout = 0; SET default_transaction_isolation = 'read committed';
+            SET client_min_messages = warning; SET idle_in_transaction_session_timeout = 0;
+            SET default_transaction_isolation = 'read committed';
             SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
             SET enable_mergejoin = off; SET jit = off; SET TimeZone = 'UTC'
             """
@@ -124,7 +125,7 @@
                 if let found = self.failure(of: result) { failure = failure ?? found } else { last = rows }
             }
             if let failure { throw failure }
-            if notices.hasWarning { throw .notReplicated }
+            if notices.hasWarning || wait.isCancelled { throw .notReplicated }
             return last
         }
 
@@ -165,8 +166,8 @@
                 throw failure
             }
             // The server commits although somebody cancelled its wait for the standby, and only warns. No other
-            // statement of this store gives a warning.
-            if notices.hasWarning { throw .notReplicated }
+            // statement of this store gives a warning. After a cancellation of its own, the store trusts no answer.
+            if notices.hasWarning || wait.isCancelled { throw .notReplicated }
             return found
         }
 

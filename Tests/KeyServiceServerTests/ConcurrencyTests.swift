@@ -11,41 +11,41 @@ import VaultLocks
 
 @testable import KeyServiceServer
 
-@Suite struct ConcurrencyTests {
-    /// A store that counts its transactions and makes them wait at a gate.
-    private final class GatedStore: KeyRecordStore {
-        let store = InMemoryKeyRecordStore()
-        private let sizes = Lock<[Int]>([])
-        private let isClosed = Lock(false)
-        let gate = DispatchSemaphore(value: 0)
-        let arrivals: AsyncStream<Void>
-        private let arrival: AsyncStream<Void>.Continuation
+/// A store that counts its transactions and makes them wait at a gate.
+final class GatedStore: KeyRecordStore {
+    let store = InMemoryKeyRecordStore()
+    private let sizes = Lock<[Int]>([])
+    private let isClosed = Lock(false)
+    let gate = DispatchSemaphore(value: 0)
+    let arrivals: AsyncStream<Void>
+    private let arrival: AsyncStream<Void>.Continuation
 
-        init() {
-            (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
-        }
-
-        var transactionSizes: [Int] { sizes.withLock { $0 } }
-
-        /// From now on each transaction waits until the gate is signalled.
-        func close() { isClosed.withLock { $0 = true } }
-        func open() { isClosed.withLock { $0 = false } }
-
-        func commit(
-            _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
-        ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-            waitAtTheGate()
-            sizes.withLock { $0.append(changes.count) }
-            return await store.commit(changes, lane: lane, deadline: deadline)
-        }
-
-        private func waitAtTheGate() {
-            guard isClosed.withLock({ $0 }) else { return }
-            arrival.yield()
-            gate.wait()
-        }
+    init() {
+        (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
     }
 
+    var transactionSizes: [Int] { sizes.withLock { $0 } }
+
+    /// From now on each transaction waits until the gate is signalled.
+    func close() { isClosed.withLock { $0 = true } }
+    func open() { isClosed.withLock { $0 = false } }
+
+    func commit(
+        _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
+    ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+        waitAtTheGate()
+        sizes.withLock { $0.append(changes.count) }
+        return await store.commit(changes, lane: lane, deadline: deadline)
+    }
+
+    private func waitAtTheGate() {
+        guard isClosed.withLock({ $0 }) else { return }
+        arrival.yield()
+        gate.wait()
+    }
+}
+
+@Suite struct ConcurrencyTests {
     @Test func whatWaitsSharesOneTransaction() async throws {
         let store = GatedStore()
         let commits = GroupCommit(store: store)

@@ -1,4 +1,7 @@
+import Dispatch
+import KeyServiceAPI
 import Testing
+import VaultCrypto
 
 @testable import KeyServiceServer
 
@@ -7,11 +10,43 @@ import Testing
         let places = RequestPlaces(2, pause: .zero)
         let refused = try await places.withPlace {
             try await places.withPlace {
-                await #expect(throws: KeyServiceServerError.self) { try await places.withPlace { true } }?.code
+                await #expect(throws: KeyServiceServerError.self) {
+                    try await places.slowingRefusals { try await places.withPlace { true } }
+                }?.code
             }
         }
         #expect(refused == .busy)
         await #expect(throws: CancellationError.self) { try await places.withPlace { throw CancellationError() } }
         for _ in 1...3 { #expect(try await places.withPlace { true }) }
+    }
+
+    @Test func guessesThatWaitForTheirKeyKeepNoOtherKeyOut() async throws {
+        let gate = GatedStore()
+        let keeper = KeyKeeper(
+            masterKeys: MasterKeys(try .random()), commits: GroupCommit(store: gate),
+            stretching: StretchingPool(threads: 1, places: 1), argon2: .insecureForTests, now: { 0 })
+        let deadline = ContinuousClock.now + .seconds(60)
+        let ids = try await [
+            keeper.createKey(secret: strongSecret, deadline: deadline).keyid,
+            keeper.createKey(secret: strongSecret, deadline: deadline).keyid,
+        ]
+        let places = RequestPlaces(2, pause: .zero)
+        let guess = KeyKeeper.Guess.secret(strongSecret, renews: false)
+        gate.close()
+        let answers = try await withThrowingTaskGroup(of: KeyResponse.self) { group in
+            for _ in 1...20 {
+                group.addTask {
+                    try await keeper.releaseKey(keyID: ids[0], for: guess, deadline: deadline, places: places)
+                }
+            }
+            for await _ in gate.arrivals { break }
+            group.addTask {
+                try await keeper.releaseKey(keyID: ids[1], for: guess, deadline: deadline, places: places)
+            }
+            gate.open()
+            gate.gate.signal()
+            return try await group.reduce(0) { count, _ in count + 1 }
+        }
+        #expect(answers == 21)
     }
 }

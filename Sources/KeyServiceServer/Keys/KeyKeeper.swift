@@ -69,20 +69,27 @@ struct KeyKeeper: Sendable {
 
     /// Evaluates one guess, after all earlier guesses on the same key.
     ///
-    /// - Parameter deadline: after this time nobody waits for the answer.
-    /// - Throws: ``KeyServiceServerError`` with code `wrongSecret`, `keyLocked`, `noSuchKey` or `busy`.
+    /// - Parameters:
+    ///   - deadline: after this time nobody waits for the answer.
+    ///   - places: the limit of guesses under way, but for those that Argon2 limits. A guess that waits for another one
+    ///     on its key takes no place: one key must not keep the others out.
+    /// - Throws: ``KeyServiceServerError`` with code `wrongSecret`, `keyLocked`, `noSuchKey` or `busy`, or
+    ///   ``RequestPlaces/Full``.
     func releaseKey(
-        keyID: String, for guess: Guess, deadline: ContinuousClock.Instant
+        keyID: String, for guess: Guess, deadline: ContinuousClock.Instant,
+        places: RequestPlaces = RequestPlaces(.max)
     ) async throws -> KeyResponse {
         try await holds.withHold(on: keyID) {
             switch guess {
-            case .longSecret: try await evaluateUncharged(guess, keyID: keyID, deadline: deadline)
+            case .longSecret:
+                try await places.withPlace { try await evaluateUncharged(guess, keyID: keyID, deadline: deadline) }
             case .secret where guess.isStretched:
                 // Argon2's place comes first: a client without a place must not lose a guess.
                 try await stretching.withPlace(isNewKey: false) {
                     try await chargeAndEvaluate(guess, keyID: keyID, deadline: deadline)
                 }
-            case .secret: try await chargeAndEvaluate(guess, keyID: keyID, deadline: deadline)
+            case .secret:
+                try await places.withPlace { try await chargeAndEvaluate(guess, keyID: keyID, deadline: deadline) }
             }
         }
     }

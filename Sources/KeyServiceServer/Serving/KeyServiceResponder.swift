@@ -80,8 +80,14 @@ struct KeyServiceResponder: HTTPResponder {
             if route == .createKey {
                 let secret = try await RequestParsing.createKeyRequest(request).secret
                 try takeQuota(request, channel)
-                key = try await withPlace(isStretched: !KeyWrapping.isStrong(secret)) {
-                    try await keeper.createKey(secret: secret, deadline: deadline)
+                key = try await places.slowingRefusals {
+                    guard KeyWrapping.isStrong(secret) else {
+                        // Argon2 has places of its own, and keeps them much longer.
+                        return try await keeper.createKey(secret: secret, deadline: deadline)
+                    }
+                    return try await places.withPlace {
+                        try await keeper.createKey(secret: secret, deadline: deadline)
+                    }
                 }
             } else {
                 let (id, guess) = try await RequestParsing.keyRequest(request)
@@ -111,8 +117,8 @@ struct KeyServiceResponder: HTTPResponder {
         _ keyID: String, _ guess: KeyKeeper.Guess, deadline: ContinuousClock.Instant
     ) async throws -> KeyResponse {
         do {
-            let key = try await withPlace(isStretched: guess.isStretched) {
-                try await keeper.releaseKey(keyID: keyID, for: guess, deadline: deadline)
+            let key = try await places.slowingRefusals {
+                try await keeper.releaseKey(keyID: keyID, for: guess, deadline: deadline, places: places)
             }
             metrics.guess(.right)
             return key
@@ -121,13 +127,6 @@ struct KeyServiceResponder: HTTPResponder {
             if error.code == .keyLocked { metrics.guess(.locked) }
             throw error
         }
-    }
-
-    /// Runs `body` in a place, unless Argon2 limits it: Argon2 has places of its own, and keeps them much longer.
-    private func withPlace(
-        isStretched: Bool, _ body: () async throws -> KeyResponse
-    ) async throws -> KeyResponse {
-        isStretched ? try await body() : try await places.withPlace(body)
     }
 
     private func takeQuota(_ request: Request, _ channel: any Channel) throws {

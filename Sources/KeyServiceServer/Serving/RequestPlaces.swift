@@ -15,16 +15,26 @@ final class RequestPlaces: Sendable {
         self.pause = pause
     }
 
+    /// There is no place.
+    struct Full: Error {}
+
     /// Runs `body` in a place.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `busy` if there is no place, or the error of `body`.
+    /// - Throws: ``Full`` if there is no place, or the error of `body`.
     func withPlace<R: Sendable>(_ body: () async throws -> R) async throws -> R {
-        guard take() else {
+        guard take() else { throw Full() }
+        defer { used.withLock { $0 -= 1 } }
+        return try await body()
+    }
+
+    /// Runs `body`, and turns ``Full`` into "busy" after a pause. Nothing is held during the pause.
+    func slowingRefusals<R: Sendable>(_ body: () async throws -> R) async throws -> R {
+        do {
+            return try await body()
+        } catch is Full {
             try? await Task.sleep(for: pause)
             throw KeyServiceServerError.busy
         }
-        defer { used.withLock { $0 -= 1 } }
-        return try await body()
     }
 
     private func take() -> Bool {
