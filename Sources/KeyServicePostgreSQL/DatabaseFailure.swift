@@ -37,17 +37,21 @@
         var error: KeyServiceServerError {
             switch self {
             case .connection(let message):
-                KeyServiceServerError(.busy, "The database cannot be reached: \(message)")
+                KeyServiceServerError(
+                    .busy, "The database cannot be reached: \(message)", isOutcomeUnknown: true)
             case .timedOut:
-                KeyServiceServerError(.busy, "The database did not answer in time.")
+                KeyServiceServerError(.busy, "The database did not answer in time.", isOutcomeUnknown: true)
             case .notReplicated:
-                KeyServiceServerError(.busy, "The standby of the database did not confirm a change in time.")
+                KeyServiceServerError(
+                    .busy, "The standby of the database did not confirm a change in time.", isOutcomeUnknown: true)
             // Serialization failures and deadlocks, and waits for a lock that were too long.
             case .statement("40001", _), .statement("40P01", _), .statement("55P03", _): .busy
             case .statement(let code, let message):
                 KeyServiceServerError(.storeUnusable, "The database cannot be used (\(code): \(message)).")
             case .unfit(let message): KeyServiceServerError(.configurationInvalid, message)
-            case .damaged: KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
+            case .damaged:
+                KeyServiceServerError(
+                    .storeUnusable, "A record in the database is damaged.", isOutcomeUnknown: true)
             }
         }
     }

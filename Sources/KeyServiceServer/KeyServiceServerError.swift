@@ -34,6 +34,8 @@ public struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
     public let guessesRemaining: Int?
     /// The error of the database or the system, if there was one.
     public let underlying: (any Error)?
+    /// Whether the change may have happened all the same, because only the answer of the store was lost.
+    public let isOutcomeUnknown: Bool
 
     /// Makes an error, for a store of another package.
     ///
@@ -42,11 +44,14 @@ public struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
     ///   - description: one sentence for a person, without a secret.
     ///   - guessesRemaining: the number of wrong guesses that are left.
     ///   - underlying: the error of the database or the system.
-    public init(_ code: Code, _ description: String, guessesRemaining: Int? = nil, underlying: (any Error)? = nil) {
+    ///   - isOutcomeUnknown: whether the change may have happened all the same.
+    public init(_ code: Code, _ description: String, guessesRemaining: Int? = nil, underlying: (any Error)? = nil,
+        isOutcomeUnknown: Bool = false) {
         self.code = code
         self.description = description
         self.guessesRemaining = guessesRemaining
         self.underlying = underlying
+        self.isOutcomeUnknown = isOutcomeUnknown
     }
 
     /// There is no key with this id.

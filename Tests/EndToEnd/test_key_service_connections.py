@@ -249,3 +249,45 @@ def test_an_ipv6_network_counts_as_one(tmp_path, children):
     statuses = [create(service, **{"X-Forwarded-For": client}).status_code
                 for client in ("2001:db8::1", "2001:db8::2", "[2001:db8:0:1::1]:80")]
     assert statuses == [200, 503, 200]
+
+
+REQUEST = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def test_a_client_that_sends_many_requests_ahead_is_cut_off(key_service):
+    with connect(key_service) as connection:
+        try:
+            connection.sendall(REQUEST * 5000)
+        except ConnectionError:
+            pass
+        assert rest(connection).count(b"HTTP/1.1 200 ") < 5000
+    assert requests.get(f"{key_service.url}/healthz", timeout=10).status_code == 200
+
+
+def test_a_client_that_reads_no_answers_is_cut_off(key_service):
+    host, port = key_service.listen.split(":")
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        connection.connect((host, int(port)))
+        connection.setblocking(False)
+
+        def is_cut():
+            try:
+                connection.send(REQUEST.replace(b"healthz", b"unknown") * 4)
+            except BlockingIOError:
+                pass
+            except ConnectionError:
+                return True
+            return False
+
+        wait_until(is_cut, "the server to close the connection", patience=90)
+    assert requests.get(f"{key_service.url}/healthz", timeout=10).status_code == 200
+
+
+def test_head_has_no_body(key_service):
+    with connect(key_service) as connection:
+        for path in (b"/keyservice/v1/key", b"/unknown", b"/healthz"):
+            connection.sendall(b"HEAD " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        answers = rest(connection)
+    assert answers.count(b"HTTP/1.1 ") == 4 and answers.count(b"{") == 1, answers

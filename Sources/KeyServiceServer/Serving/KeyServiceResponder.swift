@@ -48,7 +48,7 @@ struct KeyServiceResponder: HTTPResponder {
     func respond(to request: Request, context: KeyServiceContext) async throws -> Response {
         let start = ContinuousClock.now
         let route = routes[request.uri.path] ?? .none
-        let response: Response
+        var response: Response
         switch route {
         case .createKey, .key:
             if request.method == .post {
@@ -64,6 +64,8 @@ struct KeyServiceResponder: HTTPResponder {
             response = Answer.noSuchPath.response()
         }
         metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
+        // An answer to HEAD has no body: the client would take it for the next answer.
+        if request.method == .head { response.body = ResponseBody() }
         return response
     }
 

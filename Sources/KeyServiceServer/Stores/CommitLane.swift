@@ -8,14 +8,17 @@ final class CommitLane: Sendable {
     private final class Waiting: Sendable {
         let change: KeyRecordChange
         let deadline: ContinuousClock.Instant?
+        /// How often the change is still repeated if it comes too early.
+        let repeats: Int
         private let continuation: Lock<CheckedContinuation<KeyRecordOutcome, any Error>?>
 
         init(
-            _ change: KeyRecordChange, deadline: ContinuousClock.Instant? = nil,
+            _ change: KeyRecordChange, deadline: ContinuousClock.Instant? = nil, repeats: Int = 0,
             _ continuation: CheckedContinuation<KeyRecordOutcome, any Error>? = nil
         ) {
             self.change = change
             self.deadline = deadline
+            self.repeats = repeats
             self.continuation = Lock(continuation)
         }
 
@@ -47,6 +50,9 @@ final class CommitLane: Sendable {
     private static let retryDelay = DispatchTimeInterval.seconds(1)
     /// How often the deadlines are looked at.
     private static let watchDelay = DispatchTimeInterval.milliseconds(250)
+    /// How often the settling of a charge whose answer was lost is repeated, once each second. TCP may deliver a charge
+    /// so long after its connection broke.
+    private static let settlingRepeats = 120
     /// The most changes that are kept without a waiting caller while the store refuses.
     private static let maxUnawaited = 10_000
 
@@ -69,7 +75,7 @@ final class CommitLane: Sendable {
     func commit(_ change: KeyRecordChange, deadline: ContinuousClock.Instant) async throws -> KeyRecordOutcome {
         try await withCheckedThrowingContinuation { continuation in
             let (mustStart, mustWatch) = state.withLock { state in
-                state.waiting.append(Waiting(change, deadline: deadline, continuation))
+                state.waiting.append(Waiting(change, deadline: deadline, repeats: 0, continuation))
                 state.mustWrite = true
                 defer { (state.isWriting, state.isWatching) = (true, true) }
                 return (!state.isWriting, !state.isWatching)
@@ -81,8 +87,12 @@ final class CommitLane: Sendable {
 
     /// See ``GroupCommit/commitSoon(_:)``.
     func commitSoon(_ change: KeyRecordChange) {
+        soon(Waiting(change))
+    }
+
+    private func soon(_ waiting: Waiting) {
         let mustSetTimer = state.withLock { state in
-            state.waiting.append(Waiting(change))
+            state.waiting.append(waiting)
             defer { state.isTimerSet = true }
             return !state.isTimerSet
         }
@@ -167,9 +177,14 @@ final class CommitLane: Sendable {
         for (waiting, result) in zip(batch, results) {
             let hasCaller = waiting.answer(result.mapError { $0 })
             switch (waiting.change, result) {
-            case (.charge(let keyID, let ticket, _), .failure):
+            case (.charge(let keyID, let ticket, _), .failure(let error)) where error.isOutcomeUnknown:
                 // Perhaps the charge happened, and only its answer was lost.
-                commitSoon(.settle(KeyReference(id: keyID), ticket: ticket, .unused(lastWrongAt: nil)))
+                let settling = KeyRecordChange.settle(
+                    KeyReference(id: keyID), ticket: ticket, .unused(lastWrongAt: nil))
+                soon(Waiting(settling, repeats: Self.settlingRepeats))
+            case (.settle, .success(.superseded)) where waiting.repeats > 0:
+                // Perhaps the charge itself is still on its way through a broken network.
+                refused.append(Waiting(waiting.change, repeats: waiting.repeats - 1))
             case (.charge(_, let ticket, _), .success(.found(let found))) where !hasCaller:
                 commitSoon(
                     .settle(found.reference, ticket: ticket, .unused(lastWrongAt: found.count.lastWrongAt)))

@@ -35,7 +35,9 @@ final class GroupCommit: Sendable {
 
     /// Returns when all earlier changes are durable, or the store has refused them.
     func flush() async {
-        for lane in lanes { await lane.flush() }
+        await withTaskGroup(of: Void.self) { group in
+            for lane in lanes { group.addTask { await lane.flush() } }
+        }
     }
 
     /// The number of batches so far.

@@ -18,8 +18,8 @@ public protocol KeyRecordStore: Sendable {
     ///   - lane: the number of the lane, from 0.
     ///   - deadline: after this time nobody waits for an outcome.
     /// - Returns: for each change, in the same order, its outcome or a ``KeyServiceServerError`` with code `busy`,
-    ///   `storeUnusable` or `storeTooNew`. After an error the change may have happened, if the connection to the store
-    ///   broke: the caller settles a ticket as unused then.
+    ///   `storeUnusable` or `storeTooNew`. If its outcome is unknown, the change may have happened: the caller settles a
+    ///   ticket as unused then.
     func commit(_ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant) async
         -> [Result<KeyRecordOutcome, KeyServiceServerError>]
 

@@ -37,6 +37,9 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     /// The time that a client has for reading the last answer. A connection that closes with unread data loses it.
     private static let lingering = TimeAmount.seconds(2)
 
+    /// The most requests on a connection that wait for their answers. No usual client sends ahead so many.
+    private static let maxUnanswered = 32
+
     private let limit: TimeAmount
     private let onTimeout: @Sendable () -> Void
     private var deadline: NIODeadline?
@@ -45,6 +48,9 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private var hasReceived = false
     private var isReading = false
     private var unanswered = 0
+    /// The answers that the client has not taken yet, and the time that is left for them.
+    private var unwritten = 0
+    private var writeDeadline: NIODeadline?
     private var isAnswering = false
     private var closesAfterAnswer = false
     private var isLingering = false
@@ -62,6 +68,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         timer?.cancel()
         timer = nil
         deadline = nil
+        writeDeadline = nil
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -83,6 +90,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         }
         switch part {
         case .head:
+            guard unanswered < Self.maxUnanswered else { return context.close(promise: nil) }
             isReading = true
             unanswered += 1
         case .body: break
@@ -103,12 +111,28 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             isAnswering = false
             unanswered -= 1
+            let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
+            watch(promise.futureResult, context)
             guard closesAfterAnswer else {
                 if isReading, deadline == nil { setDeadline(limit, context) }
                 return context.write(data, promise: promise)
             }
             context.writeAndFlush(data, promise: promise)
             linger(context)
+        }
+    }
+
+    /// Gives the client a limited time for taking an answer.
+    private func watch(_ written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
+        unwritten += 1
+        if writeDeadline == nil {
+            let end = NIODeadline.now() + limit
+            writeDeadline = end
+            if timer == nil { setTimer(end, context) }
+        }
+        written.assumeIsolated().whenComplete { _ in
+            self.unwritten -= 1
+            self.writeDeadline = self.unwritten == 0 ? nil : .now() + self.limit
         }
     }
 
@@ -130,14 +154,15 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private func setTimer(_ end: NIODeadline, _ context: ChannelHandlerContext) {
         timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) {
             self.timer = nil
-            guard let deadline = self.deadline else { return }
+            let deadlines = [self.deadline, self.writeDeadline].compactMap { $0 }
+            guard let deadline = deadlines.min() else { return }
             if deadline > .now() { self.setTimer(deadline, context) } else { self.end(context) }
         }
     }
 
     private func end(_ context: ChannelHandlerContext) {
         deadline = nil
-        guard !isLingering else { return context.close(promise: nil) }
+        guard !isLingering, unwritten == 0 else { return context.close(promise: nil) }
         onTimeout()
         if hasReceived, !isAnswering {
             let head = HTTPResponse(
