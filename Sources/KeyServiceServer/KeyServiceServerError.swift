@@ -45,8 +45,10 @@ public struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
     ///   - guessesRemaining: the number of wrong guesses that are left.
     ///   - underlying: the error of the database or the system.
     ///   - isOutcomeUnknown: whether the change may have happened all the same.
-    public init(_ code: Code, _ description: String, guessesRemaining: Int? = nil, underlying: (any Error)? = nil,
-        isOutcomeUnknown: Bool = false) {
+    public init(
+        _ code: Code, _ description: String, guessesRemaining: Int? = nil, underlying: (any Error)? = nil,
+        isOutcomeUnknown: Bool = false
+    ) {
         self.code = code
         self.description = description
         self.guessesRemaining = guessesRemaining

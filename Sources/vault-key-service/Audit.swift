@@ -4,15 +4,15 @@ internal import KeyServiceServer
 
 struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make and verify an audit log, which nobody can change unseen.",
+        abstract: "Make and verify an audit log. Nobody can change its earlier lines unseen.",
         discussion: """
               vault-key-service audit init --audit-log audit.log --verification-key audit.key
               vault-key-service serve --data keys --audit-log audit.log
               vault-key-service audit verify --audit-log audit.log --verification-key audit.key
 
-            Each line has a MAC under a key of its own, and the key is gone before the line is in the file. So a thief \
-            who takes over the machine cannot change earlier lines unseen. Keep the verification key on another \
-            machine. Do not back up the state file (audit.log.state): it could forge lines after the backup.
+            Each line has a MAC. The key of the MAC is gone before the line is in the file. So a thief who takes over \
+            the machine cannot change earlier lines unseen. Keep the verification key on another machine. Do not back \
+            up the state file (audit.log.state): a thief could use the copy to forge later lines.
             """,
         subcommands: [Init.self, Verify.self, Anchor.self])
 
@@ -57,8 +57,9 @@ struct Audit: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print the anchor of the newest line.",
             discussion: """
-                Keep anchors on another machine. audit verify --anchor then shows if somebody cut the end of the log. \
-                The server also writes an anchor to its ordinary log every ten minutes, and when it stops.
+                Keep anchors on another machine. audit verify --anchor then shows if somebody cut off the end of the \
+                log. The server also writes an anchor to its ordinary log at its start, every ten minutes, and at its \
+                end.
                 """)
 
         @OptionGroup var common: CommonOptions

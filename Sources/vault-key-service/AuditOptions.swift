@@ -5,7 +5,7 @@ internal import Logging
 
 /// Which audit log is written.
 struct AuditOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The audit log. Make it first: audit init.", valueName: "file"))
+    @Option(help: ArgumentHelp("The audit log. Make it first with: vault-key-service audit init", valueName: "file"))
     var auditLog: String?
 
     @Option(

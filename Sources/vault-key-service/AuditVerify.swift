@@ -10,8 +10,8 @@ extension Audit {
                   vault-key-service audit verify --audit-log audit.log audit.log.1 --verification-key audit.key \
                 --anchor 815:5f…
 
-                The exit status is 0 if all lines are genuine, and 65 if not. Without an anchor, nobody can see that \
-                the end of the log was cut off.
+                The exit status is 0 if all lines are genuine, and 65 if not. Only an anchor shows if somebody cut \
+                off the end of the log.
                 """)
 
         @Option(
@@ -24,13 +24,13 @@ extension Audit {
 
         @Option(
             help: ArgumentHelp(
-                "A line that the log must have: an anchor that was kept elsewhere. Can be repeated.",
+                "An anchor from another machine. The log must have its line. Can be given several times.",
                 valueName: "seq:mac"))
         var anchor: [String] = []
 
         @Option(
             help: ArgumentHelp(
-                "The anchor of the last line before the files, if older files are not kept.", valueName: "seq:mac"))
+                "The anchor of the last line before these files, if you keep no older files.", valueName: "seq:mac"))
         var start: String?
 
         func run() async throws {

@@ -7,7 +7,8 @@ struct Backup: AsyncParsableCommand {
         discussion: """
               vault-key-service backup --data /srv/keys --to keys-backup.sqlite
 
-            The copy does not hold the master key, and has no use without it. To put it back: vault-key-service restore
+            The copy does not contain the master key, and is useless without it. To restore the copy, type: \
+            vault-key-service restore
             """)
 
     @OptionGroup var common: CommonOptions
@@ -34,7 +35,7 @@ struct Restore: AsyncParsableCommand {
               vault-key-service restore --data /srv/keys --from keys-backup.sqlite
 
             A backup does not know of later wrong guesses. So each key has at most one guess left, until its owner \
-            logs in. The database before is kept as keys.sqlite.before-restore in the data folder.
+            logs in. The old database stays in the data folder as keys.sqlite.before-restore.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -47,7 +48,7 @@ struct Restore: AsyncParsableCommand {
         try await Failure.reporting {
             let settings = try Settings(common)
             try settings.refuseSharedStore(
-                common, "Restore it with PostgreSQL. Then type: vault-key-service accept-rollback")
+                common, "Restore the database with PostgreSQL. Then type: vault-key-service accept-rollback")
             try await audit.recording(.operatorRestores, settings) {
                 try await settings.folder().restore(from: from)
             }
@@ -60,9 +61,9 @@ struct AcceptRollback: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Go on with an older database. Stop the service first.",
         discussion: """
-            The service does not start if its database is older than the high-water mark, or if the mark is missing: a \
-            thief could get guesses again. After this command each key has at most one guess left, until its owner \
-            logs in.
+            The service does not start if its database is older than the high-water mark, or if the mark is missing. \
+            Perhaps a thief put back the old database to guess again. After this command, each key has at most one \
+            guess left, until its owner logs in.
             """)
 
     @OptionGroup var common: CommonOptions

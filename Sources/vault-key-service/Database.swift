@@ -51,7 +51,7 @@ extension Settings {
                 allowAsynchronousStandby: allowAsynchronousStandby, warn: warn)
         #else
             throw Failure.configuration(
-                "This program was built without PostgreSQL. Build it with it: swift build --traits PostgreSQL")
+                "This program was built without PostgreSQL. Build it again: swift build --traits PostgreSQL")
         #endif
     }
 }

@@ -60,7 +60,7 @@ struct Failure: Error {
                 """)
         case EADDRNOTAVAIL:
             return .configuration(
-                "This machine does not have the address \(address). Name another one with \(option). See: ip address")
+                "This machine has no address \(address). Name another address with \(option). See: ip address")
         case EACCES:
             return .configuration(
                 "This user may not listen on \(address). Name a port above 1023 with \(option).")

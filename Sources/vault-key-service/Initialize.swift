@@ -11,7 +11,7 @@ struct Initialize: AsyncParsableCommand {
 
             Existing files stay unchanged. Keep a copy of the master key, apart from backups of the database.
 
-            On a second machine for the same PostgreSQL database, copy the master key first, and name it:
+            On a second machine for the same PostgreSQL database, first copy the master key there. Then name its file:
 
               vault-key-service init --data /srv/keys --database-url URL --master-key-file FILE
             """)

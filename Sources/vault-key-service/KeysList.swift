@@ -7,8 +7,8 @@ extension Keys {
         static let configuration = CommandConfiguration(
             abstract: "List all keys, the oldest first.",
             discussion: """
-                The log of the service shows the tag of a key, and not its id. If the master key cannot be read, the \
-                list has no tags.
+                The log of the service shows the tag of a key instead of its id. If this command cannot read the \
+                master key, the list has no tags.
                 """)
 
         private static let pageSize = 1000

@@ -11,7 +11,8 @@ struct ListenAddress {
         if host.hasPrefix("[") && host.hasSuffix("]") {
             host = String(host.dropFirst().dropLast())
         } else if host.isEmpty || host.contains(":") {
-            throw Failure.configuration("\"\(text)\" is not of the form HOST:PORT (an IPv6 address goes in brackets).")
+            throw Failure.configuration(
+                "\"\(text)\" is not of the form HOST:PORT. Write an IPv6 address in brackets, such as [::1]:8787.")
         }
         self.host = host
         self.port = port

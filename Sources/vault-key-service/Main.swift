@@ -15,7 +15,7 @@ struct VaultKeyService: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "vault-key-service",
-        abstract: "Keep keys, and release each key only for its secret, with few guesses.",
+        abstract: "Keep keys, release each key only for its secret, and lock it after a few wrong guesses.",
         discussion: """
               vault-key-service init --data /var/lib/vault-key-service
               vault-key-service serve --data /var/lib/vault-key-service

@@ -27,15 +27,13 @@ struct Manual: ParsableCommand {
             "Environment",
             (["config"] + SettingName.all.map(\.name)).map {
                 (SettingName.variable(of: $0), "As \(SettingName.option(of: $0)).")
-            } + [("CREDENTIALS_DIRECTORY", "The folder of systemd with the credential master.key.")]),
+            } + [("CREDENTIALS_DIRECTORY", "The folder of systemd with master.key and old-master.key.")]),
         ManualPage.Section(
             "Files",
             [
                 ("keys.sqlite", "In the data folder: the database."),
-                (
-                    "master.key",
-                    "In the data folder, unless it is elsewhere: the master key. Without it no key can be released."
-                ),
+                ("master.key", "In the folder DIR-secrets: the master key. Without this file, no key opens."),
+                ("high-water-mark", "In the folder DIR-secrets: it shows if somebody put back an older database."),
             ]),
         ManualPage.Section("See also", [("vault(1)", "The command that uses the service.")]),
     ]

@@ -7,8 +7,8 @@ struct MigrateStore: AsyncParsableCommand {
         discussion: """
               vault-key-service migrate-store --from sqlite:/srv/keys --to postgresql://vault@db1,db2/vault
 
-            The command copies each key and compares the copies. Then only the new database can be served. After a \
-            failure, type the command again. The old database stays in the folder until you delete it.
+            The command copies each key and compares the copies. After that, the service refuses the old database. \
+            After a failure, type the command again. The old database stays in the folder until you delete it.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -34,7 +34,7 @@ struct MigrateStore: AsyncParsableCommand {
                 if count % 10_000 == 0 { Output.error("\(count) keys are copied.") }
             }
             Output.result(
-                count.map { "Moved \($0) keys." } ?? "The keys were moved before. There was nothing left to do.")
+                count.map { "Moved \($0) keys." } ?? "The keys were moved before. Nothing is left to do.")
             Output.result("Start the service: vault-key-service serve --data \(common.data ?? "") --database-url \(to)")
         }
     }

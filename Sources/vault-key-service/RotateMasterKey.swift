@@ -24,9 +24,9 @@ struct RotateMasterKey: AsyncParsableCommand {
               vault-key-service serve --data DIR --master-key-file new.key --old-master-key-file master.key
               vault-key-service rotate-master-key --data DIR --master-key-file new.key --old-master-key-file master.key
 
-            First restart each server with both files, so that it can open keys of both kinds. The command can be \
-            stopped at any time. Type it again to go on. It says when no key in the database needs the old file any more. Backups that were made before still \
-            need it.
+            First restart each server with both files. The server can then open old and new keys. You can stop this \
+            command at any time. To go on, type it again. The command says when no key in the database needs the old \
+            file any more. Older backups still need the old file.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -36,28 +36,28 @@ struct RotateMasterKey: AsyncParsableCommand {
         try await common.operate(.operatorRotatesMasterKey, audit) { store in
             let masterKeys = try Settings(common).folder().masterKeys()
             let outcome = try await MasterKeyRotation(store, masterKeys).run { count in
-                if count % 10_000 == 0 { Output.error("\(count) keys are sealed anew.") }
+                if count % 10_000 == 0 { Output.error("\(count) keys are sealed.") }
             }
-            Output.result("Sealed \(outcome.resealed) keys anew under the master key \(masterKeys.current.id).")
+            Output.result("Sealed \(outcome.resealed) keys under the master key \(masterKeys.current.id).")
             for id in outcome.removed {
                 Output.result(
                     """
                     No key in the database needs the master key \(id == .first ? "of the first versions" : id.description) \
-                    any more. Older backups still need it.
+                    any more. Older backups still need this master key.
                     """)
             }
             if outcome.left > 0 {
                 Output.result(
                     """
-                    \(outcome.left) keys were made under another master key meanwhile. Restart each server with the new \
-                    master key, and type the command again.
+                    \(outcome.left) keys are still sealed under another master key. Restart each server with the new \
+                    master key, and type this command again.
                     """)
             }
             if outcome.waitingForOwner > 0 {
                 Output.result(
                     """
-                    \(outcome.waitingForOwner) keys of the first versions are left. Each one changes when its owner logs \
-                    in next. Keep the old master key until then, and type the command again later.
+                    \(outcome.waitingForOwner) keys of the first versions are left. Each of these keys changes at the \
+                    next login of its owner. Keep the old master key until then, and type this command again later.
                     """)
             }
         }

@@ -10,11 +10,12 @@ struct Serve: AsyncParsableCommand {
         discussion: """
               vault-key-service serve --data /var/lib/vault-key-service
 
-            Without a certificate the service speaks plain HTTP, for clients on this machine. For other clients, give \
-            it a certificate, or run a reverse proxy with TLS on this machine and name it with --trusted-proxy.
+            Without a certificate the service speaks plain HTTP, for clients on this machine. For other clients, add \
+            a certificate. Or run a reverse proxy with TLS on this machine, and name the proxy with --trusted-proxy.
 
-            SIGTERM and SIGINT end the service after the requests under way, within 10 seconds. A second one ends it at \
-            once. SIGHUP reads the certificate and the logLevel of --config again. SIGUSR1 logs more, SIGUSR2 less.
+            SIGTERM or SIGINT ends the service. It first waits for the --drain-delay, and then up to 10 seconds for \
+            the requests under way. Another signal ends the present wait. SIGHUP reads the certificate and the \
+            logLevel of --config again. SIGUSR1 logs more, SIGUSR2 less.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -34,8 +35,8 @@ struct Serve: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            An address of its own for /healthz, /readyz and /metrics, over plain HTTP. Clients cannot keep it from \
-            answering. (default: none)
+            A separate address for /healthz, /readyz and /metrics, over plain HTTP. Clients cannot keep this address \
+            busy. (default: none)
             """,
             valueName: "host:port"))
     var healthListen: String?
@@ -43,8 +44,8 @@ struct Serve: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            How long the service still takes requests after SIGTERM. /readyz says at once that it ends, so that a load \
-            balancer can send requests elsewhere. (default: 0)
+            How long the service still takes requests after SIGTERM. /readyz fails at once, so a load balancer sends \
+            requests elsewhere. (default: 0)
             """,
             valueName: "seconds"))
     var drainDelay: Int?
@@ -115,9 +116,9 @@ struct Serve: AsyncParsableCommand {
         guard address.isLoopback || configuration.tls != nil || allowsRemoteHTTP else {
             throw Failure.configuration(
                 """
-                \(address.host) is not an address of this machine alone. Plain HTTP would show secrets to the \
-                network. Add --tls-certificate FILE --tls-key FILE, or listen on 127.0.0.1 behind a reverse proxy with \
-                TLS on this machine, or add --insecure-allow-remote-http.
+                Other machines can reach \(address.host). Plain HTTP would show secrets to the network. Add: \
+                --tls-certificate FILE --tls-key FILE. Or listen on 127.0.0.1 behind a reverse proxy with TLS. To \
+                accept the danger, add: --insecure-allow-remote-http
                 """)
         }
         configuration.basePath = settings.string(basePath, "basePath") ?? ""

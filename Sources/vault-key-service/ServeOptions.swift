@@ -7,8 +7,8 @@ struct ClientLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            A reverse proxy, such as 127.0.0.1 or 10.0.0.0/8. The client's address is then the last one in \
-            X-Forwarded-For that is no such proxy. Can be given several times.
+            The address of a reverse proxy, such as 127.0.0.1 or 10.0.0.0/8. The service reads the client's address \
+            from the X-Forwarded-For of this proxy. Can be given several times.
             """,
             valueName: "address"))
     var trustedProxy: [String] = []
@@ -16,8 +16,8 @@ struct ClientLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            How many connections one address may have at the same time. 0 means no limit. The limit does not hold for \
-            a --trusted-proxy, so name your proxy there: all its connections come from one address. (default: 64)
+            How many connections one address may have at the same time. 0 means no limit. A --trusted-proxy has no \
+            limit. (default: 64)
             """,
             valueName: "number"))
     var maxConnectionsPerAddress: Int?
@@ -60,7 +60,7 @@ struct TLSOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The authorities of clients, in PEM. Each client then needs a certificate of one of them.",
+            "The certificate authorities of clients, in PEM. Each client needs a certificate from one of these.",
             valueName: "file"))
     var tlsClientCA: String?
 

@@ -26,14 +26,14 @@ struct CommonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            A master key before it, while some keys still need it. Can be given several times. (default: \
+            An older master key that some keys still need. Can be given several times. (default: \
             $CREDENTIALS_DIRECTORY/old-master.key)
             """, valueName: "file"))
     var oldMasterKeyFile: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "The file that shows if an older database was put back. (default: high-water-mark in the folder DIR-secrets)",
+            "The file that shows if the database is an older one. (default: high-water-mark in the folder DIR-secrets)",
             valueName: "file"))
     var highWaterMark: String?
 }

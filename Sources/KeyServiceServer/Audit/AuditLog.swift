@@ -8,8 +8,8 @@ internal import VaultLocks
 /// An event is durable after 100 milliseconds at most. If the log cannot be written (a full disk), the server goes on
 /// by default: people must be able to log in, and a thief must not be able to stop them by filling the disk. The log
 /// keeps 10,000 events in memory, tries again each second, reports an error, and later has a line with the number of
-/// lost events. With ``isRequired`` the rule is the other one: each answer waits until its line is durable, and nobody
-/// gets a key while the log cannot be written.
+/// lost events. With ``isRequired``, each answer waits until its line is durable, and nobody gets a key while the log
+/// cannot be written.
 public final class AuditLog: Sendable {
     private struct Waiting {
         let timed: TimedAuditEvent

@@ -89,7 +89,8 @@ struct AuditStateFile: ~Copyable {
         guard let first = try read(place: 0) else {
             guard let second = try read(place: 1) else {
                 throw KeyServiceServerError(
-                    .storeUnusable, "\(path) is damaged. Make a new audit log: vault-key-service audit init")
+                    .storeUnusable,
+                    "\(path) is damaged. Move this file and the log away. Then type: vault-key-service audit init")
             }
             return second
         }

@@ -20,7 +20,7 @@ package struct AuditVerificationKey: ~Copyable {
     package init(path: String) throws {
         try PrivateFile.requirePrivate(
             path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)",
-            ifMissing: "It is the file that audit init wrote.")
+            ifMissing: "Name the file that audit init wrote: --verification-key FILE")
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
             throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be read (error \(errno)).")

@@ -155,7 +155,7 @@ package struct AuditVerifier: ~Copyable {
                 report.notes.append(
                     """
                     Before line \(sequence), the server \(line.instance) ended without its last line (a crash, kill -9 \
-                    or a power failure). The events of its last second may be missing.
+                    or a power failure). The events of its last tenth of a second may be missing.
                     """)
             }
         case .serverStopped: running.remove(line.instance)

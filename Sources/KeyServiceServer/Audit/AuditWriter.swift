@@ -10,27 +10,27 @@ internal import VaultCrypto
 /// 2. The log file gets the new lines, and is made durable.
 /// 3. The state file notes this.
 ///
-/// A crash before step 1 is complete leaves the log as it was. After a crash behind it, the next writer completes the
-/// log file from the state file. So a crash never makes a gap in the sequence numbers: a gap is always a cut. And the
-/// key of a line is gone before the line is in the log file.
+/// A crash during step 1 leaves the log as it was. After a later crash, the next writer completes the log file from the
+/// state file. So a crash never makes a gap in the sequence numbers: a gap is always a cut. The key of a line is gone
+/// before the line is in the log file.
 ///
 /// ## What the log proves
 ///
-/// Let somebody take over the machine at time T, with all files and all later power over them.
+/// An attacker takes over the machine at time T. From then on, the attacker can read and change all files.
 ///
 /// | The attacker | Is this seen by `audit verify`? |
 /// |---|---|
 /// | changes, removes, repeats, inserts or moves lines from before T | Yes. The keys of these lines do not exist any more. |
 /// | cuts the log, and goes on writing with the state file | Yes. The state only makes lines with later numbers. Line numbers are missing. |
-/// | cuts the end of the log, and writes nothing more | Only with an anchor (`AuditAnchor`) from after the cut. |
+/// | cuts the end of the log, and writes nothing more | Only with an anchor (`AuditAnchor`) of a line that was cut off. |
 /// | takes the disk away in the moment of a line | The lines of the last batch can be changed: the wiped key may still be on the disk. See `AuditStateFile`. |
 /// | puts back a copy of log and state from before T (a snapshot, a backup), and goes on from there | Only with an anchor from after the copy. Each MAC covers the MAC before it, so an anchor speaks for all lines before it. |
 /// | has an old copy of the state file, or reads old blocks of the disk | Lines after that copy can be changed. Only anchors show it. So do not back up the state file. Some disks and file systems (SSDs, btrfs, snapshots) keep old blocks. |
 /// | writes false lines from T on, or writes none | No. No log of a machine can prove what the machine does later. |
 /// | kills the service in the middle of its work | The log stays whole. ``AuditLog`` holds events for 100 milliseconds, and these are lost. `audit verify` says where a service ended without its last line. |
-/// | has the verification key | No. Who can verify the log can also forge it. Keep the key on another machine. |
+/// | has the verification key | No. The key that verifies the log can also forge it. Keep the key on another machine. |
 ///
-/// A copy of the file from before the last line break (`copytruncate`) loses the lines in between. Use a rename.
+/// `copytruncate` loses the lines that are written during its copy. Rename the file instead.
 public struct AuditWriter: Sendable {
     /// The path of the log file.
     public let path: String

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import VaultLocks
 
-/// The file outside the database that shows if an older state of the database was put back, which would give guesses
-/// again. It holds the name of the store and the highest generation that was seen.
+/// The file outside the database that shows if somebody put back an older state of the database. An older state gives
+/// guesses back. The file holds the name of the store and the highest generation that was seen.
 ///
-/// It stops nobody who puts back the database and kills the service within half a second, again and again: the mark is
-/// raised twice a second.
+/// The mark is raised only twice a second. It does not stop a thief who puts back the database and kills the service
+/// within half a second, again and again.
 ///
 /// The file is never ahead of the database, as the generation is durable in the database first. It is replaced as a
 /// whole, so that a full disk or a power failure leaves the old one.
@@ -16,7 +16,7 @@ public final class HighWaterMark: Sendable {
     }
 
     private static let title = "credential-vault high-water mark 1"
-    /// How far the generation goes on after a rollback was accepted: more than other instances have seen meanwhile.
+    /// The step of the generation after an accepted rollback, larger than what other instances have seen meanwhile.
     static let step: Int64 = 1_000_000
 
     /// The path of the file.
@@ -66,8 +66,8 @@ public final class HighWaterMark: Sendable {
         KeyServiceServerError(
             .rolledBack,
             """
-            \(problem) Wrong guesses since then would be forgotten. If you put back an older database, or know the \
-            reason, type: vault-key-service accept-rollback
+            \(problem) Perhaps wrong guesses are forgotten. If you know the reason, such as an older database that you \
+            put back, type: vault-key-service accept-rollback
             """)
     }
 

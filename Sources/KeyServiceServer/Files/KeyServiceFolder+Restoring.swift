@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension KeyServiceFolder {
-    /// Accepts that the database is an older one. Each key is left at most one guess, because a thief may have used the
-    /// others. No server may run.
+    /// Accepts that the database is an older one. Leaves each key at most one guess, because a thief may have used the
+    /// other guesses. No server may run.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `busy` if a server uses the folder, `configurationInvalid`,
     ///   `storeTooNew` or `storeUnusable`.

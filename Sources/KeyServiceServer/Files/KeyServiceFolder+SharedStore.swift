@@ -18,11 +18,17 @@ extension KeyServiceFolder {
             throw KeyServiceServerError(
                 .configurationInvalid,
                 """
-                The database has a master key already. Copy that file from the other machine, and name it: \
+                The database already has a master key. Copy its file from the other machine. Then type: \
                 vault-key-service init --master-key-file FILE
                 """)
         }
         try makeSecretsFolder()
+        let mark = try HighWaterMark(path: highWaterMarkPath)
+        guard mark.generation == 0 else {
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                "\(highWaterMarkPath) belongs to another database. Remove it, or choose another folder.")
+        }
         let masterKey =
             (mayUseKey || masterKeyIsCredential) && hasKey
             ? try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
@@ -31,12 +37,6 @@ extension KeyServiceFolder {
             try await store.addMasterKey(masterKey.makeEntry())
         } else {
             try await masterKeys().match(store)
-        }
-        let mark = try HighWaterMark(path: highWaterMarkPath)
-        guard mark.generation == 0 else {
-            throw KeyServiceServerError(
-                .configurationInvalid,
-                "\(highWaterMarkPath) belongs to another database. Remove it, or choose another folder.")
         }
         try await mark.raise(to: store.state())
         return state.masterKeys.isEmpty

@@ -76,16 +76,16 @@ public struct KeyServiceFolder: Sendable {
                 .configurationInvalid, "\(databasePath) already exists, and is not overwritten. Choose another folder.")
         }
         try makeSecretsFolder()
-        let masterKey =
-            (mayUseKey || masterKeyIsCredential) && access(masterKeyPath, F_OK) == 0
-            ? try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
-            : try MasterKeyFile.create(path: masterKeyPath)
         let mark = try HighWaterMark(path: highWaterMarkPath)
         guard mark.generation == 0 else {
             throw KeyServiceServerError(
                 .configurationInvalid,
                 "\(highWaterMarkPath) belongs to another database. Remove it, or choose another folder.")
         }
+        let masterKey =
+            (mayUseKey || masterKeyIsCredential) && access(masterKeyPath, F_OK) == 0
+            ? try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
+            : try MasterKeyFile.create(path: masterKeyPath)
         let store = try SQLiteKeyRecordStore(path: databasePath, for: .create)
         defer { store.close() }
         try await store.addMasterKey(masterKey.makeEntry())

@@ -81,8 +81,8 @@ enum PrivateFile {
     }
 }
 
-/// A lock that keeps a second server away from a data folder. Two processes could not evaluate the guesses on a key one
-/// at a time. The lock ends with the process.
+/// A lock that keeps a second server away from a data folder. Two servers would check guesses on one key at the same
+/// time. The lock ends with the process.
 final class FolderLock: Sendable {
     private let number: Lock<CInt>
 
@@ -94,7 +94,7 @@ final class FolderLock: Sendable {
         }
         guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
             close(number)
-            throw KeyServiceServerError(.busy, "Another key service uses this data folder.")
+            throw KeyServiceServerError(.busy, "Another key service uses this data folder. Stop that service first.")
         }
         self.number = Lock(number)
     }

@@ -21,8 +21,8 @@ final class GroupCommit: Sendable {
 
     /// Carries out a change and returns when it is durable. Cancellation does not stop it.
     ///
-    /// - Parameter deadline: if the change has not begun then, it never happens. A charge that comes through later is
-    ///   taken back.
+    /// - Parameter deadline: the latest start of the change. A change that has not begun by then never happens. A
+    ///   charge that succeeds later is taken back.
     /// - Throws: ``KeyServiceServerError`` with code `busy` at the deadline, or the store's error.
     func commit(_ change: KeyRecordChange, deadline: ContinuousClock.Instant) async throws -> KeyRecordOutcome {
         try await lane(change).commit(change, deadline: deadline)

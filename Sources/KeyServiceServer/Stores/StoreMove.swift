@@ -1,7 +1,7 @@
-/// The move of all keys from one store into another. It can be stopped at any moment, and goes on when it is called
-/// again. At no time can both stores be served.
+/// The move of all keys from one store into another. It can be stopped at any moment, and another call goes on. At any
+/// time, servers can use at most one of the stores.
 ///
-/// The target is retired until it is complete. The source is retired before the target is not.
+/// The target is retired until it is complete. The source is retired before the target becomes usable.
 struct StoreMove {
     private static let pageSize = 500
     private static let movingReason = """
@@ -117,8 +117,8 @@ struct StoreMove {
 }
 
 extension KeyServiceFolder {
-    /// Moves all keys of the folder's database into a shared store, which must be new. No server may run. Type it again
-    /// after a failure.
+    /// Moves all keys of the folder's database into a shared store, which must be new. No server may run. After a
+    /// failure, call it again.
     ///
     /// - Parameters:
     ///   - target: the shared store, with its tables.

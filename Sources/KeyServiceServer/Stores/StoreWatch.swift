@@ -2,7 +2,7 @@ internal import VaultLocks
 
 /// The proofs that the store can be written, that it belongs to the master keys, and that it did not go back in time.
 final class StoreWatch: Sendable {
-    /// The time between two check-ins while changes are made. Older states of the last part of a second go unnoticed.
+    /// The time between two check-ins while changes are made. A return by less than that goes unnoticed.
     static let interval = Duration.milliseconds(500)
 
     private let commits: GroupCommit
@@ -37,8 +37,8 @@ final class StoreWatch: Sendable {
             throw KeyServiceServerError(
                 .rolledBack,
                 """
-                The database went back in time, perhaps to a standby that missed the last changes. To accept it, \
-                type: vault-key-service accept-rollback
+                The database is older than before. Perhaps a standby took over that missed the last changes. To go \
+                on with this database, stop all servers, and type: vault-key-service accept-rollback
                 """)
         }
         newest.withLock { newest in
