@@ -1,10 +1,10 @@
 #if PostgreSQL
     internal import KeyServiceServer
 
-    /// Changes that one transaction carries out, with a statement for all changes of a kind.
+    /// The changes of one transaction. One statement carries out all changes of a kind.
     ///
-    /// The kinds follow each other in a fixed order. A key that is changed twice in another order begins a new round
-    /// of statements, so the changes of each key keep their order.
+    /// The kinds follow each other in a fixed order. If the changes of one key have another order, a new round of
+    /// statements begins. So the changes of each key keep their order.
     struct ChangeBatch {
         typealias Outcome = Result<KeyRecordOutcome, KeyServiceServerError>
 
@@ -60,7 +60,7 @@
 
         /// Reads the outcomes from the rows of ``queries``.
         ///
-        /// - Returns: an outcome for each change. A charge without a row has the outcome `held`: look it up.
+        /// - Returns: an outcome for each change. A charge without a row has the outcome `held`: look up the reason.
         func outcomes(_ rows: [Rows]) throws(DatabaseFailure) -> [Outcome] {
             guard rows.count == steps.count else { throw .damaged }
             var outcomes = changes.map(Self.outcomeWithoutRow)

@@ -17,15 +17,15 @@
     final class Connection {
         typealias Query = (statement: Statement, parameters: Parameters)
 
-        /// What the server said besides its answers.
+        /// The warnings of the server beside its answers.
         private final class Notices {
             var hasWarning = false
         }
 
         /// The time for an answer to a cancelled statement.
         private static let cancelTime = Duration.seconds(1)
-        /// The settings of each connection. The statements look up few rows by their indexes. So a plan that was made
-        /// while a table was empty must not read the whole table later.
+        /// The settings of each connection. The statements look up few rows by their indexes. So a plan from
+        /// the time of an empty table must not read the whole table later.
         private static let settings = """
             SET search_path = key_service, pg_temp; SET synchronous_commit = on; SET statement_timeout = 0;
             SET client_min_messages = warning; SET idle_in_transaction_session_timeout = 0;
@@ -74,20 +74,20 @@
         private static let codeField = CInt(UInt8(ascii: "C"))
         private static let messageField = CInt(UInt8(ascii: "M"))
 
-        /// Whether the server has not closed the connection since its last use. Costs one system call.
+        /// Returns false if the server has closed the connection since its last use. Costs one system call.
         func isAlive() -> Bool {
             guard isUsable else { return false }
             var descriptor = pollfd(fd: PQsocket(pointer), events: Int16(POLLIN), revents: 0)
             guard Foundation.poll(&descriptor, 1, 0) != 0 else { return true }
-            // A message without a question is a notice, or the server's farewell.
+            // Without a statement under way, this is a notice, or the server has closed the connection.
             isUsable =
                 PQconsumeInput(pointer) == 1 && PQstatus(pointer) == CONNECTION_OK
                 && descriptor.revents & Int16(POLLHUP | POLLERR | POLLNVAL) == 0
             return isUsable
         }
 
-        /// Runs the statements in one transaction, in one round trip. It is committed when this returns, also on the
-        /// synchronous standby.
+        /// Runs the statements in one transaction, in one round trip. When this returns, the transaction is
+        /// committed, also on the synchronous standby.
         ///
         /// - Returns: the rows of each statement.
         func run(_ queries: [Query], deadline: ContinuousClock.Instant) throws(DatabaseFailure) -> [Rows] {
@@ -131,7 +131,7 @@
 
         // MARK: - Receiving
 
-        /// A wait for the server that ends: at first the deadline cancels, then a short time is left.
+        /// A wait for the server. At the deadline the statement is cancelled, and a short time for the answer begins.
         private struct Wait {
             var deadline: ContinuousClock.Instant
             var isCancelled = false
@@ -153,7 +153,7 @@
                     }
                 }
             }
-            // The answer to the end of the pipeline. An error here is one of the commit.
+            // The answer to the end of the pipeline. An error here is an error of the commit.
             var isCommitted = false
             while !isCommitted {
                 guard let result = try nextResult(&wait) else { throw broken() }
@@ -165,8 +165,8 @@
                 if case .connection = failure { isUsable = false }
                 throw failure
             }
-            // The server commits although somebody cancelled its wait for the standby, and only warns. No other
-            // statement of this store gives a warning. After a cancellation of its own, the store trusts no answer.
+            // If somebody cancels the wait for the standby, the server commits and only warns. No other statement of
+            // this store gives a warning. After its own cancellation, the store trusts no answer.
             if notices.hasWarning || wait.isCancelled { throw .notReplicated }
             return found
         }
@@ -206,7 +206,7 @@
                     isUsable = false
                     throw .timedOut
                 }
-                // A limit of the server for statements would not end a wait for the standby.
+                // A statement timeout of the server would not end a wait for the standby.
                 wait = Wait(deadline: .now + Self.cancelTime, isCancelled: true)
                 cancel()
             }

@@ -1,7 +1,7 @@
 #if PostgreSQL
     internal import KeyServiceServer
 
-    /// What went wrong with a transaction.
+    /// The reason why a transaction failed.
     enum DatabaseFailure: Error {
         /// The connection broke or cannot be made. Nobody knows whether the transaction happened.
         case connection(String)
@@ -9,14 +9,14 @@
         case statement(code: String, message: String)
         /// The time was up. Nobody knows whether the transaction happened.
         case timedOut
-        /// The transaction is on this server only. After a failure of this server it never happened.
+        /// The transaction may be on this server only. If this server fails, the transaction is lost.
         case notReplicated
         /// The server cannot be used as it is.
         case unfit(String)
         /// A value in the database has the wrong form.
         case damaged
 
-        /// Codes of the server that mean: this connection has no use any more. Another one may work.
+        /// The codes of the server after which this connection is useless. Another one may work.
         private static let endings = [
             "57P01",  // The server is being shut down.
             "57P02",  // Another server process crashed.
@@ -29,7 +29,7 @@
         static func refused(code: String?, message: String?) -> DatabaseFailure {
             let message = message ?? "no details"
             guard let code, !endings.contains(code) else { return .connection(message) }
-            // The time limit ended the statement before the commit.
+            // A cancellation ended the statement before the commit.
             return code == "57014" ? .timedOut : .statement(code: code, message: message)
         }
 

@@ -6,15 +6,15 @@
     /// The lookups ("asked" is the first table of each join) take the changes in their order, so that two instances
     /// lock the same rows in the same order.
     enum GuessStatements {
-        /// Whether another guess has a ticket. Only the clock of the database counts here, and one that was set back
-        /// must not hold a key for long.
+        /// Whether another guess has a ticket. Only the clock of the database counts here. A clock that was set
+        /// back must not hold a key for long.
         private static let isHeld = """
             (g.ticket IS NOT NULL AND g.held_until BETWEEN clock_timestamp()
                 AND clock_timestamp() + interval '\(GuessTicket.lifetime) s')
             """
 
-        /// Charges the guesses that may be charged. Two instances may ask for the same key at a time: a row that
-        /// another transaction has is left out, so nobody waits.
+        /// Charges the guesses that may be charged. Two instances may ask for the same key at a time. The
+        /// statement skips a row that another transaction has locked, so nobody waits.
         static let charge = Statement(
             name: "charge",
             sql: """
@@ -40,7 +40,7 @@
                     free.max_guesses_total
                 """)
 
-        /// Looks up keys. A key whose last guess is under way is not called locked yet.
+        /// Looks up keys. A key whose last guess is under way does not count as locked yet.
         static let find = Statement(
             name: "find",
             sql: """
@@ -110,7 +110,7 @@
                 SELECT id FROM added
                 """)
 
-        /// Puts a new content in the place of a known one.
+        /// Replaces a known content with a new one.
         static let reseal = Statement(
             name: "reseal",
             sql: """

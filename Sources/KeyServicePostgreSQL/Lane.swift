@@ -48,7 +48,7 @@
             }
         }
 
-        /// Carries out the changes again that may happen twice. The others failed.
+        /// Repeats the changes that may happen twice. The others fail.
         private mutating func retry(
             _ changes: [KeyRecordChange], after failure: DatabaseFailure, deadline: ContinuousClock.Instant
         ) -> [Outcome] {
@@ -111,8 +111,8 @@
     }
 
     extension KeyRecordChange {
-        /// Whether the change may be carried out again if nobody knows whether it happened. A charge must not: the
-        /// caller would evaluate two guesses for one.
+        /// Whether the change may be carried out again if nobody knows whether it happened. A charge must not:
+        /// the ticket of the first one would hold the key. A repeated reseal would look superseded.
         fileprivate var mayHappenTwice: Bool {
             switch self {
             case .insert, .find, .settle, .noteUse, .checkIn: true

@@ -31,7 +31,7 @@
                 SELECT \(recordColumns) FROM key_record k WHERE k.number > $1 AND k.master_key <> $3
                 ORDER BY k.number LIMIT $2
                 """)
-        /// All about the keys. The last column is 0 for a key in use, 1 for a locked one, 2 for a revoked one.
+        /// All values of the keys. The last column is 0 for a key in use, 1 for a locked one, 2 for a revoked one.
         static let keys = Statement(
             name: "keys",
             sql: """
@@ -95,7 +95,7 @@
                     held_until = NULL
                 """)
 
-        /// The number of an ended key in the column "state".
+        /// The value of the column "state" for a revoked key.
         static let revokedState: Int64 = 3
     }
 #endif

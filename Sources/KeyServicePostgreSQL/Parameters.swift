@@ -65,7 +65,7 @@
             }
         }
 
-        /// Calls `body` with what libpq takes.
+        /// Calls `body` with the arrays for libpq.
         func withPointers<R>(
             _ body: (
                 _ values: UnsafePointer<UnsafePointer<CChar>?>?, _ sizes: UnsafePointer<CInt>?,

@@ -2,7 +2,7 @@
     public import KeyServiceServer
 
     extension PostgreSQLKeyRecordStore {
-        /// Returns what all instances of the service share.
+        /// Returns the state that all instances of the service share.
         public func state() async throws -> StoreState {
             let queries = [(StateStatements.state, Parameters()), (StateStatements.masterKeys, Parameters())]
             return try await run(queries) { rows in
@@ -14,7 +14,7 @@
 
         /// Changes the limits of wrong guesses. Locked keys stay locked.
         public func setLimits(_ limits: GuessLimits) async throws {
-            // Every start of a server comes here. A change reads the whole table.
+            // Every start of a server calls this, and a change would read the whole table.
             guard try await state().limits != limits else { return }
             var parameters = Parameters()
             parameters.add(Int64(limits.inARow))
@@ -31,7 +31,7 @@
             try await run([(OperatorStatements.addMasterKey, parameters)])
         }
 
-        /// Takes a master key from the list, unless records are sealed under it.
+        /// Removes a master key from the list, unless records are sealed under it.
         public func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
             var parameters = Parameters()
             parameters.add(Int64(bitPattern: id.rawValue))
@@ -107,14 +107,14 @@
                 [(OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.setGeneration, parameters)])
         }
 
-        /// Sets the reason why no server may use this store, or takes it away.
+        /// Sets the reason why no server may use this store; nil removes the reason.
         public func retire(because reason: String?) async throws {
             var parameters = Parameters()
             parameters.add(reason)
             try await run([(OperatorStatements.retire, parameters)])
         }
 
-        /// Returns the keys after a row with everything that is known about them, the oldest first.
+        /// Returns the keys after a row with all their stored values, the oldest first.
         public func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)] {
             try await run([(OperatorStatements.keys, Self.page(after: row, count: count))]) { rows in
                 try (0..<rows[0].count).map { index in
@@ -145,7 +145,7 @@
             parameters.add(keys.map { Int64($0.count.inAll) })
             parameters.add(keys.map(\.count.lastWrongAt))
             parameters.add(keys.map(\.lastUsedAt))
-            // The time of the lock is not told.
+            // A ``StoredKey`` does not have the time of its lock.
             parameters.add(keys.map { $0.lock == .locked ? $0.count.lastWrongAt ?? $0.record.createdAt : nil })
             parameters.add(keys.map { $0.lock == .revoked ? OperatorStatements.revokedState : 0 })
             try await run([(OperatorStatements.put, parameters)])

@@ -7,7 +7,7 @@
     ///
     /// A change is done when the database, and its synchronous standby, have it on disk.
     public final class PostgreSQLKeyRecordStore: KeyRecordOperations {
-        /// What the store may do with the tables at its start.
+        /// The changes that a store may make to its tables at its start.
         public struct Purpose: Sendable {
             let permission: Schema.Permission
 
@@ -77,7 +77,7 @@
             operatorConnector.withLock { $0 = nil }
         }
 
-        /// Runs an operator's call on a connection of its own, on a thread that may block.
+        /// Runs an operator's call on its own connection, on a thread that may block.
         func perform<R: Sendable>(
             _ body: @escaping @Sendable (Connection, ContinuousClock.Instant) throws -> R
         ) async throws -> R {

@@ -1,12 +1,12 @@
 #if PostgreSQL
     internal import KeyServiceServer
 
-    /// What the settings of the server do to the promise that a charge survives.
+    /// The check of the server's settings: a charge must survive a failure.
     enum ReplicationCheck {
         /// Refuses a server whose standby may lack the last charges, and returns warnings about other settings.
         ///
-        /// Without the right to see them, the kinds of the standbys are unknown. The list of names of synchronous
-        /// standbys is public, and a commit waits as soon as it is not empty.
+        /// A user may lack the right to see the kinds of the standbys. But each user can read the list of synchronous
+        /// standbys, and a commit waits if this list is not empty.
         static func run(
             _ connection: Connection, allowAsynchronousStandby: Bool, deadline: ContinuousClock.Instant
         ) throws -> [String] {

@@ -3,7 +3,7 @@
 
     /// The tables and the migrations of older databases. Never change a shipped migration.
     enum Schema {
-        /// Who may change the schema.
+        /// The allowed changes of the schema.
         enum Permission: Sendable {
             /// Makes the tables in an empty database, and migrates older ones.
             case create
@@ -17,8 +17,8 @@
         private static let lockNumber: Int64 = 0x6376_6b73
 
         /// The columns "state", "owner" and "label" and the table "open_try" are for keys of the protocol's version 2.
-        /// Guess counters have their own table: they change with every request, and the free space on their pages lets
-        /// them change without the index.
+        /// Guess counters have their own table: they change with every request, and with free space on their pages
+        /// a change leaves the index alone.
         private static let migrations = [
             """
             CREATE TABLE master_key (
@@ -101,7 +101,7 @@
                 try connection.execute("BEGIN; SELECT pg_advisory_xact_lock(\(lockNumber))", deadline: deadline)
                 let hasSchema = try connection.execute(
                     "SELECT count(to_regnamespace('key_service'))", deadline: deadline)
-                // Even "if not exists" needs the right to make one.
+                // Even CREATE SCHEMA IF NOT EXISTS needs the right to make a schema.
                 if hasSchema?.optionalText(0, 0) != "1" {
                     try connection.execute("CREATE SCHEMA key_service", deadline: deadline)
                 }

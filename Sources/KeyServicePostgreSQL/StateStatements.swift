@@ -1,13 +1,13 @@
 #if PostgreSQL
     internal import KeyServiceServer
 
-    /// The statements about what all instances of the service share.
+    /// The statements for the state that all instances of the service share.
     enum StateStatements {
         private static let columns = "store_id, generation, max_guesses, max_guesses_total, retired_because"
 
         static let state = Statement(name: "state", sql: "SELECT \(columns) FROM service")
 
-        /// Writes the time, and counts the generation up.
+        /// Writes the time, and adds 1 to the generation.
         static let checkIn = Statement(
             name: "check_in",
             sql: "UPDATE service SET checked_in_at = $1, generation = generation + 1 RETURNING \(columns)")

@@ -53,7 +53,7 @@ package struct AuditEvent: Sendable {
         self.user = user
     }
 
-    /// Returns the events of an answered request: none for a request that is no use of a key.
+    /// Returns the events of an answered request; none if the request did not use a key.
     static func events(madeKey: Bool, error: (any Error)?, keytag: @autoclosure () -> String?) -> [AuditEvent] {
         guard let error else { return [AuditEvent(madeKey ? .keyMade : .keyReleased, keytag: keytag())] }
         guard let error = error as? KeyServiceServerError else { return [] }
@@ -78,13 +78,13 @@ struct TimedAuditEvent: Sendable {
 
 /// The form of a line: a JSON object whose last member is the MAC of everything before that member.
 enum AuditLine {
-    /// What stands between the bytes under the MAC and the MAC.
+    /// The bytes between the content of a line and its MAC.
     static let beforeMAC = Array(#","mac":""#.utf8)
     static let afterMAC = Array("\"}\n".utf8)
     /// The most bytes of a line. A longer one is not from this program.
     static let maxSize = 1024
 
-    /// Returns the bytes of a line before its MAC. No value needs escaping: each has few characters.
+    /// Returns the bytes of a line before its MAC. No value needs escaping: all have only plain characters.
     ///
     /// - after: the MAC of the line before, in the first line of a file.
     static func content(
@@ -105,7 +105,7 @@ enum AuditLine {
         content + beforeMAC + Hexadecimal.encode(mac) + afterMAC
     }
 
-    /// Returns the sequence number that a line says it has.
+    /// Returns the sequence number at the start of a line.
     static func sequence(of line: some Collection<UInt8>) -> UInt64? {
         let start = Array(#"{"seq":"#.utf8)
         guard line.starts(with: start) else { return nil }

@@ -2,7 +2,7 @@ internal import Crypto
 internal import Foundation
 internal import VaultCrypto
 
-/// The moving key of an audit log: it makes the MAC of one line, and then changes into the key of the next line.
+/// The changing key of an audit log. It makes the MAC of one line, and then changes into the key of the next line.
 ///
 /// One HKDF-SHA512 of the key of line n gives 64 bytes: the key of line n + 1, and the key of HMAC-SHA256 for line n.
 /// The old key is wiped. HKDF cannot be run backwards, so the later key says nothing about the MACs of earlier lines.
@@ -10,7 +10,7 @@ internal import VaultCrypto
 struct AuditKey: ~Copyable {
     /// The size of the key and of a MAC, in bytes.
     static let size = 32
-    /// The "MAC before it" of the first line.
+    /// The value that stands for the previous MAC in the first line.
     static let firstMAC = [UInt8](repeating: 0, count: size)
     private static let purpose = "credential-vault/key-service/v1/audit-log-step"
 
@@ -49,7 +49,7 @@ struct AuditKey: ~Copyable {
     }
 }
 
-/// The newest line of an audit log in a few characters. Kept on another machine, it shows a later cut of the log.
+/// The newest line of an audit log in a few characters. Keep it on another machine: it shows a later cut of the log.
 package struct AuditAnchor: Sendable, Hashable, CustomStringConvertible {
     /// The sequence number of the line.
     package let sequence: UInt64
@@ -61,7 +61,7 @@ package struct AuditAnchor: Sendable, Hashable, CustomStringConvertible {
         self.mac = mac
     }
 
-    /// Reads an anchor in its text form, `SEQUENCE:MAC`; nil if the text is not one.
+    /// Reads the text form `SEQUENCE:MAC`; nil for any other text.
     package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count == 2, let sequence = UInt64(String(decoding: parts[0], as: UTF8.self)), sequence > 0,

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Reads the lines of a log file, each with its line feed. Only the last line may lack one.
+/// The reader of a log file. It returns each line with its line feed. Only the last line may lack the line feed.
 struct AuditLineReader: ~Copyable {
     private static let chunk = 64 * 1024
 

@@ -2,14 +2,14 @@ internal import Foundation
 public import Logging
 internal import VaultLocks
 
-/// The audit log of a running server. It writes many lines at a time, on a thread of its own, so that a request does
-/// not wait for the disk.
+/// The audit log of a running server. It writes many lines at a time, on its own thread, so that a request does not
+/// wait for the disk.
 ///
 /// An event is durable after 100 milliseconds at most. If the log cannot be written (a full disk), the server goes on
 /// by default: people must be able to log in, and a thief must not be able to stop them by filling the disk. The log
-/// keeps 10,000 events in memory, tries again each second, reports an error, and later has a line with the number of
-/// lost events. With ``isRequired``, each answer waits until its line is durable, and nobody gets a key while the log
-/// cannot be written.
+/// keeps 10,000 events in memory, tries again each second, and reports an error. Later it writes a line with the number
+/// of lost events. With ``isRequired``, each answer waits until its line is durable, and nobody gets a key while the
+/// log cannot be written.
 public final class AuditLog: Sendable {
     private struct Waiting {
         let timed: TimedAuditEvent
@@ -23,11 +23,11 @@ public final class AuditLog: Sendable {
         var isFailing = false
         var written = 0
         var lost = 0
-        /// The lost events that no line tells yet.
+        /// The number of lost events that no line reports yet.
         var untold = 0
     }
 
-    /// What the log did since the start of the server.
+    /// The counts of the log since the start of the server.
     public struct Counts: Sendable {
         /// The events with a line.
         public let written: Int
@@ -70,7 +70,7 @@ public final class AuditLog: Sendable {
         self.now = now ?? { Int64(Date().timeIntervalSince1970 * 1000) }
     }
 
-    /// What the log did since the start of the server.
+    /// The counts of the log since the start of the server.
     public var counts: Counts {
         state.withLock { Counts(written: $0.written, lost: $0.lost, isFailing: $0.isFailing) }
     }
@@ -176,7 +176,7 @@ public final class AuditLog: Sendable {
         }
     }
 
-    /// Keeps the events for the next try. Nobody waits for that long.
+    /// Keeps the events for the next try. Their requests get "busy" now.
     private func keep(_ batch: [Waiting]) {
         let dropped = state.withLock { state in
             let all = batch.map { Waiting(timed: $0.timed, continuation: nil) } + state.waiting

@@ -28,7 +28,7 @@ struct AuditLogFile: ~Copyable {
         self.file = file
     }
 
-    /// Returns which file this is, and its size.
+    /// Returns the identity and the size of the file.
     func status() throws -> (file: AuditState.File, size: UInt64) {
         var status = stat()
         guard fstat(file.number, &status) == 0 else {
@@ -53,7 +53,7 @@ struct AuditLogFile: ~Copyable {
         }
     }
 
-    /// Completes the log file after a crash or a full disk: it gets the newest lines of the state that are missing.
+    /// Completes the log file after a crash or a full disk: adds the newest lines of the state that are missing.
     ///
     /// - Returns: whether somebody else changed the log file. Then nothing is repaired: `audit verify` shows it.
     func settle(_ state: inout AuditState, in stateFile: borrowing AuditStateFile) throws -> Bool {
@@ -77,7 +77,7 @@ struct AuditLogFile: ~Copyable {
     private func complete(_ state: borrowing AuditState) throws -> Bool {
         let size = try status().size
         guard size >= state.offset else {
-            // An empty file is a new one with the number of the old one, which is gone.
+            // An empty file is a new file. The old file is gone, and its inode number was used again.
             if size == 0 { try append(state.pending, at: 0) }
             return true
         }
@@ -87,7 +87,7 @@ struct AuditLogFile: ~Copyable {
             try sync()
             return size != state.end
         }
-        // A power failure may leave zeros where the system had not written the data yet.
+        // A power failure may leave zeros in place of data that the system had not written yet.
         guard size <= state.end, present[same...].allSatisfy({ $0 == 0 }) else { return true }
         let end = state.offset + UInt64(same)
         guard ftruncate(file.number, off_t(end)) == 0 else {

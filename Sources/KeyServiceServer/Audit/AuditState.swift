@@ -2,15 +2,15 @@ internal import Crypto
 internal import Foundation
 internal import VaultCrypto
 
-/// The place of an audit log: the key of its next line, and the newest lines themselves.
+/// The state of an audit log: the key of its next line, and the newest lines.
 struct AuditState: ~Copyable {
-    /// Which file the newest lines belong to.
+    /// The identity of the log file with the newest lines.
     struct File: Hashable {
         var device: UInt64
         var inode: UInt64
     }
 
-    /// Counts the writes of the state.
+    /// The number of writes of the state.
     var generation: UInt64
     /// The sequence number of the next line.
     var next: UInt64
@@ -32,7 +32,7 @@ struct AuditState: ~Copyable {
 
 /// The file of an ``AuditState``. It has two places, and each write goes to the older one. So a crash in the middle of
 /// a write leaves the state before it. The places are overwritten, and the file is never replaced: a replaced file
-/// would leave old keys in free blocks of the disk. As its size never changes, a full disk does not matter.
+/// would leave old keys in free blocks of the disk. Its size never changes, so a full disk does not matter.
 struct AuditStateFile: ~Copyable {
     /// The most bytes of the newest lines.
     static let maxPending = placeSize - headerSize
@@ -133,8 +133,8 @@ struct AuditStateFile: ~Copyable {
 
     /// Makes a state durable, and then wipes the one before it.
     ///
-    /// The wiped bytes reach the disk with the next write, or when the system writes them by itself. The older key is
-    /// not needed any more, and not readable any more for other programs, as soon as this returns.
+    /// The wiped bytes reach the disk with the next write, or when the system writes them by itself. As soon as
+    /// this returns, the older key is not needed any more, and other programs cannot read it from the file.
     func write(_ state: borrowing AuditState) throws {
         let header = try SecretBytes(count: Self.headerSize) { buffer in
             buffer.copyBytes(from: Self.magic)
@@ -171,8 +171,8 @@ struct AuditStateFile: ~Copyable {
         }
     }
 
-    /// Notes that the newest lines are durable in the log file. A power failure may lose this note. Then the start
-    /// compares the newest lines with the log file.
+    /// Notes that the newest lines are durable in the log file. A power failure may lose this note. Then the next
+    /// batch compares the newest lines with the log file.
     func markSettled(_ state: borrowing AuditState) {
         var yes: UInt8 = 1
         pwrite(file.number, &yes, 1, Self.start(of: state) + off_t(Self.settledStart))

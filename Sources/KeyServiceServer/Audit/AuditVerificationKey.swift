@@ -1,8 +1,8 @@
 internal import Foundation
 internal import VaultCrypto
 
-/// The key of the first line of an audit log. It verifies the whole log, and could forge it: keep it on another
-/// machine.
+/// The key of the first line of an audit log. It verifies the whole log, and can also forge the log. So keep the key on
+/// another machine.
 package struct AuditVerificationKey: ~Copyable {
     /// The start of the text form. Base64url of the 32 bytes follows.
     private static let prefix = Array("cva1.".utf8)
@@ -39,7 +39,7 @@ package struct AuditVerificationKey: ~Copyable {
             return try SecretBox(
                 SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes[Self.prefix.count..<Self.textSize])))
         }.take()
-        // 43 characters can stand only for 32 bytes.
+        // 43 characters always stand for 32 bytes.
         do {
             bytes = try SecretBase64.decode(text, .urlSafe)
         } catch {

@@ -38,14 +38,14 @@ package struct AuditReport: Sendable {
     package internal(set) var lastTime: String?
     /// The anchor of the last genuine line.
     package internal(set) var last: AuditAnchor?
-    /// What is genuine, but worth knowing, such as a crash.
+    /// Events that are no damage, but worth knowing, such as a crash.
     package internal(set) var notes: [String] = []
     /// The first damage; nil if all lines are genuine.
     package internal(set) var damage: Damage?
 }
 
-/// The verifier of audit logs. It reads the lines in order and keeps only one of them, so the size of a log does not
-/// matter.
+/// The verifier of audit logs. It reads the lines in order and keeps only one line in memory, so the size of a log does
+/// not matter.
 package struct AuditVerifier: ~Copyable {
     private var key: AuditKey
     private var expected: UInt64 = 1
@@ -166,7 +166,7 @@ package struct AuditVerifier: ~Copyable {
         }
     }
 
-    /// Says what is wrong at a line with another number than expected.
+    /// Returns the damage at a line with an unexpected number.
     private func outOfOrder(
         _ sequence: UInt64, place: String, reader: inout AuditLineReader, later: [String]
     ) throws -> AuditReport.Damage {

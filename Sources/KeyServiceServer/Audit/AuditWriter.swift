@@ -23,7 +23,7 @@ internal import VaultCrypto
 /// | changes, removes, repeats, inserts or moves lines from before T | Yes. The keys of these lines do not exist any more. |
 /// | cuts the log, and goes on writing with the state file | Yes. The state only makes lines with later numbers. Line numbers are missing. |
 /// | cuts the end of the log, and writes nothing more | Only with an anchor (`AuditAnchor`) of a line that was cut off. |
-/// | takes the disk away in the moment of a line | The lines of the last batch can be changed: the wiped key may still be on the disk. See `AuditStateFile`. |
+/// | takes the disk away while a line is written | The lines of the last batch can be changed: the wiped key may still be on the disk. See `AuditStateFile`. |
 /// | puts back a copy of log and state from before T (a snapshot, a backup), and goes on from there | Only with an anchor from after the copy. Each MAC covers the MAC before it, so an anchor speaks for all lines before it. |
 /// | has an old copy of the state file, or reads old blocks of the disk | Lines after that copy can be changed. Only anchors show it. So do not back up the state file. Some disks and file systems (SSDs, btrfs, snapshots) keep old blocks. |
 /// | writes false lines from T on, or writes none | No. No log of a machine can prove what the machine does later. |
@@ -49,13 +49,13 @@ public struct AuditWriter: Sendable {
 
     static func statePath(of path: String) -> String { path + ".state" }
 
-    /// What a batch did.
+    /// The result of a batch.
     struct Written {
         /// The number of events that are in the log now. The others did not fit into the batch.
         let count: Int
         /// Whether the lines are in the log file. If not, they are in the state file, and the next call tries again.
         let isInFile: Bool
-        /// Whether the log file was not as this program left it.
+        /// Whether another program changed the log file.
         let wasChanged: Bool
     }
 

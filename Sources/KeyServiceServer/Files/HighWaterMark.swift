@@ -7,8 +7,8 @@ internal import VaultLocks
 /// The mark is raised only twice a second. It does not stop a thief who puts back the database and kills the service
 /// within half a second, again and again.
 ///
-/// The file is never ahead of the database, as the generation is durable in the database first. It is replaced as a
-/// whole, so that a full disk or a power failure leaves the old one.
+/// The file is never ahead of the database, because the generation is durable in the database first. A new file
+/// replaces the old one, so a full disk or a power failure leaves the old file.
 public final class HighWaterMark: Sendable {
     struct Level: Sendable, Hashable {
         var storeID: [UInt8]
@@ -45,7 +45,7 @@ public final class HighWaterMark: Sendable {
         level = Lock(Level(storeID: Self.bytes(words[4]), generation: generation))
     }
 
-    /// Checks that a store is not older than the mark, and makes the file for a store that never had one.
+    /// Checks that a store is not older than the mark. Makes the file for a new store.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `rolledBack`.
     func check(_ state: StoreState) throws {
@@ -81,12 +81,12 @@ public final class HighWaterMark: Sendable {
         }
     }
 
-    /// The highest generation that was seen; 0 for none.
+    /// The highest known generation; 0 for none.
     var generation: Int64 { level.withLock { $0?.generation ?? 0 } }
 
-    /// Returns a generation that no instance has seen, for a store whose rollback is accepted.
+    /// Returns a generation that no instance knows yet, for a store whose rollback is accepted.
     static func next(_ path: String, after state: StoreState) throws -> Int64 {
-        // A damaged mark is ignored, as accepting a rollback is the way out of it.
+        // A damaged mark is ignored: an accepted rollback replaces it.
         let known = (try? HighWaterMark(path: path))?.generation ?? 0
         let (generation, isTooGreat) = max(known, state.generation).addingReportingOverflow(step)
         guard !isTooGreat else {
@@ -104,7 +104,7 @@ public final class HighWaterMark: Sendable {
     private static func write(_ level: Level, _ path: String) throws {
         let name = level.storeID.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         let line = Array("\(title) \(name) \(level.generation)\n".utf8)
-        // A link to another disk stays.
+        // A symbolic link to another disk stays.
         let target = realpath(path, nil)
         defer { free(target) }
         let path = target.map { String(cString: $0) } ?? path

@@ -12,21 +12,21 @@ extension KeyServiceFolder {
         try await acceptRollback(of: store)
     }
 
-    /// Puts a backup in the place of the database, and accepts that it is older. No server may run. The database before
-    /// is kept as `keys.sqlite.before-restore`, also if it is damaged.
+    /// Puts a backup in the place of the database, and accepts its older state. No server may run. The old database
+    /// stays as `keys.sqlite.before-restore`, also if it is damaged.
     ///
     /// - Parameter backup: the path of a file that ``SQLiteKeyRecordStore/backUp(to:)`` made. It stays as it is.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the backup does not belong to the master
     ///   key, or an earlier `keys.sqlite.before-restore` exists; `busy` if a server uses the folder; `storeTooNew` or
     ///   `storeUnusable` if the backup is of a newer version or damaged, or a file cannot be written. If the database
-    ///   does not exist after that, call it again.
+    ///   does not exist after an error, call it again.
     public func restore(from backup: String) async throws {
         try PrivateFile.prepareFolder(path: path, mayCreate: true)
         let lock = try FolderLock(path: path + "/server.lock")
         defer { lock.release() }
         let kept = databasePath + ".before-restore"
         let hasDatabase = access(databasePath, F_OK) == 0
-        // Both together mean that an earlier restore was done. Without a database, it was interrupted, and goes on.
+        // A finished restore leaves both files. Without a database, an interrupted restore continues here.
         guard !hasDatabase || access(kept, F_OK) != 0 else {
             throw KeyServiceServerError(
                 .configurationInvalid, "\(kept) exists, from an earlier restore. Move it away first.")
@@ -47,11 +47,11 @@ extension KeyServiceFolder {
         if access(log, F_OK) == 0 { try move(log, to: kept + "-wal") }
         unlink(databasePath + "-shm")
         try move(new, to: databasePath)
-        // The mark comes last: the new generation is above the old mark, so no moment before this one is refused.
+        // The mark comes last. The new generation is above the old mark, so a server accepts the store also without it.
         try HighWaterMark.replace(highWaterMarkPath, by: state)
     }
 
-    /// Checks a copy of a backup, and leaves each of its keys one guess.
+    /// Checks a copy of a backup, and leaves each of its keys at most one guess.
     private func prepare(_ new: String, _ lock: FolderLock) async throws -> StoreState {
         let masterKeys = try masterKeys()
         let store = try SQLiteKeyRecordStore(path: new, for: .serve(lock, masterKeys))
@@ -61,7 +61,7 @@ extension KeyServiceFolder {
         _ = try masterKeys.match(state.masterKeys)
         try makeSecretsFolder()
         try await store.acceptRollback(generation: HighWaterMark.next(highWaterMarkPath, after: state))
-        // All of it must be in the one file that is moved.
+        // All changes must be in the one file that is moved.
         guard store.truncateLog() else {
             throw KeyServiceServerError(.storeUnusable, "The backup cannot be prepared. Perhaps the disk is full.")
         }

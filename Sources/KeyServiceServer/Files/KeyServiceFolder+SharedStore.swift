@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// The files of one instance of the service, with a store that several instances share. The data folder has no
-/// database then.
+/// The files of one instance of the service, with a store that several instances share. Then the data folder has no
+/// database.
 extension KeyServiceFolder {
     /// Makes the files of an instance, and gives a new store its master key.
     ///
     /// - Parameters:
     ///   - store: the store, with its tables.
     ///   - mayUseKey: whether an existing master key file is used.
-    /// - Returns: whether the store is a new one. If not, the master key file must be the store's.
+    /// - Returns: whether the store is new. If not, the master key file must belong to the store.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a file exists that was not named, or the
     ///   master key belongs to another store. Nothing is overwritten.
     public func create(in store: any KeyRecordOperations, mayUseKey: Bool = false) async throws -> Bool {
@@ -55,7 +55,7 @@ extension KeyServiceFolder {
         return try await OpenedStore(store, masterKeys: masterKeys(), mark: HighWaterMark(path: highWaterMarkPath))
     }
 
-    /// Accepts that a shared store is an older one. No server may run.
+    /// Accepts an older state of a shared store. No server may run.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, `busy` or `storeUnusable`.
     public func acceptRollback(of store: any KeyRecordOperations) async throws {

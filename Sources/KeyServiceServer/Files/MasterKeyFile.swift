@@ -5,8 +5,8 @@ internal import VaultCrypto
 enum MasterKeyFile {
     /// Reads the master key.
     ///
-    /// - Parameter isCredential: whether systemd made the file (`$CREDENTIALS_DIRECTORY`). Its access list shows up as
-    ///   the permissions of the group.
+    /// - Parameter isCredential: whether systemd made the file (`$CREDENTIALS_DIRECTORY`). The permissions of the
+    ///   group then show its access list.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, which names the problem with the file.
     static func read(path: String, isCredential: Bool = false) throws -> MasterKey {
         try PrivateFile.requirePrivate(

@@ -5,13 +5,13 @@ internal import Foundation
 enum FaultPoint: String {
     /// The guess is charged durably, but not evaluated yet.
     case charged
-    /// The guess was right, but is not given back yet.
+    /// The guess was right, but its charge is not taken back yet.
     case evaluated
-    /// The right guess is given back, but not answered yet.
+    /// The charge of the right guess is taken back, but the answer is not sent yet.
     case settled
     /// The state of the audit log has the new lines, but the log file does not.
     case auditStateWritten = "audit-state-written"
-    /// The log file has the new lines, but the state says no such thing.
+    /// The log file has the new lines, but the state does not note this yet.
     case auditLinesWritten = "audit-lines-written"
 
     func strike() {

@@ -1,12 +1,12 @@
 internal import VaultCrypto
 
-/// The making and opening of records with a secret: no rule about guesses is here.
+/// The maker and opener of records. The rules about guesses are in ``KeyKeeper``.
 struct GuessEvaluation: Sendable {
     let masterKeys: MasterKeys
     let stretching: StretchingPool
 
-    /// Seals a new or known pair under both of its secrets. Call it only inside a place of the Argon2 threads if the
-    /// secret is stretched.
+    /// Seals a new or known pair under both of its secrets. If the secret is stretched, call it only inside
+    /// ``StretchingPool/withPlace(isNewKey:_:)``.
     func makeRecord(
         id: String, createdAt: Int64, details: KeyDetails, secret: String, pair: KeyPair, isNewKey: Bool
     ) async throws -> KeyRecord {

@@ -32,7 +32,7 @@ final class KeyHolds: Sendable {
     private func take(_ keyID: String) async {
         await withCheckedContinuation { continuation in
             let isTaken = waiting.withLock { waiting in
-                // It may have been released between the two locks.
+                // Another request may have released the key between the two locks.
                 guard waiting[keyID] != nil else {
                     waiting[keyID] = []
                     return true

@@ -2,7 +2,7 @@ internal import Foundation
 internal import KeyServiceAPI
 internal import VaultCrypto
 
-/// The maker and keeper of keys, which gives them out for the right secret. All rules about guesses are here.
+/// The maker and keeper of keys. It releases a key only for the right secret. All rules about guesses are here.
 struct KeyKeeper: Sendable {
     /// The secret in a request for a key.
     enum Guess: Sendable {
@@ -71,8 +71,8 @@ struct KeyKeeper: Sendable {
     ///
     /// - Parameters:
     ///   - deadline: after this time nobody waits for the answer.
-    ///   - places: the limit of guesses under way, but for those that Argon2 limits. A guess that waits for another one
-    ///     on its key takes no place: one key must not keep the others out.
+    ///   - places: the limit of guesses under way, except stretched ones, which ``StretchingPool`` limits. A guess that
+    ///     waits for another guess on its key takes no place. So one key cannot keep the others out.
     /// - Throws: ``KeyServiceServerError`` with code `wrongSecret`, `keyLocked`, `noSuchKey` or `busy`, or
     ///   ``RequestPlaces/Full``.
     func releaseKey(
@@ -84,7 +84,7 @@ struct KeyKeeper: Sendable {
             case .longSecret:
                 try await places.withPlace { try await evaluateUncharged(guess, keyID: keyID, deadline: deadline) }
             case .secret where guess.isStretched:
-                // Argon2's place comes first: a client without a place must not lose a guess.
+                // The place comes before the charge: a client without a place must not lose a guess.
                 try await stretching.withPlace(isNewKey: false) {
                     try await chargeAndEvaluate(guess, keyID: keyID, deadline: deadline)
                 }
@@ -109,7 +109,7 @@ struct KeyKeeper: Sendable {
         }
     }
 
-    /// Only while the key is held.
+    /// Charges a guess, and then evaluates it. Call it only while the key is held.
     private func chargeAndEvaluate(
         _ guess: Guess, keyID: String, deadline: ContinuousClock.Instant
     ) async throws -> KeyResponse {
@@ -170,7 +170,7 @@ struct KeyKeeper: Sendable {
         }
     }
 
-    /// Seals a record of the first versions anew, so that the master key can change. Its secret is only here now.
+    /// Seals a record of the first versions again, so that the master key can change. Only now is its secret known.
     private func modernize(_ record: KeyRecord, _ guess: Guess, _ pair: KeyPair) async {
         guard record.masterKeyID == .first, case .secret(let secret, _) = guess,
             let renewed = try? await evaluation.makeRecord(

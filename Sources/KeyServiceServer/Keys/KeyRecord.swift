@@ -6,7 +6,7 @@ public struct KeyRecord: Sendable, Hashable {
     public var id: String
     /// The time when the key was made, in seconds since 1970.
     public var createdAt: Int64
-    /// The kind of the key, with everything about it that is no secret.
+    /// The kind of the key, with its public values.
     public var details: KeyDetails
     /// The master key that the content is sealed under.
     public var masterKeyID: MasterKeyID
@@ -28,7 +28,7 @@ public struct KeyRecord: Sendable, Hashable {
 public enum KeyDetails: Sendable, Hashable {
     /// A key for a `cv1.` secret with its 256 bits, which needs no stretching. `salt`: 16 random bytes.
     case strong(salt: [UInt8])
-    /// A key for any other secret, which is stretched by Argon2id of this cost. `salt`: 16 random bytes.
+    /// A key for any other secret. Argon2id of this cost stretches the secret. `salt`: 16 random bytes.
     case stretched(salt: [UInt8], Argon2Parameters)
 
     private static let saltSize = 16
@@ -53,7 +53,7 @@ public enum KeyDetails: Sendable, Hashable {
         }
     }
 
-    /// Reads what a store kept.
+    /// Reads the form for a store.
     ///
     /// - Parameters:
     ///   - kind: the stored number.
@@ -74,7 +74,7 @@ public enum KeyDetails: Sendable, Hashable {
     }
 }
 
-/// The name of a master key: 8 bytes that are made from it. The name is no secret.
+/// The name of a master key: 8 bytes that are derived from the key. The name is no secret.
 public struct MasterKeyID: Sendable, Hashable, CustomStringConvertible {
     /// The bytes as a number.
     public let rawValue: UInt64
@@ -84,8 +84,8 @@ public struct MasterKeyID: Sendable, Hashable, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
-    /// Stands for the master key of the records that the first versions of the service wrote. It is not sealed around
-    /// their content, but a part of the keys inside.
+    /// The name of the master key for records of the first versions of the service. Their content has no seal under it:
+    /// the master key is a part of the inner keys.
     public static let first = MasterKeyID(rawValue: 0)
 
     /// 16 hexadecimal digits.

@@ -4,7 +4,7 @@ internal import VaultCrypto
 /// The tags of keys: a log shows a key's tag, not its id.
 ///
 /// Many people read logs, and anybody with the id of a key can lock it with wrong guesses. A tag is HMAC-SHA256 of the
-/// id, under a key from the master key. It is the same in each log, and no request accepts it.
+/// id, under a key from the master key. It is the same in each log until the master key changes. No request accepts it.
 public struct KeyTags: Sendable {
     private static let size = 8
 

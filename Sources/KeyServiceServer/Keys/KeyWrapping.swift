@@ -44,9 +44,9 @@ final class KeyPair: Sendable {
     }
 }
 
-/// The keys that the inner envelopes of a record are sealed under, each from a secret of the key's owner.
+/// The keys of a record's inner envelopes. Each comes from a secret of the key's owner.
 ///
-/// In the records of the first versions, the master key is a part of these keys. Only those have one here.
+/// In records of the first versions, the master key is a part of these keys. For other records, `masterKey` is nil.
 enum KeyWrapping {
     static let saltSize = 16
 

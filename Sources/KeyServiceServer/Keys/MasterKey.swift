@@ -1,7 +1,7 @@
 internal import Foundation
 package import VaultCrypto
 
-/// The 32 secret bytes that every record needs to open. They are never in the database.
+/// The 32 secret bytes without which no record opens. They are never in the database.
 public final class MasterKey: Sendable {
     /// The size in bytes.
     public static let size = 32
@@ -9,7 +9,7 @@ public final class MasterKey: Sendable {
     package let bytes: SecretBytes
     /// The name of this master key.
     public let id: MasterKeyID
-    /// The key that the content of records is sealed under. One key is enough for all: at 2^32 records, two random
+    /// The key that seals the content of records. One key is enough for all: at 2^32 records, two random
     /// nonces would be equal with a chance of 2^-33.
     let recordKey: SecretBytes
 

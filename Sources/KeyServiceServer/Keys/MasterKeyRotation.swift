@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// The sealing of all records under the current master key, while servers run. It can be stopped at any time, and goes
-/// on when it is called again.
+/// The change of all records to the current master key, while servers run. You can stop it at any time: the next call
+/// continues.
 public struct MasterKeyRotation: Sendable {
-    /// What a rotation left.
+    /// The result of a rotation.
     public struct Outcome: Sendable {
-        /// The number of records that were sealed anew.
+        /// The number of records that were sealed again.
         public var resealed = 0
-        /// The number of records of the first versions, which change at the next right guess of their owners.
+        /// The number of records of the first versions. Each changes at the next right guess of its owner.
         public var waitingForOwner = 0
-        /// The number of records under other master keys, which servers made meanwhile.
+        /// The number of records that servers made under other master keys in the meantime.
         public var left = 0
         /// The master keys that no record needs any more.
         public var removed: [MasterKeyID] = []
@@ -30,11 +30,11 @@ public struct MasterKeyRotation: Sendable {
         self.masterKeys = masterKeys
     }
 
-    /// Seals all records anew.
+    /// Seals all records again.
     ///
-    /// - Parameter report: gets the number of records that are sealed anew, now and then.
+    /// - Parameter report: gets the number of changed records so far, after each page.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key is missing, `busy` or
-    ///   `storeUnusable`. Call it again later then: what is done stays done.
+    ///   `storeUnusable`. Then call it again later: changed records stay changed.
     public func run(report: (Int) -> Void = { _ in }) async throws -> Outcome {
         try await masterKeys.match(store)
         var outcome = Outcome()
@@ -55,7 +55,7 @@ public struct MasterKeyRotation: Sendable {
         return outcome
     }
 
-    /// - Returns: the number of records that have a new content.
+    /// - Returns: the number of changed records.
     private func reseal(_ records: [KeyRecord]) async throws -> Int {
         let changes = try records.compactMap { record in
             try RecordContent.resealed(record, masterKeys).map {

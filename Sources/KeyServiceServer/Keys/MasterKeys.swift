@@ -1,7 +1,7 @@
 internal import VaultLocks
 
-/// The master keys of a service: the one that new records are sealed under, and older ones that are still needed until
-/// all records are sealed anew.
+/// The master keys of a service. The current one seals new records. Older ones are needed until all records are sealed
+/// again.
 public final class MasterKeys: Sendable {
     /// The master key of new records.
     public let current: MasterKey
@@ -21,7 +21,7 @@ public final class MasterKeys: Sendable {
     }
 
     /// Finds the master key of each entry of a store, and adds the current one to the store. A missing master key that
-    /// no record needs is ignored: perhaps a rotation was called off.
+    /// no record needs is ignored: perhaps somebody stopped a rotation.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key of the store is missing.
     func match(_ store: any KeyRecordOperations) async throws {
@@ -40,7 +40,8 @@ public final class MasterKeys: Sendable {
 
     /// Finds the master key of each entry of a store.
     ///
-    /// With a wrong master key, every right guess would count as wrong. So a service calls this before it starts.
+    /// A service calls this before it starts. With a wrong master key, right guesses on records of the first versions
+    /// would count as wrong.
     ///
     /// - Returns: whether the store knows the current master key.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key of the store is missing.
@@ -61,7 +62,7 @@ public final class MasterKeys: Sendable {
 
     /// Returns the master key of a record.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if it is not among these.
+    /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if the service does not have it.
     func masterKey(_ id: MasterKeyID) throws -> MasterKey {
         // In a store without entries, which only tests use, the first key is the current one.
         if let key = known.withLock({ $0[id] ?? (id == .first ? current : nil) }) { return key }

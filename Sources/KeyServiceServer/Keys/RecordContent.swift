@@ -1,7 +1,7 @@
 internal import VaultCrypto
 
-/// What is sealed in a record: the key and its long secret twice, under the secret and under the long secret. Around
-/// both lies a seal under the master key, so that the master key can change without the secret.
+/// The content of a record: the key and its long secret, sealed twice. One envelope opens with the secret, the other
+/// with the long secret. A seal under the master key lies around both. So the master key can change without the secret.
 struct RecordContent {
     var bySecret: [UInt8]
     var byLongSecret: [UInt8]
@@ -29,7 +29,7 @@ struct RecordContent {
             return try SealedEnvelope.open(record.content, key: masterKey.recordKey, context: context(record.id))
                 .withUnsafeBytes { Array($0) }
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
-            // It must not look like a wrong guess.
+            // This error must not look like a wrong guess.
             throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.", underlying: error)
         }
     }
@@ -41,8 +41,8 @@ struct RecordContent {
         }
     }
 
-    /// Returns a record with the same content under another master key; nil for a record of the first versions, which
-    /// needs its secret for that.
+    /// Returns a record with the same content under the current master key; nil for a record of the first versions,
+    /// because its secret is needed for that.
     static func resealed(_ record: KeyRecord, _ masterKeys: MasterKeys) throws -> KeyRecord? {
         guard record.masterKeyID != .first else { return nil }
         var resealed = record

@@ -3,7 +3,7 @@ internal import VaultLocks
 
 /// The threads for Argon2, with a bounded queue. They are few, as each uses much memory and a whole core.
 ///
-/// New keys have places of their own, and run only while no guess waits: many new keys keep nobody from logging in.
+/// New keys have their own places, and start only while no guess waits. So many new keys do not stop logins.
 final class StretchingPool: Sendable {
     private struct Used {
         var guesses = 0
@@ -22,7 +22,7 @@ final class StretchingPool: Sendable {
 
     /// - Parameters:
     ///   - threads: the number of computations at the same time.
-    ///   - places: the number of guesses that may run or wait. An eighth as many new keys may, too.
+    ///   - places: the number of guesses that may run or wait. The limit for new keys is an eighth of it.
     init(threads: Int, places: Int, metrics: KeyServiceMetrics? = nil) {
         self.places = places
         self.metrics = metrics

@@ -72,7 +72,7 @@ struct GuessStatements {
             // A clock that was set back must not hold a key for long.
             (1...GuessTicket.lifetime).contains(sqlite3_column_int64(row, 6).subtractingReportingOverflow(guess.time).0)
         {
-            // The guess under way may be right, so its key is not called locked yet.
+            // The guess under way may be right. So its key does not count as locked yet.
             return .held
         }
         let count = GuessCount(

@@ -40,7 +40,7 @@ enum RecordStatements {
         return db.changesCount > 0 ? .done : .superseded
     }
 
-    /// Replaces a key with all that is known about it.
+    /// Adds a key with all its stored values, or replaces the key with its id.
     static func put(_ key: StoredKey, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM key_record WHERE id = ?", arguments: [key.record.id])
         try db.execute(
@@ -59,12 +59,12 @@ enum RecordStatements {
             ])
     }
 
-    /// The value of the column "state" of a key that the operator ended.
+    /// The value of the column "state" for a revoked key.
     static let revoked = 3
 
     /// Returns one page of keys with their guesses.
     ///
-    /// - Parameter other: a master key; only records under other ones are returned.
+    /// - Parameter other: a master key whose records are left out; nil for none.
     static func page(after row: Int64?, count: Int, notUnder other: MasterKeyID? = nil, _ db: Database) throws -> [Row]
     {
         try Row.fetchAll(
@@ -79,7 +79,7 @@ enum RecordStatements {
             ])
     }
 
-    // "decode" throws where a subscript would trap on a damaged row.
+    // On a damaged row, "decode" throws, but a subscript would trap.
 
     static func record(_ row: Row) throws -> KeyRecord {
         let details: Data = try row.decode(forColumn: "details")

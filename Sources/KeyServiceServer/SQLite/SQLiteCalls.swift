@@ -40,7 +40,7 @@ enum SQLiteCalls {
     }
 
     static func bytes(_ row: SQLiteStatement, _ column: CInt) -> [UInt8] {
-        // The order matters: asking for the pointer may convert the value.
+        // The pointer comes before the size: the first call may convert the value.
         let start = sqlite3_column_blob(row, column)
         return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(row, column))))
     }

@@ -3,7 +3,7 @@ internal import GRDB
 
 // These calls block their thread for one short transaction.
 extension SQLiteKeyRecordStore: KeyRecordOperations {
-    /// Returns what all instances of the service share.
+    /// Returns the state that all instances of the service share.
     public func state() async throws -> StoreState {
         try reading(RecordStatements.state)
     }
@@ -34,7 +34,7 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         }
     }
 
-    /// Takes a master key from the list, unless records are sealed under it.
+    /// Removes a master key from the list, unless records are sealed under it.
     public func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
         try blocking { db in
             let id = Int64(bitPattern: id.rawValue)
@@ -103,7 +103,7 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         return truncateLog()
     }
 
-    /// - Returns: whether nothing is left in the write-ahead log.
+    /// - Returns: whether the write-ahead log is empty now.
     func truncateLog() -> Bool {
         (try? queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }) ?? false
     }
@@ -130,7 +130,7 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         try blocking { try $0.execute(sql: "UPDATE service SET retired_because = ?", arguments: [reason]) }
     }
 
-    /// Returns the keys after a row with everything that is known about them.
+    /// Returns the keys after a row, with all their stored values.
     public func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)] {
         try storedKeysBlocking(after: row, count: count)
     }

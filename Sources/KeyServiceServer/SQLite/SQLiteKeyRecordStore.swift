@@ -12,10 +12,10 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
 
     /// The purpose of opening a database.
     enum Use {
-        /// A server, with the lock of the folder until the store ends. An older schema is changed if it belongs to the
-        /// master keys.
+        /// A server. It has the lock of the folder until the store ends. It migrates an older schema that belongs to
+        /// the master keys.
         case serve(FolderLock, MasterKeys)
-        /// A new database is made.
+        /// The making of a new database.
         case create
         /// An operator's command. A server may run at the same time, so the schema stays as it is.
         case operate
@@ -45,7 +45,7 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
             try SQLiteSchema.prepare(queue, migrates: migrates)
             return queue
         }
-        // The guesses of a server that was killed stay charged. Nobody will settle them, so nobody need wait for it.
+        // The guesses of a server that was killed stay charged. Nobody will settle them, so no guess needs to wait.
         if lock != nil {
             try blocking {
                 try $0.execute(
@@ -56,7 +56,7 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
 
     /// Closes the database, and lets another server use the folder. Every later call fails.
     ///
-    /// Needed only if the process continues. Call it after the application has ended.
+    /// Call it only if the process continues, after the application has ended.
     public func close() {
         close(keepingLock: false)
     }
@@ -68,8 +68,8 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
 
     /// Carries out the changes in one SQLite transaction, which blocks the thread. SQLite cannot stop at a deadline.
     ///
-    /// - Returns: for each change its outcome, or ``KeyServiceServerError``: `busy`: try again. `storeUnusable`: see
-    ///   the text. Then the change has not happened.
+    /// - Returns: for each change its outcome, or a ``KeyServiceServerError`` with code `busy` or `storeUnusable`.
+    ///   After an error the change has not happened.
     public func commit(
         _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
     ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
@@ -111,7 +111,7 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
                     } catch let error as KeyServiceServerError {
                         return .failure(error)
                     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-                        // It undoes only its own statement.
+                        // This error undoes only its own statement.
                         return .failure(Self.translated(error))
                     }
                 }
@@ -137,7 +137,7 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         return .done
     }
 
-    /// How much of the disk is free for new keys. A reserve stays for guesses, which need it at a login.
+    /// The space of the disk for new keys. A reserve stays for guesses, because logins need it.
     private enum Room {
         case none, little, plenty
     }
@@ -156,7 +156,7 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         return free < reserve ? .none : free < reserve + Self.logSize ? .little : .plenty
     }
 
-    /// Moves the write-ahead log into the database. It waits for no reader, as logins wait for it.
+    /// Moves the write-ahead log into the database. It does not wait for readers, because logins wait for it.
     private func checkpoint() {
         try? queue.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA busy_timeout = 0")

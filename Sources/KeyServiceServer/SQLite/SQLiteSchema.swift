@@ -51,9 +51,9 @@ enum SQLiteSchema {
         return migrator
     }()
 
-    /// Records under a master key with a name, stored locks, tickets, limits in the store. The columns "state",
-    /// "owner" and "label" and the table "open_try" are for keys of the protocol's version 2. "room" is what a row grows by
-    /// at most: the first guess takes it, so that no guess needs a new page on a full disk.
+    /// The schema with named master keys, stored locks, tickets and stored limits. The columns "state", "owner" and
+    /// "label" and the table "open_try" are for keys of the protocol's version 2. "room" has the most bytes that a row
+    /// can grow by. The first guess frees them, so it needs no new page on a full disk.
     private static let version3 = """
         CREATE TABLE master_key (
             id INTEGER PRIMARY KEY,
@@ -112,12 +112,12 @@ enum SQLiteSchema {
         CREATE INDEX open_try_by_key ON open_try (number);
         """
 
-    /// SQLite's own || makes a text.
+    /// Joins bytes. SQLite's own || returns a text.
     private static let joinedBytes = DatabaseFunction("joined_bytes", argumentCount: 2, pure: true) { values in
         values.compactMap { Data.fromDatabaseValue($0) }.reduce(Data(), +)
     }
 
-    /// Numbers as 4 bytes each, the highest first.
+    /// Joins numbers of 4 bytes each, the highest byte first.
     private static let numberBytes = DatabaseFunction("number_bytes", argumentCount: 3, pure: true) { values in
         values.map { UInt32(clamping: Int64.fromDatabaseValue($0) ?? 0) }.reduce(into: Data()) { bytes, number in
             withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
@@ -130,7 +130,7 @@ enum SQLiteSchema {
         configuration.busyMode = .timeout(5)
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { db in
-            // Nothing here writes, as the database may be a newer one.
+            // Nothing here writes, because a newer version may have made the database.
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
         }
         return configuration
@@ -138,8 +138,8 @@ enum SQLiteSchema {
 
     /// Makes the database ready.
     ///
-    /// - Parameter migrates: checks the master key of a database with an older schema, which is changed then; nil if it
-    ///   must not be changed, because a server may be running.
+    /// - Parameter migrates: checks the master key of a database with an older schema, before the schema changes; nil
+    ///   if it must not change, because a server may be running.
     /// - Throws: ``KeyServiceServerError`` with code `storeTooNew`, or `configurationInvalid` for an older schema. Then
     ///   nothing was changed.
     static func prepare(_ queue: DatabaseQueue, migrates: ((StoredMasterKey) throws -> Void)?) throws {

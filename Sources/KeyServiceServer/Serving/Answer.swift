@@ -70,7 +70,7 @@ struct Answer {
         return answer
     }
 
-    /// A text for programs that do not read JSON.
+    /// Makes an answer with a text.
     init(text: String, contentType: String) {
         status = .ok
         body = ByteBuffer(string: text)

@@ -9,7 +9,7 @@ internal import ServiceLifecycle
 public struct BoundAddress: Sendable {
     /// The numeric address.
     public let host: String
-    /// The TCP port, also when the configuration asked for 0.
+    /// The TCP port. If the configuration has 0, it is the port that the system chose.
     public let port: Int
     /// The base URL for clients, with the base path and without a trailing slash.
     public let baseURL: String
@@ -25,9 +25,9 @@ public struct BoundAddress: Sendable {
     }
 }
 
-/// What a service tells of itself, and what it hears from its operator.
+/// The connections between a service and its operator: control, metrics, audit log and callbacks.
 public struct KeyServiceOperation: Sendable {
-    /// What an operator asks of the running service.
+    /// The operator's control of the running service.
     public var control = KeyServiceControl()
     /// The figures of the service.
     public var metrics = KeyServiceMetrics()
@@ -40,7 +40,7 @@ public struct KeyServiceOperation: Sendable {
     /// Called once the listener for health checks accepts connections, if there is one.
     public var onHealthRunning: @Sendable (BoundAddress) async -> Void = { _ in }
 
-    /// Makes an operation that hears and tells nothing.
+    /// Makes an operation without audit log, metrics path and callbacks.
     public init() {}
 }
 
@@ -52,7 +52,7 @@ public struct KeyServiceOperation: Sendable {
 ///   - opened: the store of the records, with its master keys.
 ///   - logger: gets a line for each request, without secrets, bodies or keys.
 ///   - now: returns the time in seconds since 1970; nil for the system's clock.
-///   - operation: what the service tells of itself, and what it hears.
+///   - operation: the control, metrics, audit log and callbacks.
 /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a setting is out of bounds or a file for TLS
 ///   is bad, `rolledBack`, `busy` or `storeUnusable` if the store cannot be written. `run()` throws a
 ///   ``ListenFailure`` if the address for health checks cannot be used.
@@ -100,7 +100,7 @@ func buildApplication(
 
 /// Puts the listeners together.
 ///
-/// - Parameter services: what ends after the listeners.
+/// - Parameter services: the services that end after the listeners.
 private func assemble(
     _ configuration: KeyServiceServerConfiguration, keeper: KeyKeeper, health: HealthResponder, log: RequestLog,
     logger: Logger, operation: KeyServiceOperation, services: [any Service]
@@ -155,7 +155,7 @@ private func assemble(
         logger: quiet)
 }
 
-/// Raises the high-water mark while the service runs, and makes returned guesses durable before the process ends.
+/// The service that raises the high-water mark, and makes the last changes durable before the process ends.
 /// Services end in reverse order, so the server has answered its last request by then.
 private struct CommitService: Service {
     let commits: GroupCommit

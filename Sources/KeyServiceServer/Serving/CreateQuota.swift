@@ -14,7 +14,7 @@ final class CreateQuota: Sendable {
         let retryAfter: Int
     }
 
-    /// The most addresses with a bucket of their own. Further ones share a bucket.
+    /// The most addresses with their own bucket. Further addresses share one bucket.
     private static let maxAddresses = 16 * 1024
     private static let hour = 3600.0
 
@@ -60,7 +60,7 @@ final class CreateQuota: Sendable {
     /// The addresses that have a bucket now.
     var count: Int { state.withLock { $0.full.count } }
 
-    /// Returns the time at which a bucket is full after one key more.
+    /// Returns the time at which a bucket is full after one more key.
     private func take(_ full: Double, _ perHour: Int, at now: Double, _ limit: Refusal.Limit) throws(Refusal) -> Double
     {
         guard perHour > 0 else { return full }
@@ -71,7 +71,7 @@ final class CreateQuota: Sendable {
         return newFull
     }
 
-    /// Whether there is room for one more bucket. It drops full ones, at most once a second.
+    /// Returns whether there is room for one more bucket. Drops full buckets, at most once a second.
     private func makeRoom(_ state: inout State, at now: Double) -> Bool {
         guard state.full.count >= Self.maxAddresses else { return true }
         guard now >= state.nextCleaning else { return false }

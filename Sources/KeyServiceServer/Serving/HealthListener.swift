@@ -19,7 +19,7 @@ struct HealthListener: Service {
 
     func run() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        // The figures of these connections are of no use.
+        // Nobody needs the figures of these connections.
         let metrics = KeyServiceMetrics(factory: NOOPMetricsHandler.instance)
         let connections = ConnectionTable(perAddress: 0, trusted: TrustedProxies([]), metrics: metrics)
         let application = Application(
@@ -47,7 +47,7 @@ struct HealthListener: Service {
     }
 }
 
-/// A listener could not start.
+/// The error of a listener that could not start.
 public struct ListenFailure: Error {
     /// The host name or numeric address, without brackets.
     public let host: String

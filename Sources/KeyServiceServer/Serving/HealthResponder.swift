@@ -40,7 +40,7 @@ struct HealthResponder: HTTPResponder {
 
     private func figures() async -> Answer {
         guard let metricsText else { return .noSuchPath }
-        // The readiness is one of the figures, also if nobody asks for it alone.
+        // The readiness is one of the figures, so it is checked now.
         _ = await readiness.isReady
         return Answer(text: metricsText(), contentType: "text/plain; version=0.0.4; charset=utf-8")
     }

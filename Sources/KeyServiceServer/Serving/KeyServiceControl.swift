@@ -1,6 +1,6 @@
 internal import VaultLocks
 
-/// What an operator asks of a running service.
+/// The operator's control of a running service.
 public final class KeyServiceControl: Sendable {
     private struct State {
         var isDraining = false

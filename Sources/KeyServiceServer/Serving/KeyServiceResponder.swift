@@ -5,7 +5,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 
-/// The handler and logger of requests, with a few fixed paths. It answers a wrong method with 405, as a client would
+/// The handler and logger of requests, with a few fixed paths. It answers a wrong method with 405: a client would
 /// read 404 as "no such key".
 struct KeyServiceResponder: HTTPResponder {
     typealias Context = KeyServiceContext
@@ -84,7 +84,7 @@ struct KeyServiceResponder: HTTPResponder {
                 try takeQuota(request, channel)
                 key = try await places.slowingRefusals {
                     guard KeyWrapping.isStrong(secret) else {
-                        // Argon2 has places of its own, and keeps them much longer.
+                        // Argon2 has its own places, because it needs them much longer.
                         return try await keeper.createKey(secret: secret, deadline: deadline)
                     }
                     return try await places.withPlace {

@@ -10,11 +10,11 @@ public struct KeyServiceServerConfiguration: Sendable {
     /// The path before `/keyservice/v1/…` in the URLs, for example `/auth/realms/demo`. It is empty or begins with a
     /// slash. A slash at the end is dropped.
     public var basePath = ""
-    /// The number of wrong guesses in a row that lock a key, at least 1; nil for the number that the store has. It
+    /// The number of wrong guesses in a row that lock a key, at least 1; nil keeps the number in the store. It
     /// changes the store for all instances of the service.
     public var maxGuesses: Int?
-    /// The number of wrong guesses in a key's whole life that lock it, at least 1; nil for the number that the store
-    /// has. Right guesses do not set it back.
+    /// The number of wrong guesses in a key's whole life that lock it, at least 1; nil keeps the number in the
+    /// store. Right guesses do not reset this count.
     public var maxGuessesTotal: Int?
     /// The Argon2 cost of a new key, for secrets other than `cv1.` ones. An existing key keeps its cost.
     public var argon2 = Argon2Parameters.server
@@ -22,18 +22,18 @@ public struct KeyServiceServerConfiguration: Sendable {
     public var stretchingThreads = max(1, ProcessInfo.processInfo.activeProcessorCount)
     /// The number of requests that may run or wait for Argon2. Further requests get "busy".
     public var stretchingPlaces = 64
-    /// The number of requests under way at the same time, besides those for Argon2. Further requests get "busy", so that
-    /// the accepted ones stay fast.
+    /// The number of requests under way at the same time, besides those for Argon2. Further requests get "busy", so
+    /// that the accepted ones stay fast.
     public var maxRequestsUnderWay = 64
     /// The number of connections at the same time. Further connections wait in the system's queue.
     public var maxConnections = 512
     /// The number of connections of one client address at the same time; 0 for no limit. Further connections are closed
-    /// at once. A whole IPv6 /64 counts as one address. The limit does not hold for ``trustedProxies``.
+    /// at once. A whole IPv6 /64 counts as one address. ``trustedProxies`` have no limit.
     public var maxConnectionsPerAddress = 64
-    /// The time for a whole request to arrive, in milliseconds. Then its connection is closed.
+    /// The longest time for a whole request to arrive, in milliseconds. After it, the connection is closed.
     public var requestDeadline = 10_000
-    /// The addresses of reverse proxies, such as `127.0.0.1` or `10.0.0.0/8`. `X-Forwarded-For` is believed from these
-    /// alone.
+    /// The addresses of reverse proxies, such as `127.0.0.1` or `10.0.0.0/8`. The service trusts
+    /// `X-Forwarded-For` only from these.
     public var trustedProxies: [String] = []
     /// The number of new keys in an hour for one client address; 0 for no limit. Further requests get "busy".
     public var createsPerHour = 600

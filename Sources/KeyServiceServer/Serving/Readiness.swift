@@ -24,7 +24,7 @@ actor Readiness {
         self.check = check
     }
 
-    /// Whether the service can work, and does not end soon.
+    /// Whether the service can work, and is not draining.
     var isReady: Bool {
         get async {
             let isReady = control.isDraining ? false : await isStoreReady

@@ -91,8 +91,8 @@ enum RequestParsing {
         guard !secret.isEmpty, !secret.utf8.contains(0) else { throw BadRequest.unusable }
     }
 
-    /// Whether a text is an id that is safe in a log. Operators may have imported keys, so more ids pass than
-    /// ``KeyKeeper`` makes.
+    /// Whether a text is an id that is safe in a log. Operators may have imported keys, so this accepts more
+    /// ids than ``KeyKeeper`` makes.
     private static func isKeyID(_ text: String) -> Bool {
         (1...maxKeyIDSize).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

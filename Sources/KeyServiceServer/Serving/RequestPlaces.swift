@@ -15,7 +15,7 @@ final class RequestPlaces: Sendable {
         self.pause = pause
     }
 
-    /// There is no place.
+    /// The error if there is no place.
     struct Full: Error {}
 
     /// Runs `body` in a place.

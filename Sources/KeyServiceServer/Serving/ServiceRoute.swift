@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// What a client can ask for.
+/// The kinds of requests.
 enum ServiceRoute: Int, CaseIterable {
     case createKey, key, alive, ready, metrics
     /// Any other path.

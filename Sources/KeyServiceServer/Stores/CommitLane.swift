@@ -8,7 +8,7 @@ final class CommitLane: Sendable {
     private final class Waiting: Sendable {
         let change: KeyRecordChange
         let deadline: ContinuousClock.Instant?
-        /// How often the change is still repeated if it comes too early.
+        /// The number of repeats that are left if the change comes too early.
         let repeats: Int
         private let continuation: Lock<CheckedContinuation<KeyRecordOutcome, any Error>?>
 
@@ -44,16 +44,16 @@ final class CommitLane: Sendable {
         var batches = 0
     }
 
-    /// The longest wait of a change that nobody awaits.
+    /// The longest time until a change without a caller is written.
     private static let patience = DispatchTimeInterval.milliseconds(20)
     /// The time until the next try after the store refused.
     private static let retryDelay = DispatchTimeInterval.seconds(1)
-    /// How often the deadlines are looked at.
+    /// The time between two looks at the deadlines.
     private static let watchDelay = DispatchTimeInterval.milliseconds(250)
-    /// How often the settling of a charge whose answer was lost is repeated, once each second. TCP may deliver a charge
-    /// so long after its connection broke.
+    /// The number of repeats, one each second, to settle a charge whose answer was lost. TCP may deliver the charge so
+    /// long after its connection broke.
     private static let settlingRepeats = 120
-    /// The most changes that are kept without a waiting caller while the store refuses.
+    /// The most changes without a caller that are kept while the store refuses.
     private static let maxUnawaited = 10_000
 
     private let store: any KeyRecordStore
@@ -149,7 +149,7 @@ final class CommitLane: Sendable {
                 return nil
             }
             state.mustWrite = false
-            // A caller whose time is up has heard "busy", or will: its change must not happen.
+            // A caller whose time is up gets "busy". So its change must not happen.
             state.underWay = state.waiting.filter { $0.deadline.map { now < $0 } ?? true }
             let isLate = state.underWay.count < state.waiting.count
             let late = isLate ? state.waiting.filter { $0.deadline.map { now >= $0 } ?? false } : []

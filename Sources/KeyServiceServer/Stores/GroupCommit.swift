@@ -3,12 +3,12 @@ internal import Dispatch
 /// The only writer of the store: one ``CommitLane`` for each of the store's lanes. All changes to one key take the same
 /// lane, so they take effect in the order of the calls.
 final class GroupCommit: Sendable {
-    /// The wait for the settling of a guess. It goes on after the client's own deadline.
+    /// The longest wait for the settling of a guess, also after the client's own deadline.
     static let settlingTime = Duration.seconds(10)
 
     private let lanes: [CommitLane]
 
-    /// - Parameter queue: the queue of the writers in tests; nil for a thread for each lane.
+    /// - Parameter queue: the queue of the writers in tests; nil for one thread per lane.
     init(store: any KeyRecordStore, queue: (any WriterQueue)? = nil, metrics: KeyServiceMetrics? = nil) {
         lanes = (0..<max(1, store.lanes)).map { number in
             CommitLane(

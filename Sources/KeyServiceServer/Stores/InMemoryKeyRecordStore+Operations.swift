@@ -1,7 +1,7 @@
 internal import VaultLocks
 
 extension InMemoryKeyRecordStore {
-    /// Returns what all instances of the service share.
+    /// Returns the state that all instances of the service share.
     public func state() async throws -> StoreState {
         content.withLock { $0.state }
     }
@@ -24,7 +24,7 @@ extension InMemoryKeyRecordStore {
         }
     }
 
-    /// Takes a master key from the list, unless records are sealed under it.
+    /// Removes a master key from the list, unless records are sealed under it.
     public func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
         content.withLock { content in
             guard !content.entries.values.contains(where: { $0.key.record.masterKeyID == id }) else { return false }
@@ -109,7 +109,7 @@ extension InMemoryKeyRecordStore {
         content.withLock { $0.state.retiredBecause = reason }
     }
 
-    /// Returns the keys after a row with everything that is known about them.
+    /// Returns the keys after a row, with all their stored values.
     public func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)] {
         content.withLock { $0.page(after: row, count: count) { _ in true }.map { ($0.row, $0.key) } }
     }

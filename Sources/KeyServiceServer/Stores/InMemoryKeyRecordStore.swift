@@ -47,7 +47,7 @@ public final class InMemoryKeyRecordStore: KeyRecordOperations {
         content.withLock { content in changes.map { Self.apply($0, to: &content) } }
     }
 
-    /// Forgets who guesses right now, as a store does when its only server starts again.
+    /// Forgets all tickets, as a store does when its only server starts again.
     package func forgetTickets() {
         content.withLock { content in
             for id in content.entries.keys { content.entries[id]?.ticket = nil }
@@ -94,7 +94,7 @@ public final class InMemoryKeyRecordStore: KeyRecordOperations {
         _ keyID: String, _ ticket: GuessTicket, _ time: Int64, in content: inout Content
     ) -> KeyRecordOutcome {
         guard var entry = content.entries[keyID] else { return .noSuchKey }
-        // The guess under way may be right, so its key is not called locked yet.
+        // The guess under way may be right. So its key does not count as locked yet.
         if entry.isHeld(at: time), entry.key.lock != .revoked { return .held }
         let outcome = find(keyID, in: content)
         guard case .found = outcome else { return outcome }

@@ -2,17 +2,17 @@
 ///
 /// All of them throw ``KeyServiceServerError`` with code `busy` (try again), `storeTooNew` or `storeUnusable`.
 public protocol KeyRecordOperations: KeyRecordStore {
-    /// Returns what all instances of the service share. Nothing is written.
+    /// Returns the state that all instances of the service share. Writes nothing.
     func state() async throws -> StoreState
 
-    /// Changes the limits of wrong guesses for all instances. A key that is locked stays locked: first, keys with as
-    /// many wrong guesses as the old limits allow are locked for good.
+    /// Changes the limits of wrong guesses for all instances. Locked keys stay locked: before the change, each key that
+    /// has reached an old limit is locked for good.
     func setLimits(_ limits: GuessLimits) async throws
 
-    /// Adds a master key to the list of those that records may be sealed under. A known one is left as it is.
+    /// Adds a master key to the list of allowed master keys. A known master key stays as it is.
     func addMasterKey(_ masterKey: StoredMasterKey) async throws
 
-    /// Takes a master key from the list. Records cannot be sealed under it any more.
+    /// Removes a master key from the list. After that, no record can be sealed under it.
     ///
     /// - Returns: false if records are still sealed under it. Then nothing was changed.
     func removeMasterKey(_ id: MasterKeyID) async throws -> Bool
@@ -30,12 +30,12 @@ public protocol KeyRecordOperations: KeyRecordStore {
     /// Returns the number of records under each master key.
     func counts() async throws -> [MasterKeyID: Int]
 
-    /// Gives a key all its guesses back, and unlocks it. A guess that is under way is not taken back twice.
+    /// Gives a key all its guesses back, and unlocks it. A guess under way is not taken back a second time.
     ///
     /// - Throws: also `noSuchKey`. A revoked key stays as it is, and counts as missing.
     func unlock(keyID: String) async throws
 
-    /// Ends a key for good, but keeps its row. Clients hear that it is locked.
+    /// Ends a key for good, but keeps its row. Clients are told that the key is locked.
     ///
     /// - Throws: also `noSuchKey`.
     func revoke(keyID: String) async throws
@@ -46,21 +46,21 @@ public protocol KeyRecordOperations: KeyRecordStore {
     /// - Throws: also `noSuchKey`.
     func delete(keyID: String) async throws -> Bool
 
-    /// Leaves each key at most one guess, after an older state of the store was put back: a thief must not get guesses
-    /// again. It also sets the generation.
+    /// Leaves each key at most one guess, and sets the generation. Call it after an older state of the store was put
+    /// back: a thief must not get guesses again.
     func acceptRollback(generation: Int64) async throws
 
-    /// Sets the reason why no server may use this store, or takes it away with nil.
+    /// Sets the reason why no server may use this store; nil removes the reason.
     func retire(because reason: String?) async throws
 
-    /// Returns the keys after a row with everything that is known about them, the oldest first.
+    /// Returns the keys after a row with all their stored values, the oldest first.
     func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)]
 
-    /// Puts keys of another store into this one. Each replaces a key with the same id.
+    /// Puts keys of another store into this one. Each key replaces an existing key with the same id.
     func put(_ keys: [StoredKey]) async throws
 }
 
-/// Everything that a store knows about a key, for a move to another store.
+/// All stored values of a key, for a move to another store.
 public struct StoredKey: Sendable, Hashable {
     /// The record.
     public var record: KeyRecord
@@ -68,7 +68,7 @@ public struct StoredKey: Sendable, Hashable {
     public var count: GuessCount
     /// The time when the key was last given out, in seconds since 1970; nil for never.
     public var lastUsedAt: Int64?
-    /// Why the key is not released; nil for a key in use.
+    /// The reason why the key is not released; nil for a key in use.
     public var lock: KeyRecordSummary.Lock?
 
     /// Makes a key from its parts.
@@ -80,9 +80,9 @@ public struct StoredKey: Sendable, Hashable {
     }
 }
 
-/// What all instances of the service share in a store.
+/// The state of a store that all instances of the service share.
 public struct StoreState: Sendable, Hashable {
-    /// The name of this database: 16 random bytes. A copy that was put back has the name of its origin.
+    /// The name of this database: 16 random bytes. A restored copy has the same name.
     public var storeID: [UInt8]
     /// A number that only grows. A smaller number means that an older state of the store was put back.
     public var generation: Int64
@@ -106,9 +106,9 @@ public struct StoreState: Sendable, Hashable {
     }
 }
 
-/// A master key, as a store knows it.
+/// The entry of a store for a master key.
 public struct StoredMasterKey: Sendable, Hashable {
-    /// Its name.
+    /// The name of the master key.
     public var id: MasterKeyID
     /// A value that only this master key opens.
     public var check: [UInt8]
@@ -132,14 +132,14 @@ public struct KeyRecordSummary: Sendable, Hashable {
     public var lastUsedAt: Int64?
     /// The wrong guesses on the key.
     public var wrongGuesses: GuessCount
-    /// Whether the key is locked for good, by wrong guesses or by the operator.
+    /// The reason why the key is not released; nil for a key in use.
     public var lock: Lock?
-    /// The kind of the key, with everything about it that is no secret.
+    /// The kind of the key, with its public values.
     public var details: KeyDetails
     /// The master key that the record is sealed under.
     public var masterKeyID: MasterKeyID
 
-    /// Why a key is not released.
+    /// The reason why a key is not released.
     public enum Lock: String, Sendable, Hashable {
         /// Too many wrong guesses.
         case locked

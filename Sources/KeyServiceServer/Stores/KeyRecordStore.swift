@@ -4,12 +4,12 @@
 /// unlock or delete keys. It must not assume that the process ends in an orderly way. ``KeyRecordOperations`` has the
 /// operator's calls.
 public protocol KeyRecordStore: Sendable {
-    /// The number of batches that may be under way at a time, at least 1. All changes to one key go the same lane, one
-    /// batch after the other.
+    /// The number of batches that may be under way at a time, at least 1. All changes to one key use the same
+    /// lane, one batch after the other.
     var lanes: Int { get }
 
-    /// Carries out the changes in order, and returns when they survive a crash of the machine. The service calls it on
-    /// a thread of the lane, which may block.
+    /// Carries out the changes in order, and returns when they survive a crash of the machine. It may block: the
+    /// service calls it on a thread of the lane.
     ///
     /// A change that fails does not make the others fail.
     ///
@@ -18,8 +18,8 @@ public protocol KeyRecordStore: Sendable {
     ///   - lane: the number of the lane, from 0.
     ///   - deadline: after this time nobody waits for an outcome.
     /// - Returns: for each change, in the same order, its outcome or a ``KeyServiceServerError`` with code `busy`,
-    ///   `storeUnusable` or `storeTooNew`. If its outcome is unknown, the change may have happened: the caller settles a
-    ///   ticket as unused then.
+    ///   `storeUnusable` or `storeTooNew`. If the outcome is unknown, the change may have happened. Then the caller
+    ///   settles the ticket of a charge as unused.
     func commit(_ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant) async
         -> [Result<KeyRecordOutcome, KeyServiceServerError>]
 
@@ -34,10 +34,10 @@ extension KeyRecordStore {
     public func close() {}
 }
 
-/// The proof that a guess was charged: whoever has it may settle that guess, once, unless a later charge took its place.
+/// The proof that a guess was charged. Its holder may settle the guess once, unless a later charge replaced the ticket.
 public struct GuessTicket: Sendable, Hashable {
-    /// The time for which other charges wait for this ticket, in seconds. Safety does not depend on it: a guess that
-    /// takes longer just stays charged.
+    /// The time for which other charges wait for this ticket, in seconds. Safety does not depend on it: a later
+    /// charge may replace the ticket, and then the guess stays charged.
     public static let lifetime: Int64 = 10
 
     /// A random number.
@@ -54,7 +54,7 @@ public struct GuessTicket: Sendable, Hashable {
     }
 }
 
-/// A key, as a change names it.
+/// The name of a key in a change.
 public struct KeyReference: Sendable, Hashable {
     /// The id of the key, as clients send it.
     public var id: String
@@ -75,8 +75,8 @@ public enum KeyRecordChange: Sendable {
     case insert(KeyRecord)
     /// Looks up a key and counts nothing. Outcome: `found`, `locked` or `noSuchKey`.
     case find(keyID: String)
-    /// Counts one more wrong guess, and locks the key if a limit is reached with it. Nobody else gets a ticket of this
-    /// key until the guess is settled, or for the ticket's lifetime. Outcome: `found`; or `held`, `locked` or
+    /// Counts one more wrong guess, and locks the key if this reaches a limit. No other charge of the key succeeds
+    /// until the guess is settled, or the ticket's lifetime is over. Outcome: `found`; or `held`, `locked` or
     /// `noSuchKey`, and nothing was counted.
     case charge(keyID: String, ticket: GuessTicket, time: Int64)
     /// Settles a charged guess. Outcome: `done`; or `superseded` if the ticket is not the key's last one, and nothing
@@ -85,10 +85,10 @@ public enum KeyRecordChange: Sendable {
     /// Notes a right long secret, which is not charged: sets the wrong guesses in a row to 0 if no ticket is open, and
     /// the last use to `time`. Outcome: `done`, also for a deleted key.
     case noteUse(KeyReference, time: Int64)
-    /// Puts a new content, and its details and master key, in the place of the content `replaced`. Outcome: `done`; or
+    /// Replaces the content `replaced` with a new content, and with its details and master key. Outcome: `done`; or
     /// `superseded` if the record has another content now, or is gone.
     case reseal(KeyRecord, replaced: [UInt8])
-    /// Writes the time, as a proof that writing works, and counts the generation up by 1. Outcome: `checkedIn`.
+    /// Writes the time, as a proof that writing works, and adds 1 to the generation. Outcome: `checkedIn`.
     case checkIn(time: Int64)
 }
 
@@ -99,7 +99,7 @@ public enum GuessResult: Sendable, Hashable {
     /// The guess was right: sets the wrong guesses in a row to 0, takes one from the count of all, unlocks the key, and
     /// notes the use.
     case right(time: Int64)
-    /// The guess was right, but the client makes a new key after wrong guesses: takes back this charge alone, and notes
+    /// The guess was right, but the client makes a new key after wrong guesses: takes back only this charge, and notes
     /// the use. `lastWrongAt` is the time of the last wrong guess before.
     case rightAndKept(lastWrongAt: Int64?, time: Int64)
     /// Nobody learned anything from this guess: takes back the charge. `lastWrongAt` as above, or nil if the answer to

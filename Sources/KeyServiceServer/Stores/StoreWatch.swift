@@ -1,15 +1,15 @@
 internal import VaultLocks
 
-/// The proofs that the store can be written, that it belongs to the master keys, and that it did not go back in time.
+/// The regular check of the store: it can be written, has the right master keys, and did not go back in time.
 final class StoreWatch: Sendable {
-    /// The time between two check-ins while changes are made. A return by less than that goes unnoticed.
+    /// The time between two check-ins while changes are made. A rollback by less time goes unnoticed.
     static let interval = Duration.milliseconds(500)
 
     private let commits: GroupCommit
     private let masterKeys: MasterKeys
     private let mark: HighWaterMark?
     private let now: @Sendable () -> Int64
-    /// The newest state that was seen.
+    /// The newest known state.
     private let newest: Lock<StoreState?>
 
     init(
@@ -24,11 +24,11 @@ final class StoreWatch: Sendable {
 
     /// Writes to the store and raises the mark.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `rolledBack` if the store is an older one: nothing may go on then.
+    /// - Throws: ``KeyServiceServerError`` with code `rolledBack` if the store is an older one: stop the service.
     ///   `busy`, `storeUnusable`, or `configurationInvalid` if a master key or the mark's file is missing.
     func checkIn() async throws {
         let deadline = ContinuousClock.now + .seconds(5)
-        // Two check-ins may run side by side, so only what was known before this one counts.
+        // Two check-ins may run at the same time. So this one compares with the state from before its start.
         let before = newest.withLock { $0 }
         guard case .checkedIn(let state) = try await commits.commit(.checkIn(time: now()), deadline: deadline) else {
             throw KeyServiceServerError.busy
@@ -51,7 +51,7 @@ final class StoreWatch: Sendable {
     /// Checks in from time to time while changes are made.
     ///
     /// - Parameter report: gets a new problem, once.
-    /// - Throws: ``KeyServiceServerError`` with code `rolledBack`. Nothing may go on then.
+    /// - Throws: ``KeyServiceServerError`` with code `rolledBack`. Then the service must stop.
     func run(report: (String) -> Void) async throws {
         var written = commits.batches
         var reported: String?

@@ -22,7 +22,9 @@ final class ConnectionTable: Sendable {
         self.metrics = metrics
     }
 
-    /// Adds a connection until it closes. Returns whether its address may have one more.
+    /// Adds a connection until it closes.
+    ///
+    /// - Returns: false if its address has too many connections. Then it was not added.
     func admit(_ channel: any Channel) -> Bool {
         let peer = NetworkAddress(channel.remoteAddress)
         let counted = trusted.contains(peer) ? nil : peer?.counted

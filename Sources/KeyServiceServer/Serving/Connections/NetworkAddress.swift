@@ -1,7 +1,7 @@
 internal import Foundation
 internal import NIOCore
 
-/// A numeric address of a client. An IPv4 address is the same in its IPv6 form (`::ffff:192.0.2.1`).
+/// A numeric address of a client. An IPv4 address equals its IPv6 form (`::ffff:192.0.2.1`).
 package struct NetworkAddress: Hashable, Sendable {
     private static let mappedPrefix: UInt64 = 0xFFFF_0000_0000
 
@@ -48,7 +48,7 @@ package struct NetworkAddress: Hashable, Sendable {
 
     var isIPv4: Bool { high == 0 && low >> 32 == Self.mappedPrefix >> 32 }
 
-    /// The address for counting. One IPv6 client has a whole /64, so all of it counts as one.
+    /// The address for counting. One IPv6 client has a whole /64, so a /64 counts as one address.
     var counted: NetworkAddress {
         isIPv4 ? self : NetworkAddress(high: high, low: 0)
     }
@@ -82,7 +82,7 @@ package struct NetworkAddress: Hashable, Sendable {
     }
 }
 
-/// The reverse proxies whose `X-Forwarded-For` is believed.
+/// The reverse proxies whose `X-Forwarded-For` the service trusts.
 struct TrustedProxies: Sendable {
     private let ranges: [NetworkAddress.Range]
 

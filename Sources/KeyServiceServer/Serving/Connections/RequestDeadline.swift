@@ -2,7 +2,8 @@ internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTPTypes
 
-/// Tells ``RequestDeadline`` that bytes came. It stands before the HTTP parser, which says nothing of half a line.
+/// The handler that tells ``RequestDeadline`` about new bytes. The HTTP parser comes later: it does not report half a
+/// line.
 final class ArrivalHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -14,7 +15,7 @@ final class ArrivalHandler: ChannelInboundHandler {
     }
 }
 
-/// Closes a connection at once. It takes part only in connections over the limit of their address.
+/// The handler that closes a connection at once. Only connections over the limit of their address have it.
 final class RefusingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -23,32 +24,32 @@ final class RefusingHandler: ChannelInboundHandler {
     }
 }
 
-/// Closes a connection whose request takes too long to arrive, and every connection after an answer with
+/// The handler that closes a connection if a request takes too long to arrive, or after an answer with
 /// `Connection: close`.
 ///
-/// Otherwise a few clients that send a byte now and then could keep all connections for themselves. The time for a
-/// request counts from its first byte; for the first request it counts from the start of the connection.
+/// Without it, a few clients that send a byte now and then could keep all connections. The time for a request begins
+/// with its first byte. The time for the first request begins with the connection.
 final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// The time that a client has for reading the last answer. A connection that closes with unread data loses it.
+    /// The time for a client to read the last answer. A connection that closes with unread data loses the answer.
     private static let lingering = TimeAmount.seconds(2)
 
-    /// The most requests on a connection that wait for their answers. No usual client sends ahead so many.
+    /// The most requests on a connection that wait for their answers. A usual client does not send so many ahead.
     private static let maxUnanswered = 32
 
     private let limit: TimeAmount
     private let onTimeout: @Sendable () -> Void
     private var deadline: NIODeadline?
-    /// There is one timer for a connection, not for a request. It costs too much to set for each request.
+    /// The timer of the connection. A new timer for each request would cost too much.
     private var timer: Scheduled<Void>?
     private var hasReceived = false
     private var isReading = false
     private var unanswered = 0
-    /// The answers that the client has not taken yet, and the time that is left for them.
+    /// The number of answers that the client has not taken yet, and the deadline for them.
     private var unwritten = 0
     private var writeDeadline: NIODeadline?
     private var isAnswering = false
@@ -72,7 +73,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // A client that left keeps its place no longer than needed.
+        // The client has left, so its place is free for others.
         if case ChannelEvent.inputClosed? = event as? ChannelEvent, unanswered == 0 {
             return context.close(promise: nil)
         }
@@ -84,7 +85,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
         guard !isLingering else {
-            // The client has sent all of it, so it reads the answer.
+            // The client has sent its whole request, so it reads the answer now.
             if case .end = part { context.close(promise: nil) }
             return
         }
@@ -136,8 +137,8 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Drops all that still comes, until the client closes the connection. A client that still sends may take the end
-    /// of this side for a broken connection, so the end comes only after its request.
+    /// Drops all further bytes until the client closes the connection. This side ends only after the whole request: a
+    /// client that still sends may take the end for a broken connection.
     private func linger(_ context: ChannelHandlerContext) {
         isLingering = true
         setDeadline(Self.lingering, context)

@@ -1,7 +1,6 @@
 public import CoreMetrics
 
-/// The figures of a key service, for its operator. All values of all labels are known beforehand, so nothing that a
-/// client sends can add more.
+/// The figures of a key service, for its operator. The values of all labels are fixed, so a client cannot add new ones.
 public final class KeyServiceMetrics: Sendable {
     package enum GuessResult: String, CaseIterable, Sendable {
         case right, wrong, locked
@@ -32,7 +31,7 @@ public final class KeyServiceMetrics: Sendable {
         "process_start_time_seconds": "Start of the process, in seconds since 1970.",
     ]) { $0[prefix + $1.key] = $1.value }
 
-    /// By the index of the route and the index of the status.
+    /// The counters, by the index of the route and the index of the status.
     private let requests: [[Counter]]
     private let durations: [CoreMetrics.Timer]
     private let guesses: [GuessResult: Counter]
@@ -51,8 +50,8 @@ public final class KeyServiceMetrics: Sendable {
 
     /// Makes the figures.
     ///
-    /// - Parameter factory: the place to which they go. By default it is the one of `MetricsSystem.bootstrap`, which
-    ///   has to come first.
+    /// - Parameter factory: the receiver of the figures. The default is the factory of `MetricsSystem.bootstrap`: call
+    ///   `bootstrap` first.
     public init(factory: any MetricsFactory = MetricsSystem.factory) {
         func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
             Counter(label: Self.prefix + name, dimensions: dimensions, factory: factory)
@@ -103,7 +102,7 @@ public final class KeyServiceMetrics: Sendable {
     func auditIsFailing(_ isFailing: Bool) { auditFailing.set(isFailing ? 1 : 0) }
     func certificateEnds(at time: Int) { certificateEnd.set(time) }
 
-    /// Counts log lines that nobody read.
+    /// Counts dropped log lines.
     package func logLinesDropped(_ count: Int) { droppedLines.increment(by: count) }
 
     /// Notes one transaction of the store.

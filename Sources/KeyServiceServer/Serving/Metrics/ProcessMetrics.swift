@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What Prometheus usually knows of a process.
+/// The usual Prometheus metrics of a process.
 enum ProcessMetrics {
     static let all: [@Sendable () -> PrometheusReading?] = [
         { residentMemory.map { PrometheusReading(name: "process_resident_memory_bytes", value: $0) } },
@@ -14,7 +14,7 @@ enum ProcessMetrics {
         return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    /// In seconds since 1970. The system counts it in ticks since its own start.
+    /// The start of the process, in seconds since 1970. The system gives it in ticks since its own start.
     private static let startTime: Double? = {
         // The name of the program stands in brackets, and may have spaces.
         guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),

@@ -23,7 +23,7 @@ public final class PrometheusMetrics: MetricsFactory {
 
     /// - Parameters:
     ///   - help: one sentence for each name of a metric.
-    ///   - read: values that are read when somebody asks.
+    ///   - read: values that are read for each ``text()``.
     init(help: [String: String], read: [@Sendable () -> PrometheusReading?] = []) {
         self.help = help
         self.read = read
@@ -48,7 +48,7 @@ public final class PrometheusMetrics: MetricsFactory {
         text += "# TYPE \(name) \(type)\n"
     }
 
-    /// Returns the value with these labels, which is made if it is new.
+    /// Returns the value with these labels. Makes it if it is new.
     private func value<Value: PrometheusValue>(
         _ label: String, _ dimensions: [(String, String)], _ type: String, _ make: () -> Value
     ) -> Value {
@@ -67,7 +67,7 @@ public final class PrometheusMetrics: MetricsFactory {
     }
 }
 
-/// A value that is read when somebody asks for it.
+/// A value that is read for each ``PrometheusMetrics/text()``.
 struct PrometheusReading {
     let name: String
     var type = "gauge"

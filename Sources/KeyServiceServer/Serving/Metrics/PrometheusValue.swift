@@ -74,7 +74,7 @@ final class PrometheusHistogram: PrometheusValue, TimerHandler, RecorderHandler 
 
 /// The spelling of Prometheus' text format.
 enum PrometheusText {
-    /// Replaces what a name of a metric or a label must not have.
+    /// Replaces characters that the name of a metric or a label must not have.
     static func name(_ text: String) -> String {
         var name = String(text.unicodeScalars.map { isNamePart($0) ? Character($0) : "_" })
         if name.isEmpty || name.first?.isNumber == true { name = "_" + name }

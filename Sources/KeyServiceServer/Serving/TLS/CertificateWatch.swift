@@ -1,7 +1,7 @@
 internal import Logging
 internal import ServiceLifecycle
 
-/// Reads the certificate again when its files change, and says so in the log.
+/// The service that reads the certificate again when its files change.
 struct CertificateWatch: Service {
     let certificate: ServerCertificate
     let logger: Logger

@@ -8,10 +8,10 @@ public struct TLSFiles: Sendable {
     public var certificate: String
     /// The private key of the certificate, in PEM. Other users must not read it.
     public var key: String
-    /// Whether systemd made the file of the key (`$CREDENTIALS_DIRECTORY`). Its access list shows up as the permissions
-    /// of the group.
+    /// Whether systemd made the file of the key (`$CREDENTIALS_DIRECTORY`). The permissions of the group then show its
+    /// access list.
     public var isKeyCredential = false
-    /// The authorities of clients, in PEM. With it, each client needs a certificate of one of them.
+    /// The authorities of clients, in PEM. If set, each client needs a certificate from one of these authorities.
     public var clientCA: String?
     /// Whether clients may use TLS 1.2. Otherwise TLS 1.3 is needed.
     public var allowsTLS12 = false
@@ -23,9 +23,9 @@ public struct TLSFiles: Sendable {
     }
 }
 
-/// The certificate of the service. New connections use the newest one that was good.
+/// The certificate of the service. New connections use the last one that was read without an error.
 final class ServerCertificate: Sendable {
-    /// What tells a new file from the old one.
+    /// The values of a file that change with a new file.
     private struct Stamp: Equatable {
         let number: Int?
         let size: Int?
