@@ -5,6 +5,8 @@
     enum DatabaseFailure: Error {
         /// The connection broke or cannot be made. Nobody knows whether the transaction happened.
         case connection(String)
+        /// No server can be reached. Nothing of the transaction happened.
+        case unreachable(String)
         /// The server refused a statement. Nothing of the transaction happened.
         case statement(code: String, message: String)
         /// The time was up. Nobody knows whether the transaction happened.
@@ -39,6 +41,8 @@
             case .connection(let message):
                 KeyServiceServerError(
                     .busy, "The database cannot be reached: \(message)", isOutcomeUnknown: true)
+            case .unreachable(let message):
+                KeyServiceServerError(.busy, "The database cannot be reached: \(message)")
             case .timedOut:
                 KeyServiceServerError(.busy, "The database did not answer in time.", isOutcomeUnknown: true)
             case .notReplicated:

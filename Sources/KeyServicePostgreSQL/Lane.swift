@@ -6,8 +6,8 @@
     final class Lane: Sendable {
         private let writer: Lock<LaneWriter>
 
-        init(_ url: DatabaseURL) {
-            writer = Lock(LaneWriter(url))
+        init(_ url: DatabaseURL, allowsAsynchronousStandby: Bool) {
+            writer = Lock(LaneWriter(url, allowsAsynchronousStandby: allowsAsynchronousStandby))
         }
 
         /// Carries out the changes in one transaction. If the database refuses one of them, each gets its own.
@@ -25,9 +25,11 @@
 
         private var connector: Connector
         private var isClosed = false
+        private let allowsAsynchronousStandby: Bool
 
-        init(_ url: DatabaseURL) {
+        init(_ url: DatabaseURL, allowsAsynchronousStandby: Bool) {
             connector = Connector(url)
+            self.allowsAsynchronousStandby = allowsAsynchronousStandby
         }
 
         mutating func close() {
@@ -70,10 +72,16 @@
         private mutating func attempt(
             _ changes: [KeyRecordChange], deadline: ContinuousClock.Instant
         ) throws(DatabaseFailure) -> [Outcome] {
-            let connection = try connector.connection(deadline: deadline)
+            let connection: Connection
+            do throws(DatabaseFailure) {
+                connection = try connector.connection(deadline: deadline)
+            } catch .connection(let message) {
+                throw .unreachable(message)
+            }
             let batch = ChangeBatch(changes)
             var outcomes = try batch.outcomes(connection.run(batch.queries, deadline: deadline))
             try explain(changes, &outcomes, connection, deadline: deadline)
+            try checkStandby(changes, &outcomes, connection, deadline: deadline)
             return outcomes
         }
 
@@ -96,12 +104,29 @@
             do throws(DatabaseFailure) {
                 reasons = try batch.outcomes(connection.run(batch.queries, deadline: deadline))
             } catch {
-                reasons = Self.all(lookups, error.error)
+                reasons = Self.all(lookups, .busy)
             }
             for (place, reason) in zip(places, reasons) {
                 // A key that is free by now was held before: the caller tries again.
                 if case .success(.found) = reason { continue }
                 outcomes[place] = reason
+            }
+        }
+
+        /// Looks at the standbys of the server at each check-in: after a failover, it is another server. The service is
+        /// not ready while a standby may lack charges.
+        private func checkStandby(
+            _ changes: [KeyRecordChange], _ outcomes: inout [Outcome], _ connection: Connection,
+            deadline: ContinuousClock.Instant
+        ) throws(DatabaseFailure) {
+            for (place, change) in changes.enumerated() {
+                guard case .checkIn = change, !allowsAsynchronousStandby else { continue }
+                do throws(DatabaseFailure) {
+                    _ = try ReplicationCheck.run(
+                        connection, allowAsynchronousStandby: false, deadline: deadline)
+                } catch {
+                    outcomes[place] = .failure(error.error)
+                }
             }
         }
 

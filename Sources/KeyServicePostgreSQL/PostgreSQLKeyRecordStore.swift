@@ -32,9 +32,9 @@
         /// The thread of the operator's calls, as libpq blocks.
         private let operatorQueue = DispatchQueue(label: "credential-vault.key-service.operations")
 
-        private init(_ url: DatabaseURL, lanes: Int) {
+        private init(_ url: DatabaseURL, lanes: Int, allowsAsynchronousStandby: Bool) {
             self.lanes = lanes
-            changeLanes = (0..<lanes).map { _ in Lane(url) }
+            changeLanes = (0..<lanes).map { _ in Lane(url, allowsAsynchronousStandby: allowsAsynchronousStandby) }
             operatorConnector = Lock(Connector(url))
         }
 
@@ -53,7 +53,8 @@
             url: String, purpose: Purpose, lanes: Int = standardLanes, allowAsynchronousStandby: Bool = false,
             warn: @escaping @Sendable (String) -> Void = { _ in }
         ) async throws -> PostgreSQLKeyRecordStore {
-            let store = PostgreSQLKeyRecordStore(try DatabaseURL(url), lanes: max(1, lanes))
+            let store = PostgreSQLKeyRecordStore(
+                try DatabaseURL(url), lanes: max(1, lanes), allowsAsynchronousStandby: allowAsynchronousStandby)
             try await store.perform { connection, deadline in
                 try Schema.prepare(connection, purpose.permission, deadline: deadline)
                 let warnings = try ReplicationCheck.run(

@@ -9,7 +9,7 @@
         /// standbys, and a commit waits if this list is not empty.
         static func run(
             _ connection: Connection, allowAsynchronousStandby: Bool, deadline: ContinuousClock.Instant
-        ) throws -> [String] {
+        ) throws(DatabaseFailure) -> [String] {
             let rows = try connection.execute(
                 """
                 SELECT current_setting('synchronous_standby_names') = '',

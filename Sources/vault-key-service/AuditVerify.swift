@@ -46,6 +46,9 @@ extension Audit {
                     Output.result("\(lines)\(time), genuine up to the damage.")
                     throw Failure.damaged("\(damage.kind.rawValue): \(damage.description)")
                 }
+                guard report.count > 0 else {
+                    throw Failure.damaged("The log is empty. Its first line, which \"audit init\" wrote, is missing.")
+                }
                 Output.result("\(lines)\(time), all genuine.")
                 if let last = report.last { Output.result("Anchor of the last line: \(last)") }
             }

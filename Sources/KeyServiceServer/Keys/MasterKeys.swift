@@ -66,6 +66,8 @@ public final class MasterKeys: Sendable {
     func masterKey(_ id: MasterKeyID) throws -> MasterKey {
         // In a store without entries, which only tests use, the first key is the current one.
         if let key = known.withLock({ $0[id] ?? (id == .first ? current : nil) }) { return key }
+        // Now a record needs it, so the service is not ready any more.
+        unneeded.withLock { _ = $0.remove(id) }
         throw KeyServiceServerError(
             .storeUnusable, "A record is sealed under the master key \(id), which this server does not have.")
     }

@@ -28,23 +28,28 @@ struct GuessStatements {
                 WHERE number = ?1
                 """)
         settleWrong = try db.cachedStatement(
-            sql: "UPDATE guess_counter SET ticket = NULL, held_until = NULL WHERE number = ?1 AND ticket = ?2")
+            sql: """
+                UPDATE guess_counter SET ticket = NULL, held_until = NULL, room = zeroblob(14)
+                WHERE number = ?1 AND ticket = ?2
+                """)
         settleRight = try db.cachedStatement(
             sql: """
                 UPDATE guess_counter SET wrong_guesses = 0, wrong_guesses_in_all = max(0, wrong_guesses_in_all - 1),
-                    last_wrong_at = NULL, locked_at = NULL, last_used_at = ?3, ticket = NULL, held_until = NULL
+                    last_wrong_at = NULL, locked_at = NULL, last_used_at = ?3, ticket = NULL, held_until = NULL,
+                    room = zeroblob(32)
                 WHERE number = ?1 AND ticket = ?2
                 """)
         giveBack = try db.cachedStatement(
             sql: """
                 UPDATE guess_counter SET wrong_guesses = max(0, wrong_guesses - 1),
                     wrong_guesses_in_all = max(0, wrong_guesses_in_all - 1), last_wrong_at = ?3, locked_at = NULL,
-                    last_used_at = coalesce(?4, last_used_at), ticket = NULL, held_until = NULL
+                    last_used_at = coalesce(?4, last_used_at), ticket = NULL, held_until = NULL, room = zeroblob(14)
                 WHERE number = ?1 AND ticket = ?2
                 """)
         noteUse = try db.cachedStatement(
             sql: """
-                UPDATE guess_counter SET last_used_at = ?2, room = NULL, wrong_guesses = iif(ticket IS NULL, 0, wrong_guesses),
+                UPDATE guess_counter SET last_used_at = ?2, wrong_guesses = iif(ticket IS NULL, 0, wrong_guesses),
+                    room = iif(ticket IS NULL, zeroblob(32), room),
                     last_wrong_at = iif(ticket IS NULL, NULL, last_wrong_at)
                 WHERE number = ?1
                 """)
