@@ -254,9 +254,13 @@
         private func finishConnecting(
             to name: String, deadline: ContinuousClock.Instant
         ) throws(DatabaseFailure) {
+            // Only these messages have the code of the server.
+            PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
             var state = PGRES_POLLING_WRITING
             while state != PGRES_POLLING_OK {
-                guard PQstatus(pointer) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else { throw broken() }
+                guard PQstatus(pointer) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else {
+                    throw .connecting(PQerrorMessage(pointer).map { String(cString: $0) } ?? "")
+                }
                 let events = Int16(state == PGRES_POLLING_READING ? POLLIN : POLLOUT)
                 guard try Self.waitUntilReady(PQsocket(pointer), events, until: deadline) else {
                     throw .connection("\(name) did not answer in time")

@@ -12,14 +12,19 @@
         /// The server that accepted writes last.
         private var preferred = 0
         private var current: Connection?
+        /// Whether a rejection is final, as no server let this process in so far.
+        private var givesUp: Bool
 
-        init(_ url: DatabaseURL) {
+        /// - Parameter isFirst: whether this process has had no connection yet.
+        init(_ url: DatabaseURL, isFirst: Bool = false) {
             self.url = url
+            givesUp = isFirst
         }
 
         /// Returns a connection that works, as far as this side knows.
         ///
-        /// - Throws: the failure of the last try, at the deadline.
+        /// - Throws: the failure of the last try, at the deadline. At once for a server of a wrong kind, and at first
+        ///   also for a rejection.
         mutating func connection(deadline: ContinuousClock.Instant) throws(DatabaseFailure) -> Connection {
             if let current {
                 if current.isAlive() { return current }
@@ -31,11 +36,15 @@
                 do throws(DatabaseFailure) {
                     let connection = try connect(deadline: deadline)
                     current = connection
+                    givesUp = false
                     return connection
                 } catch {
-                    // A server that refuses the connection for good, such as one of an old version.
-                    guard case .connection = error else { throw error }
-                    failure = error
+                    switch error {
+                    case .connection: failure = error
+                    // In the middle of a failover, a server may lack settings for a moment.
+                    case .rejected(let message) where !givesUp: failure = .connection(message)
+                    default: throw error
+                    }
                 }
                 // Different lanes and instances must not all come at the same moment.
                 let wait = pause * Double.random(in: 0.5...1)
@@ -59,8 +68,11 @@
                     preferred = index
                     return connection
                 } catch {
-                    guard case .connection = error else { throw error }
-                    failure = error
+                    switch (error, failure) {
+                    case (.connection, .rejected): break
+                    case (.connection, _), (.rejected, _): failure = error
+                    default: throw error
+                    }
                 }
             }
             throw failure

@@ -1,4 +1,5 @@
 #if PostgreSQL
+    internal import Foundation
     internal import KeyServiceServer
 
     /// The reason why a transaction failed.
@@ -7,6 +8,8 @@
         case connection(String)
         /// No server can be reached. Nothing of the transaction happened.
         case unreachable(String)
+        /// The server does not let this user in. Waiting has no use, unless the server worked before.
+        case rejected(String)
         /// The server refused a statement. Nothing of the transaction happened.
         case statement(code: String, message: String)
         /// The time was up. Nobody knows whether the transaction happened.
@@ -27,6 +30,26 @@
             "25006",  // This server became a standby.
         ]
 
+        /// Codes of the server for a wrong user, password or database. 28 is a class.
+        private static let rejections = ["28", "3D000", "42501"]
+        /// Words in libpq's own messages about a wrong setting, which have no code.
+        private static let wrongSettings = [
+            "does not support SSL", "certificate", "unknown ca", "private key file", "no password supplied", "invalid ",
+        ]
+
+        /// Reads libpq's verbose message about a connection that was not made. It has a line for each try.
+        static func connecting(_ message: String) -> DatabaseFailure {
+            let lines = message.split(separator: "\n").map(String.init)
+            let rejection = lines.first { line in
+                // The names of the server come first.
+                let line = line.range(of: " failed: ").map { line[$0.upperBound...] } ?? line[...]
+                // The code comes after the severity: "FATAL:  28P01: ".
+                let code = line.range(of: ":  ").map { line[$0.upperBound...] } ?? ""
+                return rejections.contains { code.hasPrefix($0) } || wrongSettings.contains { line.contains($0) }
+            }
+            return rejection.map { .rejected($0) } ?? .connection(lines.first ?? "no details")
+        }
+
         /// Reads an error of the server. The details of an error may show stored values, so they are dropped.
         static func refused(code: String?, message: String?) -> DatabaseFailure {
             let message = message ?? "no details"
@@ -43,6 +66,13 @@
                     .busy, "The database cannot be reached: \(message)", isOutcomeUnknown: true)
             case .unreachable(let message):
                 KeyServiceServerError(.busy, "The database cannot be reached: \(message)")
+            case .rejected(let message):
+                KeyServiceServerError(
+                    .configurationInvalid,
+                    """
+                    The database refuses the connection: \(message). Check the user, the database, passfile and sslmode \
+                    in --database-url, and pg_hba.conf of the server.
+                    """)
             case .timedOut:
                 KeyServiceServerError(.busy, "The database did not answer in time.", isOutcomeUnknown: true)
             case .notReplicated:

@@ -32,6 +32,15 @@
                     the methods peer or cert of pg_hba.conf, which need no password.
                     """)
             }
+            let hidden = ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"].filter { environment[$0] != nil }
+            guard hidden.isEmpty, options["service"] == nil, options["servicefile"] == nil else {
+                throw refuse(
+                    """
+                    A service file or PGHOSTADDR would name another server than the address of the database. Write \
+                    the server into --database-url. Remove \
+                    \(hidden.isEmpty ? "?service=" : hidden.joined(separator: " and ")).
+                    """)
+            }
             let hosts = Self.list(options["host"])
             let addresses = Self.list(options["hostaddr"])
             let ports = Self.list(options["port"])
@@ -41,8 +50,9 @@
             else { throw refuse("The address of the database has not as many ports as hosts.") }
             servers = try (0..<count).map { index in
                 var own = options
-                own["host"] = hosts.isEmpty ? nil : hosts[index]
-                own["hostaddr"] = addresses.isEmpty ? nil : addresses[index]
+                // libpq takes an empty word for a missing one.
+                own["host"] = hosts.isEmpty || hosts[index].isEmpty ? nil : hosts[index]
+                own["hostaddr"] = addresses.isEmpty || addresses[index].isEmpty ? nil : addresses[index]
                 own["port"] = ports.isEmpty ? nil : ports[ports.count == 1 ? 0 : index]
                 own["target_session_attrs"] = "read-write"
                 own["application_name"] = own["application_name"] ?? "vault-key-service"
@@ -58,6 +68,8 @@
                             """)
                     }
                     own["sslmode"] = mode
+                    // An encryption with Kerberos would take the place of TLS.
+                    own["gssencmode"] = "disable"
                 }
                 return Server(
                     parameters: own.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
@@ -93,7 +105,9 @@
 
         /// Whether nobody between this process and the server can read or change anything.
         private static func isLocal(_ host: String) -> Bool {
-            host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
+            // PGHOST may name several servers.
+            guard !host.contains(",") else { return false }
+            return host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
                 || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
         }
     }

@@ -67,14 +67,30 @@
                     wrong_guesses = greatest(g.wrong_guesses, s.max_guesses - 1)
                 FROM service s
                 """)
-        static let retire = Statement(name: "retire", sql: "UPDATE service SET retired_because = $1")
+        static let retire = Statement(
+            name: "retire",
+            sql: """
+                UPDATE service SET retired_because = $1 WHERE retired_because IS NOT DISTINCT FROM $2 RETURNING number
+                """)
 
-        /// Adds keys with their counters, or replaces them.
+        /// Deletes a key while the store is retired for a reason. The lock of the row keeps that reason until the commit.
+        static let deleteRetired = Statement(
+            name: "delete_retired",
+            sql: """
+                WITH claim AS MATERIALIZED (
+                    SELECT number FROM service WHERE retired_because IS NOT DISTINCT FROM $2 FOR SHARE),
+                gone AS (DELETE FROM key_record k USING claim WHERE k.id = $1)
+                SELECT number FROM claim
+                """)
+
+        /// Adds keys with their counters, or replaces them, while the store is retired for a reason.
         static let put = Statement(
             name: "put",
             sql: """
-                WITH asked AS MATERIALIZED (
-                    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[],
+                WITH claim AS MATERIALIZED (
+                    SELECT number FROM service WHERE retired_because IS NOT DISTINCT FROM $13 FOR SHARE),
+                asked AS MATERIALIZED (
+                    SELECT asked.* FROM claim, unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[],
                             $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])
                         AS asked (id, created_at, kind, details, master_key, content, wrong_guesses,
                             wrong_guesses_in_all, last_wrong_at, last_used_at, locked_at, state)),
@@ -93,6 +109,7 @@
                     wrong_guesses_in_all = excluded.wrong_guesses_in_all, last_wrong_at = excluded.last_wrong_at,
                     last_used_at = excluded.last_used_at, locked_at = excluded.locked_at, ticket = NULL,
                     held_until = NULL
+                RETURNING number
                 """)
 
         /// The value of the column "state" for a revoked key.

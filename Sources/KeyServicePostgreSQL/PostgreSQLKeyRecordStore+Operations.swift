@@ -107,11 +107,12 @@
                 [(OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.setGeneration, parameters)])
         }
 
-        /// Sets the reason why no server may use this store; nil removes the reason.
-        public func retire(because reason: String?) async throws {
+        /// Sets the reason why no server may use this store, or takes it away.
+        public func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
             var parameters = Parameters()
             parameters.add(reason)
-            try await run([(OperatorStatements.retire, parameters)])
+            parameters.add(old)
+            return try await run([(OperatorStatements.retire, parameters)]) { $0[0].count > 0 }
         }
 
         /// Returns the keys after a row with all their stored values, the oldest first.
@@ -132,8 +133,8 @@
         }
 
         /// Puts keys of another store into this one, in one transaction.
-        public func put(_ keys: [StoredKey]) async throws {
-            guard !keys.isEmpty else { return }
+        public func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
+            guard !keys.isEmpty else { return true }
             var parameters = Parameters()
             parameters.add(keys.map(\.record.id))
             parameters.add(keys.map(\.record.createdAt))
@@ -148,7 +149,16 @@
             // A ``StoredKey`` does not have the time of its lock.
             parameters.add(keys.map { $0.lock == .locked ? $0.count.lastWrongAt ?? $0.record.createdAt : nil })
             parameters.add(keys.map { $0.lock == .revoked ? OperatorStatements.revokedState : 0 })
-            try await run([(OperatorStatements.put, parameters)])
+            parameters.add(reason)
+            return try await run([(OperatorStatements.put, parameters)]) { $0[0].count > 0 }
+        }
+
+        /// Deletes a key, if it is there.
+        public func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool {
+            var parameters = Parameters()
+            parameters.add(keyID)
+            parameters.add(reason)
+            return try await run([(OperatorStatements.deleteRetired, parameters)]) { $0[0].count > 0 }
         }
 
         // MARK: - Running

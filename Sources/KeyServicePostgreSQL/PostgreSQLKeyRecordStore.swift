@@ -35,7 +35,7 @@
         private init(_ url: DatabaseURL, lanes: Int, allowsAsynchronousStandby: Bool) {
             self.lanes = lanes
             changeLanes = (0..<lanes).map { _ in Lane(url, allowsAsynchronousStandby: allowsAsynchronousStandby) }
-            operatorConnector = Lock(Connector(url))
+            operatorConnector = Lock(Connector(url, isFirst: true))
         }
 
         /// Connects to a database.
@@ -48,7 +48,8 @@
         ///   - allowAsynchronousStandby: whether a standby may lack the last charges.
         ///   - warn: gets sentences about settings of the database that endanger the records.
         /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the URL, the server or its standby
-        ///   cannot be used, `storeTooNew`, or `busy` if the server cannot be reached.
+        ///   cannot be used, or the server does not accept the user; `storeTooNew`, or `busy` if the server cannot be
+        ///   reached.
         public static func open(
             url: String, purpose: Purpose, lanes: Int = standardLanes, allowAsynchronousStandby: Bool = false,
             warn: @escaping @Sendable (String) -> Void = { _ in }

@@ -22,7 +22,7 @@ struct Backup: AsyncParsableCommand {
             let settings = try Settings(common)
             try settings.refuseSharedStore(common, "Use pg_basebackup or pg_dump of PostgreSQL.")
             try await audit.recording(.operatorBacksUp, settings) {
-                try settings.folder().openStore().backUp(to: to)
+                try settings.folder().openStore(toRead: true).backUp(to: to)
             }
         }
     }

@@ -22,9 +22,13 @@ extension Settings {
         return if let store { try await folder().open(store) } else { try await folder().open() }
     }
 
-    /// Opens the store for an operator.
-    func openStore(_ common: CommonOptions) async throws -> any KeyRecordOperations {
-        if let store = try await sharedStore(common, for: .operate) { store } else { try folder().openStore() }
+    /// Opens the store for an operator. A store whose keys were moved, or are being moved, can only be read.
+    func openStore(_ common: CommonOptions, toRead: Bool) async throws -> any KeyRecordOperations {
+        guard let store = try await sharedStore(common, for: .operate) else {
+            return try folder().openStore(toRead: toRead)
+        }
+        if !toRead, let reason = try await store.state().retiredBecause { throw Failure.configuration(reason) }
+        return store
     }
 
     /// The place of the keys, for the log.

@@ -17,7 +17,7 @@ extension Keys {
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            try await common.operate { store in
+            try await common.operate(toRead: true) { store in
                 let state = try await store.state()
                 // systemd may give the master key only to the service.
                 let masterKeys = try? Settings(common).folder().masterKeys()

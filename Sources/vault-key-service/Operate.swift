@@ -2,9 +2,11 @@ internal import KeyServiceServer
 
 extension CommonOptions {
     /// Runs an operator's command on the store, also while servers use it.
-    func operate(_ body: (any KeyRecordOperations) async throws -> Void) async throws {
+    func operate(
+        toRead: Bool = false, _ body: (any KeyRecordOperations) async throws -> Void
+    ) async throws {
         try await Failure.reporting {
-            let store = try await Settings(self).openStore(self)
+            let store = try await Settings(self).openStore(self, toRead: toRead)
             defer { store.close() }
             try await body(store)
         }

@@ -5,10 +5,11 @@ import subprocess
 
 import pytest
 import requests
-from support.postgres import Cluster
-from support.programs import KEY_SERVICE, clean_environment, run
+from support.postgres import Cluster, programs
+from support.programs import KEY_SERVICE, Program, clean_environment, run
 from support.services import KeyService
 from support.shared_service import Instance
+from support.waiting import wait_until
 
 RIGHT = "cv1." + "Ab3_-x9" * 6 + "Z"
 WRONG = "cv1." + "Cd4_-y8" * 6 + "Z"
@@ -75,6 +76,16 @@ def test_all_keys_move_with_their_guesses(key_service, tmp_path, cluster, childr
     assert guess(instance, locked, RIGHT).status_code == 403
     assert guess(instance, plain, "correct horse").status_code == 200
 
+    # A command that forgets the new database changes nothing. The old one can only be read.
+    for words in (["keys", "revoke", good], ["keys", "unlock", locked], ["keys", "delete", good],
+                  ["rotate-master-key"], ["accept-rollback"]):
+        old = run([KEY_SERVICE, *words, "--data", key_service.data])
+        assert old.status == 78 and "--database-url" in old.err, (words, old)
+    assert guess(instance, good, RIGHT).status_code == 200
+    assert good in listed("--data", key_service.data)
+    backup = run([KEY_SERVICE, "backup", "--data", key_service.data, "--to", tmp_path / "copy"])
+    assert backup.status == 0, backup
+
     # Another call changes nothing, not even while the new service runs.
     again = run(command(key_service.data, cluster))
     assert again.status == 0 and "moved before" in again.out
@@ -99,6 +110,59 @@ def test_a_killed_move_is_finished_by_the_next(key_service, tmp_path, cluster, c
     assert listed("--data", key_service.data, "--database-url", cluster.url) == before
     instance = moved(key_service, tmp_path, cluster, children)
     assert guess(instance, random.choice(keyids), RIGHT).status_code == 200
+
+
+def test_no_key_changes_during_a_move(key_service, tmp_path, cluster, children):
+    keyid = create(key_service)
+    key_service.program.signal(15)
+    assert key_service.program.wait().status == 0
+    # Make the tables, so that somebody can hold one and stop the move in the middle.
+    assert run([KEY_SERVICE, "init", "--data", tmp_path / "x", "--database-url", cluster.url]).status == 0
+    cluster.primary.sql("DELETE FROM key_service.master_key")
+    held = ("BEGIN; LOCK TABLE key_service.key_record IN SHARE MODE; SELECT 'held' FROM pg_sleep(0)")
+    with subprocess.Popen(
+            [programs() / "psql", "-XAtq", "-h", cluster.primary.folder, "-U", "postgres", "-d", "vault"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as psql:
+        psql.stdin.write(held + ";\n")
+        psql.stdin.flush()
+        assert psql.stdout.readline() == "held\n"
+        move = Program(command(key_service.data, cluster), tmp_path)
+        children.append(move)
+        waiting = "SELECT count(*) FROM pg_locks WHERE relation = 'key_service.key_record'::regclass AND NOT granted"
+        wait_until(lambda: cluster.primary.sql(waiting) == "1", "the move")
+        # The source and the target can only be read.
+        for words in (["keys", "revoke", keyid], ["keys", "delete", keyid]):
+            result = run([KEY_SERVICE, *words, "--data", key_service.data])
+            assert result.status == 75 and "are being moved" in result.err, result
+            result = run([KEY_SERVICE, *words, "--data", key_service.data, "--database-url", cluster.url])
+            assert result.status == 78 and f"--from sqlite:{key_service.data}" in result.err, result
+        assert keyid in listed("--data", key_service.data)
+        psql.stdin.close()
+    assert move.wait().status == 0
+    instance = moved(key_service, tmp_path, cluster, children)
+    assert guess(instance, keyid, RIGHT).status_code == 200
+
+
+def test_two_folders_do_not_share_a_new_database(key_service, tmp_path, cluster, children):
+    keyids = {create(key_service) for _ in range(5)}
+    key_service.program.signal(15)
+    assert key_service.program.wait().status == 0
+    other = tmp_path / "other"
+    assert run([KEY_SERVICE, "init", "--data", other]).status == 0
+    # The last step of the first move fails.
+    assert run([KEY_SERVICE, "init", "--data", tmp_path / "x", "--database-url", cluster.url]).status == 0
+    cluster.primary.sql("DELETE FROM key_service.master_key")
+    cluster.primary.sql("""
+        CREATE FUNCTION key_service.cut() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'cut'; END$$;
+        CREATE TRIGGER cut BEFORE UPDATE ON key_service.service FOR EACH ROW
+            WHEN (old.retired_because IS NOT NULL AND new.retired_because IS NULL)
+            EXECUTE FUNCTION key_service.cut()""")
+    assert run(command(key_service.data, cluster)).status == 74
+    cluster.primary.sql("DROP TRIGGER cut ON key_service.service")
+    result = run(command(other, cluster))
+    assert result.status == 78 and f"--from sqlite:{key_service.data}" in result.err, result
+    assert "Moved 5 keys." in run(command(key_service.data, cluster)).out
+    assert set(listed("--data", key_service.data, "--database-url", cluster.url)) == keyids
 
 
 def test_a_database_in_use_is_refused(key_service, tmp_path, cluster, children):

@@ -193,7 +193,7 @@ import VaultCrypto
         try await writer.setLimits(GuessLimits(inARow: 7, inAll: 70))
         try await folder.restore(from: backup)
         writer.close()
-        let kept = try SQLiteKeyRecordStore(path: folder.path + "/keys.sqlite.before-restore", for: .operate)
+        let kept = try SQLiteKeyRecordStore(path: folder.path + "/keys.sqlite.before-restore", for: .operate(nil))
         defer { kept.close() }
         #expect(try await kept.state().limits.inARow == 7, "the last change is still in the log")
     }

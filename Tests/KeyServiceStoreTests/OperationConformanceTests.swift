@@ -93,7 +93,7 @@ import Testing
     @Test(arguments: StoreKind.allCases) func checkingInCountsAndTells(kind: StoreKind) async throws {
         let test = try await kind.make()
         _ = try await test.prepared()
-        try await test.store.retire(because: "It moved.")
+        #expect(try await test.store.retire(because: "It moved.", insteadOf: nil))
         var generations: [Int64] = []
         for _ in 1...2 {
             let result = try #require(await test.commit(.checkIn(time: 5)).first)
@@ -106,8 +106,27 @@ import Testing
             #expect(state.masterKeys == [StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3])])
         }
         #expect(generations[1] == generations[0] + 1)
-        try await test.store.retire(because: nil)
+        #expect(try await test.store.retire(because: nil, insteadOf: "It moved."))
         #expect(try await test.store.state().retiredBecause == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases) func aStoreChangesOnlyForTheReasonOfItsRetirement(kind: StoreKind) async throws
+    {
+        let test = try await kind.make()
+        let known = try await test.prepared()
+        let store = test.store
+        let key = StoredKey(record: TestStore.record(), count: GuessCount(), lastUsedAt: nil, lock: nil)
+        #expect(try await store.retire(because: "A moves.", insteadOf: nil))
+        for other in ["B moves.", nil] {
+            #expect(try await !store.put([key], whileRetiredBecause: other))
+            #expect(try await !store.delete(keyID: known.id, whileRetiredBecause: other))
+            #expect(try await !store.retire(because: nil, insteadOf: other))
+        }
+        #expect(try await store.state().retiredBecause == "A moves.")
+        #expect(try await store.summaries(after: nil, count: 9).map(\.id) == [known.id])
+        #expect(try await store.put([key], whileRetiredBecause: "A moves."))
+        for _ in 1...2 { #expect(try await store.delete(keyID: known.id, whileRetiredBecause: "A moves.")) }
+        #expect(try await store.summaries(after: nil, count: 9).map(\.id) == [key.record.id])
     }
 
     @Test(arguments: StoreKind.allCases) func keysMoveWithAllThatIsKnown(kind: StoreKind) async throws {
@@ -123,13 +142,14 @@ import Testing
             StoredKey(record: stretched, count: GuessCount(), lastUsedAt: nil, lock: .revoked),
             StoredKey(record: TestStore.record(), count: count, lastUsedAt: nil, lock: .locked),
         ]
-        for _ in 1...2 { try await test.store.put(keys) }
+        for _ in 1...2 { #expect(try await test.store.put(keys, whileRetiredBecause: nil)) }
         let stored = try await test.store.storedKeys(after: nil, count: 10)
         #expect(stored.map(\.1) == keys)
         #expect(try await test.store.storedKeys(after: stored[0].row, count: 1).map(\.1) == [keys[1]])
         #expect(try await test.find(known) == "found 2/9")
         #expect(try await test.tryCharge(keys[2].record) == "locked")
-        try await test.store.put([StoredKey(record: known, count: GuessCount(), lastUsedAt: nil, lock: nil)])
+        let fresh = StoredKey(record: known, count: GuessCount(), lastUsedAt: nil, lock: nil)
+        #expect(try await test.store.put([fresh], whileRetiredBecause: nil))
         #expect(try await test.find(known) == "found 0/0")
     }
 }

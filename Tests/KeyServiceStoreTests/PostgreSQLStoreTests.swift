@@ -60,6 +60,76 @@
             #expect(modes == ["verify-full", nil])
         }
 
+        @Test(arguments: [
+            ("postgresql:///?service=prod", [:]), ("postgresql:///vault", ["PGSERVICE": "prod"]),
+            ("postgresql:///vault", ["PGSERVICEFILE": "/tmp/services"]),
+            ("postgresql://me@localhost/vault", ["PGHOSTADDR": "192.0.2.1"]),
+        ]) func anotherServerThanTheAddressNamesIsRefused(url: String, environment: [String: String]) async {
+            await expectRefusal(.configurationInvalid, saying: "--database-url") {
+                _ = try DatabaseURL(url, environment: environment)
+            }
+        }
+
+        @Test(arguments: [
+            ("postgresql:///vault", ["PGHOST": "/tmp,db1.example"]), ("postgresql:///vault", ["PGHOST": "db1.example"]),
+            ("postgresql://db1.example/vault?hostaddr=192.0.2.1", [:]),
+            ("postgresql://db1.example,db2.example/vault?hostaddr=,127.0.0.1", [:]),
+            ("postgresql://me@db1.example/vault?gssencmode=require", [:]),
+        ]) func noRemoteServerIsTakenForALocalOne(url: String, environment: [String: String]) throws {
+            let server = try #require(try DatabaseURL(url, environment: environment).servers.first)
+            let values = Dictionary(uniqueKeysWithValues: server.parameters.map { ($0.name, $0.value) })
+            #expect(values["sslmode"] == "verify-full")
+            #expect(values["gssencmode"] == "disable")
+        }
+
+        @Test func aWrongUserOrDatabaseIsRefusedAtOnce() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            for url in [
+                database.url.replacingOccurrences(of: "//postgres@", with: "//nobody@"),
+                database.url.replacingOccurrences(of: "@/vault_", with: "@/no_"),
+            ] {
+                await expectRefusal(.configurationInvalid, saying: "pg_hba.conf") { _ = try await Self.open(url) }
+            }
+        }
+
+        @Test(arguments: [
+            (#"connection to server at "db1", port 5432 failed: FATAL:  28P01: password authentication failed"#, true),
+            (#"connection to server at "db1", port 5432 failed: FATAL:  3D000: database "x" does not exist"#, true),
+            (
+                #"connection to server at "db1", port 5432 failed: server does not support SSL, but SSL was required"#,
+                true
+            ),
+            (#"connection to server at "db1", port 5432 failed: SSL error: certificate verify failed"#, true),
+            (
+                #"connection to server at "::1", port 1 failed: refused\nconnection to server failed: FATAL:  28000: x"#,
+                true
+            ),
+            (#"connection to server at "certificate", port 5432 failed: Connection refused"#, false),
+            (
+                #"connection to server at "db1", port 5432 failed: FATAL:  57P03: the database system is starting up"#,
+                false
+            ),
+            (#"connection to server at "db1", port 5432 failed: SSL SYSCALL error: EOF detected"#, false),
+        ]) func waitingForARejectionHasNoUse(message: String, isRejected: Bool) {
+            let failure = DatabaseFailure.connecting(message.replacingOccurrences(of: "\\n", with: "\n"))
+            if case .rejected = failure { #expect(isRejected) } else { #expect(!isRejected) }
+        }
+
+        @Test func aRejectionAfterTheFirstConnectionIsNotFinal() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            let role = "guest_\(UUID().uuidString.prefix(6).lowercased())"
+            try await Self.open(database.url).close()
+            try database.run("CREATE ROLE \(role) LOGIN SUPERUSER")
+            let url = database.url.replacingOccurrences(of: "//postgres@", with: "//\(role)@")
+            let store = try await Self.open(url, .serve)
+            try database.run("ALTER ROLE \(role) NOLOGIN")
+            let result = await store.commit([.find(keyID: "x")], lane: 0, deadline: .now + .milliseconds(300))
+            let error = #expect(throws: KeyServiceServerError.self) { try TestStore.text(result.first) }
+            #expect(error?.code == .busy)
+            try database.run("ALTER ROLE \(role) LOGIN")
+            #expect(try await TestStore(store: store).change(.find(keyID: "x")) == "no such key")
+        }
+
         @Test func eachServerOfTheAddressHasItsPort() throws {
             let url = try DatabaseURL("postgresql://me@localhost:1,127.0.0.1:2/vault", environment: [:])
             #expect(url.servers.map(\.name) == ["localhost", "127.0.0.1"])

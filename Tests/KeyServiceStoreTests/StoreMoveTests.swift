@@ -8,19 +8,28 @@ import VaultLocks
     private static func filled(count: Int) async throws -> InMemoryKeyRecordStore {
         let store = InMemoryKeyRecordStore(limits: GuessLimits(inARow: 4, inAll: 50))
         try await store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1]))
-        try await store.put(
-            (0..<count).map { number in
-                StoredKey(
-                    record: TestStore.record(),
-                    count: GuessCount(inARow: number % 4, inAll: number % 7 + number % 4, lastWrongAt: 5),
-                    lastUsedAt: number % 2 == 0 ? nil : 6, lock: [nil, .locked, .revoked][number % 3])
-            })
+        let keys = (0..<count).map { number in
+            StoredKey(
+                record: TestStore.record(),
+                count: GuessCount(inARow: number % 4, inAll: number % 7 + number % 4, lastWrongAt: 5),
+                lastUsedAt: number % 2 == 0 ? nil : 6, lock: [nil, .locked, .revoked][number % 3])
+        }
+        #expect(try await store.put(keys, whileRetiredBecause: nil))
         return store
     }
 
-    private static func move(_ source: any KeyRecordOperations, _ target: any KeyRecordOperations) async throws -> Int?
-    {
-        try await StoreMove(source: source, target: target, report: { _ in }).run()
+    private static func move(
+        _ source: any KeyRecordOperations, _ target: any KeyRecordOperations, folder: String = "/srv/keys"
+    ) async throws -> Int? {
+        try await StoreMove(folder: folder, source: source, target: target, report: { _ in }).run()
+    }
+
+    private static func newKey() -> StoredKey {
+        StoredKey(record: TestStore.record(), count: GuessCount(), lastUsedAt: nil, lock: nil)
+    }
+
+    private static func keys(_ store: InMemoryKeyRecordStore) async throws -> [StoredKey] {
+        try await store.storedKeys(after: nil, count: .max).map(\.1)
     }
 
     private static func isServed(_ store: InMemoryKeyRecordStore) async throws -> Bool {
@@ -30,8 +39,8 @@ import VaultLocks
     @Test func everythingIsThereAndOnlyTheTargetIsServed() async throws {
         let (source, target) = (try await Self.filled(count: 1203), InMemoryKeyRecordStore())
         #expect(try await Self.move(source, target) == 1203)
-        let keys = try await source.storedKeys(after: nil, count: .max).map(\.1)
-        #expect(try await target.storedKeys(after: nil, count: .max).map(\.1) == keys)
+        let keys = try await Self.keys(source)
+        #expect(try await Self.keys(target) == keys)
         let state = try await target.state()
         #expect(state.limits == GuessLimits(inARow: 4, inAll: 50))
         #expect(try await state.masterKeys == source.state().masterKeys)
@@ -58,19 +67,91 @@ import VaultLocks
                     // The old service ran again meanwhile.
                     let first = try #require(await source.summaries(after: nil, count: 1).first)
                     _ = try await source.delete(keyID: first.id)
-                    try await source.put([
-                        StoredKey(record: TestStore.record(), count: GuessCount(), lastUsedAt: nil, lock: nil)
-                    ])
+                    #expect(try await source.put([Self.newKey()], whileRetiredBecause: nil))
                 }
                 _ = try await Self.move(source, target)
             }
-            let keys = try await source.storedKeys(after: nil, count: .max).map(\.1)
-            #expect(try await target.storedKeys(after: nil, count: .max).map(\.1) == keys, "after \(steps) calls")
+            let keys = try await Self.keys(source)
+            #expect(try await Self.keys(target) == keys, "after \(steps) calls")
             #expect(try await Self.isServed(target))
             #expect(try await !Self.isServed(source))
             steps += 1
         }
         #expect(steps > 10)
+    }
+
+    @Test func aMoveOfAnotherSourceWaitsForTheFirst() async throws {
+        var steps = 0
+        var claims = 0
+        var isInterrupted = true
+        while isInterrupted {
+            let (first, second) = (try await Self.filled(count: 6), try await Self.filled(count: 4))
+            let target = InMemoryKeyRecordStore()
+            let left = CallsLeft(steps)
+            do {
+                _ = try await Self.move(
+                    FailingStore(first, left, isAfter: false), FailingStore(target, left, isAfter: false),
+                    folder: "/srv/first")
+                isInterrupted = false
+            } catch {
+                if try await target.state().retiredBecause != nil {
+                    claims += 1
+                    let error = await #expect(throws: KeyServiceServerError.self) {
+                        _ = try await Self.move(second, target, folder: "/srv/second")
+                    }
+                    #expect(error?.code == .configurationInvalid)
+                    #expect(error?.description.contains("--from sqlite:/srv/first") == true)
+                }
+                // The folder may be renamed.
+                #expect(try await Self.move(first, target, folder: "/srv/renamed") == 6)
+            }
+            #expect(try await Self.keys(target) == Self.keys(first), "after \(steps) calls")
+            #expect(try await Self.isServed(second))
+            await #expect(throws: KeyServiceServerError.self) { _ = try await Self.move(second, target) }
+            #expect(try await Self.keys(target) == Self.keys(first))
+            steps += 1
+        }
+        #expect(claims > 5)
+    }
+
+    @Test func aMoveWithoutItsClaimChangesNothing() async throws {
+        let (source, target, served) = (try await Self.filled(count: 3), InMemoryKeyRecordStore(), Self.newKey())
+        // Another command with a copy of the folder finishes in the middle.
+        let slow = FailingStore(
+            source, CallsLeft(.max), isAfter: false,
+            beforeReading: {
+                guard let claim = try await target.state().retiredBecause else { return }
+                #expect(try await target.retire(because: nil, insteadOf: claim))
+                #expect(try await target.put([served], whileRetiredBecause: nil))
+            })
+        let error = await #expect(throws: KeyServiceServerError.self) { _ = try await Self.move(slow, target) }
+        #expect(error?.code == .busy)
+        #expect(try await Self.keys(target) == [served])
+        #expect(try await Self.isServed(source))
+    }
+
+    @Test func aTargetThatAServerTookMeanwhileIsGivenBack() async throws {
+        let (source, target) = (try await Self.filled(count: 3), InMemoryKeyRecordStore())
+        let late = FailingStore(
+            target, CallsLeft(.max), isAfter: false,
+            beforeRetiring: {
+                try await target.addMasterKey(StoredMasterKey(id: MasterKeyID(rawValue: 9), check: [9]))
+            })
+        await #expect(throws: KeyServiceServerError.self) { _ = try await Self.move(source, late) }
+        #expect(try await Self.isServed(target))
+        #expect(try await Self.isServed(source))
+        #expect(try await Self.keys(target).isEmpty)
+    }
+
+    @Test func anEarlierMoveIsOnlyCalledDoneIfItsKeysAreThere() async throws {
+        let (source, target) = (try await Self.filled(count: 3), InMemoryKeyRecordStore())
+        _ = try await Self.move(source, target)
+        #expect(try await target.put([Self.newKey()], whileRetiredBecause: nil))
+        #expect(try await Self.move(source, target) == nil)
+        let lost = try await Self.keys(source)[1].record.id
+        _ = try await target.delete(keyID: lost)
+        let error = await #expect(throws: KeyServiceServerError.self) { _ = try await Self.move(source, target) }
+        #expect(error?.description.contains(lost) == true)
     }
 
     @Test func aTargetInUseIsRefused() async throws {
@@ -110,11 +191,19 @@ import VaultLocks
         let store: InMemoryKeyRecordStore
         let left: CallsLeft
         let isAfter: Bool
+        let beforeRetiring: @Sendable () async throws -> Void
+        let beforeReading: @Sendable () async throws -> Void
 
-        init(_ store: InMemoryKeyRecordStore, _ left: CallsLeft, isAfter: Bool) {
+        init(
+            _ store: InMemoryKeyRecordStore, _ left: CallsLeft, isAfter: Bool,
+            beforeRetiring: @escaping @Sendable () async throws -> Void = {},
+            beforeReading: @escaping @Sendable () async throws -> Void = {}
+        ) {
             self.store = store
             self.left = left
             self.isAfter = isAfter
+            self.beforeRetiring = beforeRetiring
+            self.beforeReading = beforeReading
         }
 
         private func writing<R: Sendable>(_ body: () async throws -> R) async throws -> R {
@@ -147,12 +236,19 @@ import VaultLocks
         func revoke(keyID: String) async throws { try await store.revoke(keyID: keyID) }
         func delete(keyID: String) async throws -> Bool { try await writing { try await store.delete(keyID: keyID) } }
         func acceptRollback(generation: Int64) async throws { try await store.acceptRollback(generation: generation) }
-        func retire(because reason: String?) async throws {
-            try await writing { try await store.retire(because: reason) }
+        func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
+            try await beforeRetiring()
+            return try await writing { try await store.retire(because: reason, insteadOf: old) }
         }
         func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)] {
-            try await writing { try await store.storedKeys(after: row, count: count) }
+            try await beforeReading()
+            return try await writing { try await store.storedKeys(after: row, count: count) }
         }
-        func put(_ keys: [StoredKey]) async throws { try await writing { try await store.put(keys) } }
+        func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
+            try await writing { try await store.put(keys, whileRetiredBecause: reason) }
+        }
+        func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool {
+            try await writing { try await store.delete(keyID: keyID, whileRetiredBecause: reason) }
+        }
     }
 }

@@ -13,6 +13,7 @@ extension KeyServiceFolder {
     ///   master key belongs to another store. Nothing is overwritten.
     public func create(in store: any KeyRecordOperations, mayUseKey: Bool = false) async throws -> Bool {
         let state = try await store.state()
+        if let reason = state.retiredBecause { throw KeyServiceServerError(.configurationInvalid, reason) }
         let hasKey = access(masterKeyPath, F_OK) == 0
         guard state.masterKeys.isEmpty || ((mayUseKey || masterKeyIsCredential) && hasKey) else {
             throw KeyServiceServerError(
@@ -60,7 +61,9 @@ extension KeyServiceFolder {
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, `busy` or `storeUnusable`.
     public func acceptRollback(of store: any KeyRecordOperations) async throws {
         try makeSecretsFolder()
-        try await store.acceptRollback(generation: HighWaterMark.next(highWaterMarkPath, after: store.state()))
+        let state = try await store.state()
+        if let reason = state.retiredBecause { throw KeyServiceServerError(.configurationInvalid, reason) }
+        try await store.acceptRollback(generation: HighWaterMark.next(highWaterMarkPath, after: state))
         try await HighWaterMark.replace(highWaterMarkPath, by: store.state())
     }
 }

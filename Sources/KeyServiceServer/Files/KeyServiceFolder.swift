@@ -142,11 +142,15 @@ public struct KeyServiceFolder: Sendable {
 
     /// Opens only the database, for an operator. A server may run at the same time.
     ///
+    /// - Parameter toRead: whether nothing will be changed. Then the keys may have been moved into another store.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` also if an older version of the service
-    ///   wrote the database. Only a server changes it.
-    public func openStore() throws -> SQLiteKeyRecordStore {
+    ///   wrote the database, as only a server changes it; and if the keys were moved. `busy` during a move.
+    public func openStore(toRead: Bool = false) throws -> SQLiteKeyRecordStore {
         try PrivateFile.prepareFolder(path: path, mayCreate: false)
-        return try SQLiteKeyRecordStore(path: databasePath, for: .operate)
+        let lock = toRead ? nil : try FolderLock(folder: path, toMove: false)
+        let store = try SQLiteKeyRecordStore(path: databasePath, for: .operate(lock))
+        if !toRead { try store.checkInUse() }
+        return store
     }
 
     /// Reads the master keys.

@@ -81,20 +81,39 @@ enum PrivateFile {
     }
 }
 
-/// A lock that keeps a second server away from a data folder. Two servers would check guesses on one key at the same
-/// time. The lock ends with the process.
+/// A lock of a data folder. It ends with the process.
 final class FolderLock: Sendable {
     private let number: Lock<CInt>
 
+    /// Keeps a second server away. Two processes could not evaluate the guesses on a key one at a time.
+    ///
     /// - Throws: ``KeyServiceServerError`` with code `busy` if another process has the lock.
-    init(path: String) throws {
-        let number = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    convenience init(path: String) throws {
+        try self.init(
+            path, O_RDWR | O_CREAT | O_NOFOLLOW, LOCK_EX,
+            busy: "Another key service uses this data folder. Stop that service first.")
+    }
+
+    /// Keeps a move of all keys, and the other commands that change keys, away from each other. The lock is on the
+    /// folder itself, as its users may be different ones.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `busy` if another process has the lock.
+    convenience init(folder: String, toMove: Bool) throws {
+        try self.init(
+            folder, O_RDONLY | O_DIRECTORY, toMove ? LOCK_EX : LOCK_SH,
+            busy: toMove
+                ? "Another command uses this data folder. Type the command again."
+                : "The keys of this data folder are being moved. Type the command again when the move has ended.")
+    }
+
+    private init(_ path: String, _ flags: CInt, _ kind: CInt, busy message: String) throws {
+        let number = open(path, flags | O_CLOEXEC, 0o600)
         guard number >= 0 else {
             throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be opened (error \(errno)).")
         }
-        guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+        guard flock(number, kind | LOCK_NB) == 0 else {
             close(number)
-            throw KeyServiceServerError(.busy, "Another key service uses this data folder. Stop that service first.")
+            throw KeyServiceServerError(.busy, message)
         }
         self.number = Lock(number)
     }

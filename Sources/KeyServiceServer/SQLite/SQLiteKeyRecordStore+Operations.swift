@@ -126,8 +126,10 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
     }
 
     /// Sets the reason why no server may use this store.
-    public func retire(because reason: String?) async throws {
-        try blocking { try $0.execute(sql: "UPDATE service SET retired_because = ?", arguments: [reason]) }
+    public func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
+        try changing(whileRetiredBecause: old) { db in
+            try db.execute(sql: "UPDATE service SET retired_because = ?", arguments: [reason])
+        }
     }
 
     /// Returns the keys after a row, with all their stored values.
@@ -136,9 +138,24 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
     }
 
     /// Puts keys of another store into this one.
-    public func put(_ keys: [StoredKey]) async throws {
-        try blocking { db in
+    public func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
+        try changing(whileRetiredBecause: reason) { db in
             for key in keys { try RecordStatements.put(key, db) }
+        }
+    }
+
+    /// Deletes a key, if it is there.
+    public func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool {
+        try changing(whileRetiredBecause: reason) { db in
+            try db.execute(sql: "DELETE FROM key_record WHERE id = ?", arguments: [keyID])
+        }
+    }
+
+    private func changing(whileRetiredBecause reason: String?, _ body: (Database) throws -> Void) throws -> Bool {
+        try blocking { db in
+            guard try RecordStatements.state(db).retiredBecause == reason else { return false }
+            try body(db)
+            return true
         }
     }
 
@@ -170,6 +187,13 @@ extension SQLiteKeyRecordStore {
         let verdict = try reading { try String.fetchOne($0, sql: "PRAGMA quick_check") }
         guard verdict == "ok" else {
             throw KeyServiceServerError(.storeUnusable, "The database is damaged: \(verdict ?? "no details").")
+        }
+    }
+
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` and the reason if the store is retired.
+    func checkInUse() throws {
+        if let reason = try reading(RecordStatements.state).retiredBecause {
+            throw KeyServiceServerError(.configurationInvalid, reason)
         }
     }
 

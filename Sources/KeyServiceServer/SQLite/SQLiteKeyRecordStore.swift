@@ -17,8 +17,9 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         case serve(FolderLock, MasterKeys)
         /// The making of a new database.
         case create
-        /// An operator's command. A server may run at the same time, so the schema stays as it is.
-        case operate
+        /// An operator's command, with a lock of the folder if it makes changes. A server may run at the same time, so
+        /// the schema stays as it is.
+        case operate(FolderLock?)
     }
 
     /// Opens a database. Only its owner can read it.
@@ -29,15 +30,17 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         self.path = path
         var mayCreate = false
         var migrates: ((StoredMasterKey) throws -> Void)?
+        var isServer = false
         switch use {
         case .serve(let lock, let masterKeys):
             self.lock = lock
+            isServer = true
             migrates = { _ = try masterKeys.match([$0]) }
         case .create:
             lock = nil
             mayCreate = true
             migrates = { _ in }
-        case .operate: lock = nil
+        case .operate(let lock): self.lock = lock
         }
         try PrivateFile.prepareDatabase(path: path, mayCreate: mayCreate)
         queue = try Self.translatingErrors {
@@ -46,7 +49,7 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
             return queue
         }
         // The guesses of a server that was killed stay charged. Nobody will settle them, so no guess needs to wait.
-        if lock != nil {
+        if isServer {
             try blocking {
                 try $0.execute(
                     sql: "UPDATE guess_counter SET ticket = NULL, held_until = NULL WHERE ticket IS NOT NULL")

@@ -105,8 +105,8 @@ extension InMemoryKeyRecordStore {
     }
 
     /// Sets the reason why no server may use this store.
-    public func retire(because reason: String?) async throws {
-        content.withLock { $0.state.retiredBecause = reason }
+    public func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
+        changing(whileRetiredBecause: old) { $0.state.retiredBecause = reason }
     }
 
     /// Returns the keys after a row, with all their stored values.
@@ -115,9 +115,22 @@ extension InMemoryKeyRecordStore {
     }
 
     /// Puts keys of another store into this one.
-    public func put(_ keys: [StoredKey]) async throws {
-        content.withLock { content in
+    public func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
+        changing(whileRetiredBecause: reason) { content in
             for key in keys { content.add(key) }
+        }
+    }
+
+    /// Deletes a key, if it is there.
+    public func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool {
+        changing(whileRetiredBecause: reason) { $0.entries[keyID] = nil }
+    }
+
+    private func changing(whileRetiredBecause reason: String?, _ body: (inout Content) -> Void) -> Bool {
+        content.withLock { content in
+            guard content.state.retiredBecause == reason else { return false }
+            body(&content)
+            return true
         }
     }
 }

@@ -50,14 +50,28 @@ public protocol KeyRecordOperations: KeyRecordStore {
     /// back: a thief must not get guesses again.
     func acceptRollback(generation: Int64) async throws
 
-    /// Sets the reason why no server may use this store; nil removes the reason.
-    func retire(because reason: String?) async throws
+    /// Sets the reason why no server may use this store, or takes it away with nil.
+    ///
+    /// - Parameter old: the reason until now; nil for a store in use.
+    /// - Returns: false if the store has another reason. Then nothing was changed.
+    func retire(because reason: String?, insteadOf old: String?) async throws -> Bool
 
     /// Returns the keys after a row with all their stored values, the oldest first.
     func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)]
 
-    /// Puts keys of another store into this one. Each key replaces an existing key with the same id.
-    func put(_ keys: [StoredKey]) async throws
+    /// Puts keys of another store into this one, in one transaction. Each replaces a key with the same id.
+    ///
+    /// - Parameter reason: the reason why this store is retired; nil for a store in use.
+    /// - Returns: false if the store has another reason. Then nothing was changed.
+    func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool
+
+    /// Deletes a key, if it is there.
+    ///
+    /// - Parameters:
+    ///   - keyID: the id of the key.
+    ///   - reason: the reason why this store is retired; nil for a store in use.
+    /// - Returns: false if the store has another reason. Then nothing was changed.
+    func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool
 }
 
 /// All stored values of a key, for a move to another store.

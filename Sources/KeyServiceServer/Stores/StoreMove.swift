@@ -1,13 +1,15 @@
-/// The move of all keys from one store into another. It can be stopped at any moment, and another call goes on. At any
-/// time, servers can use at most one of the stores.
+internal import Foundation
+
+/// The move of all keys from one store into another. It can be stopped at any moment, and goes on when it is called
+/// again. At no time can both stores be served.
 ///
-/// The target is retired until it is complete. The source is retired before the target becomes usable.
+/// The target is retired until it is complete. The source is retired before the target is not. The reason of the target
+/// names the source: it is the claim of this move, and each change of the target needs it.
 struct StoreMove {
     private static let pageSize = 500
-    private static let movingReason = """
-        Keys are being moved into this database. Finish the move: vault-key-service migrate-store
-        """
 
+    /// The data folder of the source, for messages.
+    let folder: String
     let source: any KeyRecordOperations
     let target: any KeyRecordOperations
     /// Gets the number of keys that are copied, now and then.
@@ -15,58 +17,109 @@ struct StoreMove {
 
     /// Copies all keys, compares them, and lets the target take the place of the source.
     ///
-    /// - Returns: the number of keys; nil if an earlier call had done everything.
+    /// - Returns: the number of keys; nil if an earlier call had done everything, and all keys are still there.
     func run() async throws -> Int? {
         let (old, new) = (try await source.state(), try await target.state())
         let reason = Self.movedReason(to: new)
         guard old.retiredBecause == nil || old.retiredBecause == reason else {
             throw KeyServiceServerError(.configurationInvalid, old.retiredBecause ?? "")
         }
-        if old.retiredBecause == reason, new.retiredBecause == nil { return nil }
-        try await claimTarget(new)
+        if old.retiredBecause == reason, new.retiredBecause == nil {
+            try await findMoved()
+            return nil
+        }
+        let claim = try await claimTarget(new, for: old)
         for masterKey in old.masterKeys { try await target.addMasterKey(masterKey) }
         try await target.setLimits(old.limits)
-        try await removeStrangers()
-        try await copy()
+        try await removeStrangers(claim)
+        try await copy(claim)
         let count = try await compare()
-        try await source.retire(because: reason)
-        try await target.retire(because: nil)
+        try require(await source.retire(because: reason, insteadOf: old.retiredBecause))
+        try require(await target.retire(because: nil, insteadOf: claim))
         return count
     }
 
-    private static func movedReason(to state: StoreState) -> String {
-        let name = state.storeID.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        return """
-            The keys were moved into the PostgreSQL database \(name). Start the service with --database-url.
-            """
+    private static func name(of state: StoreState) -> String {
+        state.storeID.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    /// Keeps servers away from the target.
-    private func claimTarget(_ state: StoreState) async throws {
-        guard state.retiredBecause != Self.movingReason else { return }
+    private static func movedReason(to state: StoreState) -> String {
+        """
+        The keys were moved into the PostgreSQL database \(name(of: state)). Start the service with --database-url. \
+        Other commands need it, too.
+        """
+    }
+
+    /// Keeps servers and other moves away from the target.
+    ///
+    /// - Returns: the claim, as the target has it.
+    private func claimTarget(_ new: StoreState, for old: StoreState) async throws -> String {
+        let start = "Keys of the database \(Self.name(of: old)) are being moved into this one."
+        if let found = new.retiredBecause {
+            // The folder may have another path by now.
+            guard found.hasPrefix(start) else { throw KeyServiceServerError(.configurationInvalid, found) }
+            return found
+        }
+        let claim = "\(start) Finish this move: vault-key-service migrate-store --from sqlite:\(folder) --to URL"
+        try await requireNewTarget()
+        try require(await target.retire(because: claim, insteadOf: nil))
+        do {
+            // Somebody else may have taken the target just before.
+            try await requireNewTarget()
+        } catch {
+            _ = try await target.retire(because: nil, insteadOf: claim)
+            throw error
+        }
+        return claim
+    }
+
+    private func requireNewTarget() async throws {
         let isEmpty = try await target.summaries(after: nil, count: 1).isEmpty
-        guard state.retiredBecause == nil, state.masterKeys.isEmpty, isEmpty else {
+        guard try await target.state().masterKeys.isEmpty, isEmpty else {
             throw KeyServiceServerError(
                 .configurationInvalid, "The PostgreSQL database is in use. Move the keys into a new database.")
         }
-        try await target.retire(because: Self.movingReason)
+    }
+
+    private func require(_ isOurs: Bool) throws {
+        guard isOurs else {
+            throw KeyServiceServerError(.busy, "Another command changed one of the databases. Type the command again.")
+        }
+    }
+
+    /// Looks for the keys of an earlier move. The target may have more keys by now.
+    private func findMoved() async throws {
+        var (ours, theirs) = (Pages(source), Pages(target))
+        while let key = try await ours.next() {
+            // The order is the same in both.
+            var found = try await theirs.next()
+            while let other = found, other.record.id != key.record.id { found = try await theirs.next() }
+            guard found != nil else {
+                throw KeyServiceServerError(
+                    .storeUnusable,
+                    """
+                    The keys were moved before, but the key \(key.record.id) is not in the PostgreSQL database any \
+                    more. If nobody deleted it there, keep the data folder, and restore a backup.
+                    """)
+            }
+        }
     }
 
     /// Removes what an earlier call copied, if the source has changed since.
-    private func removeStrangers() async throws {
+    private func removeStrangers(_ claim: String) async throws {
         var (ours, theirs) = (Pages(source), Pages(target))
         var isSame = true
         while let key = try await theirs.next() {
             if isSame { isSame = try await ours.next()?.record.id == key.record.id }
-            if !isSame { _ = try await target.delete(keyID: key.record.id) }
+            if !isSame { try require(await target.delete(keyID: key.record.id, whileRetiredBecause: claim)) }
         }
     }
 
-    private func copy() async throws {
+    private func copy(_ claim: String) async throws {
         var row: Int64?
         var count = 0
         while case let page = try await source.storedKeys(after: row, count: Self.pageSize), let last = page.last {
-            try await target.put(page.map(\.1))
+            try require(await target.put(page.map(\.1), whileRetiredBecause: claim))
             row = last.row
             count += page.count
             report(count)
@@ -124,19 +177,25 @@ extension KeyServiceFolder {
     ///   - target: the shared store, with its tables.
     ///   - report: gets the number of keys that are copied, now and then.
     /// - Returns: the number of keys; nil if an earlier call had moved them.
-    /// - Throws: ``KeyServiceServerError`` with code `busy` if a server uses the folder, `configurationInvalid` if the
-    ///   target is in use or a master key is missing, `storeTooNew` or `storeUnusable`.
+    /// - Throws: ``KeyServiceServerError`` with code `busy` if a server or another command uses the folder,
+    ///   `configurationInvalid` if the target is in use, another move into it has begun, or a master key is missing,
+    ///   `storeTooNew` or `storeUnusable`.
     public func moveKeys(
         into target: any KeyRecordOperations, report: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws -> Int? {
         let source = try openLocked(masterKeys())
         defer { source.close() }
+        let lock = try FolderLock(folder: path, toMove: true)
+        defer { lock.release() }
         // A server with these files must be able to use the target.
         _ = try await masterKeys().match(source.state().masterKeys)
         let mark = try HighWaterMark(path: highWaterMarkPath)
         let state = try await source.state()
         if state.retiredBecause == nil { try mark.check(state) }
-        let count = try await StoreMove(source: source, target: target, report: report).run()
+        let resolved = realpath(path, nil)
+        defer { free(resolved) }
+        let folder = resolved.map { String(cString: $0) } ?? path
+        let count = try await StoreMove(folder: folder, source: source, target: target, report: report).run()
         try await mark.raise(to: target.state())
         return count
     }
