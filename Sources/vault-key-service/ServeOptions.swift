@@ -17,7 +17,7 @@ struct ClientLimitOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             How many connections one address may have at the same time. 0 means no limit. A --trusted-proxy has no \
-            limit. (default: 64)
+            limit. (default: 256)
             """,
             valueName: "number"))
     var maxConnectionsPerAddress: Int?

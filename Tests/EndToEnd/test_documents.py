@@ -1,9 +1,12 @@
 """The README and the articles: their commands produce the output that they show."""
 
+import fcntl
 import json
 import os
 import re
 import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 from support.documents import LINK, blocks, comparable, documents, fits
@@ -15,7 +18,19 @@ SESSIONS = [path for path in documents() if any(block.reason is None for block i
 
 
 @pytest.fixture
-def desk(tmp_path, tmp_path_factory, services, children):
+def port(request):
+    """The usual port of the key service, for one session at a time. It is free again when the session's programs have
+    ended."""
+    if "8787" not in request.getfixturevalue("path").read_text():
+        yield
+        return
+    with open(Path(tempfile.gettempdir()) / f"vault-documents-{os.getuid()}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture
+def desk(port, tmp_path, tmp_path_factory, services, children):
     """Opens terminals for one person, whose browser signs in as alice."""
     home, runtime, programs = tmp_path / "home", tmp_path_factory.mktemp("r"), tmp_path / "programs"
     home.mkdir()

@@ -24,12 +24,12 @@ public struct KeyServiceServerConfiguration: Sendable {
     public var stretchingPlaces = 64
     /// The number of requests under way at the same time, besides those for Argon2. Further requests get "busy", so
     /// that the accepted ones stay fast.
-    public var maxRequestsUnderWay = 64
+    public var maxRequestsUnderWay = 256
     /// The number of connections at the same time. Further connections wait in the system's queue.
     public var maxConnections = 512
     /// The number of connections of one client address at the same time; 0 for no limit. Further connections are closed
     /// at once. A whole IPv6 /64 counts as one address. ``trustedProxies`` have no limit.
-    public var maxConnectionsPerAddress = 64
+    public var maxConnectionsPerAddress = 256
     /// The longest time for a whole request to arrive, in milliseconds. After it, the connection is closed.
     public var requestDeadline = 10_000
     /// The addresses of reverse proxies, such as `127.0.0.1` or `10.0.0.0/8`. The service trusts
