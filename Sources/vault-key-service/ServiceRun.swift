@@ -1,3 +1,4 @@
+internal import Foundation
 internal import KeyServiceServer
 internal import Logging
 internal import ServiceLifecycle
@@ -22,6 +23,7 @@ actor ServiceRun {
     private let drainDelay: Duration
     private let audit: AuditLog?
     private let readLevel: @Sendable () throws -> Logger.Level
+    private let isOnTerminal = isatty(STDIN_FILENO) == 1
     private var stage = Stage.running
 
     /// - Parameters:
@@ -56,7 +58,8 @@ actor ServiceRun {
 
     private func obey(_ signal: UnixSignal) async {
         switch signal {
-        case .sighup: reload()
+        // The signal also comes when the terminal of the service closes. Nobody could stop the service there any more.
+        case .sighup: if isOnTerminal, isatty(STDIN_FILENO) == 0 { await end() } else { reload() }
         case .sigusr1, .sigusr2:
             let old = level.current
             level.step(more: signal == .sigusr1)
