@@ -52,7 +52,9 @@ public protocol KeyRecordOperations: KeyRecordStore {
 
     /// Sets the reason why no server may use this store, or takes it away with nil.
     ///
-    /// - Parameter old: the reason until now; nil for a store in use.
+    /// - Parameters:
+    ///   - reason: the new reason, one or two sentences for a person; nil for none.
+    ///   - old: the reason until now; nil for a store in use.
     /// - Returns: false if the store has another reason. Then nothing was changed.
     func retire(because reason: String?, insteadOf old: String?) async throws -> Bool
 
@@ -61,7 +63,9 @@ public protocol KeyRecordOperations: KeyRecordStore {
 
     /// Puts keys of another store into this one, in one transaction. Each replaces a key with the same id.
     ///
-    /// - Parameter reason: the reason why this store is retired; nil for a store in use.
+    /// - Parameters:
+    ///   - keys: the keys.
+    ///   - reason: the reason why this store is retired; nil for a store in use.
     /// - Returns: false if the store has another reason. Then nothing was changed.
     func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool
 
