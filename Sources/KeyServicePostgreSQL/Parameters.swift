@@ -86,7 +86,7 @@
             }
         }
 
-        /// A pointer for a value without bytes, which is not NULL.
+        /// A pointer for a value without bytes, which is not NULL. The unsafe mark is sound, because nobody writes there.
         nonisolated(unsafe) private static let nothing: UnsafePointer<CChar> = {
             let pointer = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
             pointer.initialize(to: 0)

@@ -36,13 +36,14 @@ public final class HighWaterMark: Sendable {
             path: path, kind: S_IFREG, forbidden: 0o022, advice: "chmod 600 \(path)", ifMissing: "")
         let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
         let words = text.split(separator: "\n").first?.split(separator: " ").map(String.init) ?? []
-        guard words.count == 6, words[..<4].joined(separator: " ") == Self.title, let generation = Int64(words[5])
+        guard words.count == 6, words[..<4].joined(separator: " ") == Self.title, let generation = Int64(words[5]),
+            let storeID = Hexadecimal.decode(words[4].utf8)
         else {
             throw KeyServiceServerError(
                 .configurationInvalid,
                 "The high-water mark \(path) is damaged. To go on, type: vault-key-service accept-rollback")
         }
-        level = Lock(Level(storeID: Self.bytes(words[4]), generation: generation))
+        level = Lock(Level(storeID: storeID, generation: generation))
     }
 
     /// Checks that a store is not older than the mark. Makes the file for a new store.
@@ -102,8 +103,7 @@ public final class HighWaterMark: Sendable {
     }
 
     private static func write(_ level: Level, _ path: String) throws {
-        let name = level.storeID.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        let line = Array("\(title) \(name) \(level.generation)\n".utf8)
+        let line = Array("\(title) \(Hexadecimal.text(level.storeID)) \(level.generation)\n".utf8)
         // A symbolic link to another disk stays.
         let target = realpath(path, nil)
         defer { free(target) }
@@ -121,10 +121,5 @@ public final class HighWaterMark: Sendable {
     private static func cannotWrite(_ path: String) -> KeyServiceServerError {
         KeyServiceServerError(
             .configurationInvalid, "The high-water mark \(path) cannot be written (error \(errno)).")
-    }
-
-    private static func bytes(_ digits: String) -> [UInt8] {
-        let values = digits.compactMap { $0.hexDigitValue.map(UInt8.init) }
-        return stride(from: 0, to: values.count - 1, by: 2).map { values[$0] << 4 | values[$0 + 1] }
     }
 }

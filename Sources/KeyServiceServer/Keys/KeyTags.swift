@@ -27,8 +27,6 @@ public struct KeyTags: Sendable {
     /// Returns the tag: 16 hexadecimal digits.
     public func tag(of keyID: String) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array(keyID.utf8), using: key)
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: code.prefix(Self.size).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        return Hexadecimal.text(code.prefix(Self.size))
     }
 }

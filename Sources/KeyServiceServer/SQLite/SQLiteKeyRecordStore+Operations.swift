@@ -13,6 +13,8 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         try blocking { db in
             let isFirst = try Int.fetchOne(db, sql: "SELECT max_guesses FROM service") == nil
             let old = isFirst ? limits : try GuessStatements.limits(db)
+            // A server calls this at each start, and the change reads all keys.
+            guard isFirst || old != limits else { return }
             try db.execute(
                 sql: """
                     UPDATE guess_counter SET locked_at = coalesce(last_wrong_at, 0)

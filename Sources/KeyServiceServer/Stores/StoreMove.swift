@@ -40,7 +40,7 @@ struct StoreMove {
     }
 
     private static func name(of state: StoreState) -> String {
-        state.storeID.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        Hexadecimal.text(state.storeID)
     }
 
     private static func movedReason(to state: StoreState) -> String {
