@@ -49,8 +49,12 @@ package final class AgentServer: Sendable {
         wake()
     }
 
-    private func post(_ message: Message) {
-        inbox.withLock { $0.messages.append(message) }
+    /// - Parameter isLast: whether the agent ends with this message.
+    private func post(_ message: Message, isLast: Bool) {
+        inbox.withLock {
+            $0.messages.append(message)
+            if isLast { $0.isStopping = true }
+        }
         wake()
     }
 
@@ -61,7 +65,7 @@ package final class AgentServer: Sendable {
 
     /// Serves until ``stop()``. Blocks the calling thread.
     package func run(_ listener: AgentListener) {
-        var loop = ServerLoop(server: self, listener: listener.descriptor, wakeUp: wakeUp)
+        var loop = ServerLoop(server: self, listener: listener, wakeUp: wakeUp)
         loop.run()
     }
 
@@ -83,8 +87,9 @@ package final class AgentServer: Sendable {
         let (desk, request) = (desk, request)
         Task { [weak self] in
             let answer = await desk.answer(request, process: process)
-            self?.post(Message(client: client, answer: answer))
-            if case .stop = request, !answer.isFailure { self?.stop() }
+            var isLast = false
+            if case .stop = request { isLast = !answer.isFailure }
+            self?.post(Message(client: client, answer: answer), isLast: isLast)
         }
         return nil
     }

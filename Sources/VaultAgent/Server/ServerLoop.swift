@@ -6,7 +6,7 @@ internal import VaultStorage
 /// The state of the serving thread.
 struct ServerLoop {
     let server: AgentServer
-    let listener: Int32
+    let listener: AgentListener
     let wakeUp: Int32
     private let poll = epoll_create1(Int32(EPOLL_CLOEXEC))
     private var clients: [Int32: ClientSocket] = [:]
@@ -19,7 +19,7 @@ struct ServerLoop {
     private var givingBack: ContinuousClock.Instant? = .now + .seconds(1)
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
-    init(server: AgentServer, listener: Int32, wakeUp: Int32) {
+    init(server: AgentServer, listener: AgentListener, wakeUp: Int32) {
         (self.server, self.listener, self.wakeUp) = (server, listener, wakeUp)
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(7), &limit)
@@ -36,7 +36,7 @@ struct ServerLoop {
             buffer.deallocate()
             close(poll)
         }
-        watch(listener, EPOLL_CTL_ADD, EPOLLIN.rawValue)
+        watch(listener.descriptor, EPOLL_CTL_ADD, EPOLLIN.rawValue)
         watch(wakeUp, EPOLL_CTL_ADD, EPOLLIN.rawValue)
         var events = [epoll_event](repeating: epoll_event(), count: 64)
         while true {
@@ -48,7 +48,7 @@ struct ServerLoop {
             }
             for event in events.prefix(Int(max(0, count))) {
                 let descriptor = event.data.fd
-                if descriptor == listener {
+                if descriptor == listener.descriptor {
                     acceptAll()
                 } else if descriptor == wakeUp {
                     if handleInbox() { return }
@@ -70,7 +70,7 @@ struct ServerLoop {
 
     private mutating func acceptAll() {
         while true {
-            let descriptor = linux_accept(listener)
+            let descriptor = linux_accept(listener.descriptor)
             guard descriptor >= 0 else {
                 if errno == EINTR || errno == ECONNABORTED { continue }
                 // Without a free descriptor, epoll would report the same connection again and again.
@@ -182,6 +182,8 @@ struct ServerLoop {
     private mutating func handleInbox() -> Bool {
         if givingBack == nil { givingBack = .now + .seconds(1) }
         let (messages, events, isStopping) = server.takeInbox()
+        // Before the answer, so that a program that asks next finds no agent, and not one that ends.
+        if isStopping { listener.remove() }
         for (number, answer) in messages {
             guard let client = descriptors[number].flatMap({ clients[$0] }) else { continue }
             client.phase = .listening
