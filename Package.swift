@@ -111,7 +111,7 @@ let package = Package(
         .target(name: "VaultJSON"),
         .target(name: "VaultBackground", dependencies: ["CLinux", "VaultLocks"]),
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "VaultLocks", crypto]),
-        .target(name: "KeyServiceAPI"),
+        .target(name: "KeyServiceAPI", dependencies: ["VaultCrypto"]),
         .target(name: "VaultHTTP", dependencies: [httpTypes]),
         .target(
             name: "VaultNetworking",

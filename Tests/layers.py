@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "VaultLocks": "",
     "VaultJSON": "",
     "VaultCrypto": "CSodium CArgon2 VaultLocks Crypto",
-    "KeyServiceAPI": "",
+    "KeyServiceAPI": "VaultCrypto",
     "VaultHTTP": "HTTPTypes",
     "VaultBackground": "CLinux VaultLocks",
     "VaultNetworking": "VaultHTTP VaultLocks HTTPTypes AsyncHTTPClient NIOCore NIOHTTP1 NIOPosix NIOSSL",

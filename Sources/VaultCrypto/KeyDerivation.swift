@@ -16,9 +16,9 @@ public enum KeyDerivation {
         try hkdf(secret, salt: salt, info: Array(info.utf8), count: count)
     }
 
-    /// Derives with any bytes as info, as in the published vectors.
-    static func hkdf(
-        _ secret: borrowing SecretBytes, salt: [UInt8], info: [UInt8], count: Int
+    /// Derives with any bytes as info.
+    public static func hkdf(
+        _ secret: borrowing SecretBytes, salt: [UInt8] = [], info: [UInt8], count: Int = 32
     ) throws -> SecretBytes {
         guard (1...255 * SHA512.byteCount).contains(count) else {
             throw VaultCryptoError(.invalidInput, "HKDF-SHA512 can derive only 1 to 16,320 bytes.")

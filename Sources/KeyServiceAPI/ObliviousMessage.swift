@@ -1,0 +1,39 @@
+/// The bytes that version 2 of the protocol signs, authenticates, and derives keys with. Each purpose has its own label,
+/// so no value of one purpose is good for another.
+public enum ObliviousMessage {
+    /// Returns `credential-vault/v2/`, the purpose, a zero byte, and the parts one after the other.
+    ///
+    /// - Parameters:
+    ///   - purpose: lower-case letters and hyphens.
+    ///   - parts: the values. Only the last one may have a variable size.
+    public static func bytes(_ purpose: String, _ parts: [UInt8]...) -> [UInt8] {
+        Array("credential-vault/v2/\(purpose)".utf8) + [0] + parts.joined()
+    }
+
+    /// The message that authenticates a request to evaluate.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - seconds: the client's time in seconds since 1970, as in the header field.
+    ///   - bodyHash: SHA-512 of the body's bytes.
+    public static func evaluate(id: String, seconds: String, bodyHash: [UInt8]) -> [UInt8] {
+        bytes("evaluate", Array(id.utf8), Array(seconds.utf8), [0], bodyHash)
+    }
+
+    /// The message of a confirm's signature.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - tickets: the tickets in the order of the body, 16 bytes each.
+    public static func confirm(id: String, tickets: [[UInt8]]) -> [UInt8] {
+        bytes("confirm", Array(id.utf8), Array(tickets.joined()))
+    }
+
+    /// The message of the end key's signature in a key's first confirm.
+    public static func install(id: String, confirmKey: [UInt8]) -> [UInt8] {
+        bytes("install", Array(id.utf8), confirmKey)
+    }
+
+    /// The message of the signature that ends a key.
+    public static func end(id: String) -> [UInt8] { bytes("end", Array(id.utf8)) }
+}
