@@ -10,7 +10,7 @@
 
         /// The kinds, in the order of their statements.
         private enum Kind: Int, CaseIterable {
-            case settle, noteUse, reseal, insert, charge, find, checkIn
+            case settle, noteUse, reseal, insert, charge, find, update, checkIn
 
             init(_ change: KeyRecordChange) {
                 switch change {
@@ -20,6 +20,7 @@
                 case .insert: self = .insert
                 case .charge: self = .charge
                 case .find: self = .find
+                case .update: self = .update
                 case .checkIn: self = .checkIn
                 }
             }
@@ -72,6 +73,7 @@
             switch change {
             case .insert: .success(.exists)
             case .find: .success(.noSuchKey)
+            case .update: .failure(.busy)
             case .charge: .success(.held)
             case .settle, .reseal: .success(.superseded)
             case .noteUse, .checkIn: .success(.done)
@@ -86,6 +88,7 @@
             case .insert: addInserts(places)
             case .charge: addCharges(places)
             case .find: addLookups(places)
+            case .update: break
             case .checkIn: for place in places { addCheckIn(place) }
             }
         }
@@ -252,7 +255,7 @@
         fileprivate var changedKeyID: String? {
             switch self {
             case .insert(let record), .reseal(let record, _): record.id
-            case .find(let keyID), .charge(let keyID, _, _): keyID
+            case .find(let keyID), .charge(let keyID, _, _), .update(let keyID, _): keyID
             case .settle(let key, _, _), .noteUse(let key, _): key.id
             case .checkIn: nil
             }

@@ -140,7 +140,7 @@
         /// the ticket of the first one would hold the key. A repeated reseal would look superseded.
         fileprivate var mayHappenTwice: Bool {
             switch self {
-            case .insert, .find, .settle, .noteUse, .checkIn: true
+            case .insert, .find, .settle, .noteUse, .checkIn, .update: true
             case .charge, .reseal: false
             }
         }

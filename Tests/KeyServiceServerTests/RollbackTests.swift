@@ -180,7 +180,7 @@ import VaultCrypto
         let watch = StoreWatch(
             commits: GroupCommit(store: store), masterKeys: MasterKeys(try .random()), mark: nil, now: { 0 })
         for _ in 1...3 { try await watch.checkIn() }
-        try await store.acceptRollback(generation: 1)
+        try await store.acceptRollback(generation: 1, now: 1)
         let error = await #expect(throws: KeyServiceServerError.self) { try await watch.checkIn() }
         #expect(error?.code == .rolledBack)
     }

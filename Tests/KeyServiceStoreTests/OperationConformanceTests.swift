@@ -79,7 +79,7 @@ import Testing
         let record = try await test.prepared()
         let before = try await test.store.state()
         let (ticket, found) = try await test.charge(record)
-        try await test.store.acceptRollback(generation: 1000)
+        try await test.store.acceptRollback(generation: 1000, now: 2_000_000)
         let after = try await test.store.state()
         #expect(after.storeID == before.storeID && after.storeID.count == 16)
         #expect(after.generation == 1000)

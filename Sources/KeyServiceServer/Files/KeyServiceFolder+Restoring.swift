@@ -60,7 +60,8 @@ extension KeyServiceFolder {
         let state = try await store.state()
         _ = try masterKeys.match(state.masterKeys)
         try makeSecretsFolder()
-        try await store.acceptRollback(generation: HighWaterMark.next(highWaterMarkPath, after: state))
+        try await store.acceptRollback(
+            generation: HighWaterMark.next(highWaterMarkPath, after: state), now: Int64(Date().timeIntervalSince1970))
         // All changes must be in the one file that is moved.
         guard store.truncateLog() else {
             throw KeyServiceServerError(.storeUnusable, "The backup cannot be prepared. Perhaps the disk is full.")

@@ -63,7 +63,8 @@ extension KeyServiceFolder {
         try makeSecretsFolder()
         let state = try await store.state()
         if let reason = state.retiredBecause { throw KeyServiceServerError(.configurationInvalid, reason) }
-        try await store.acceptRollback(generation: HighWaterMark.next(highWaterMarkPath, after: state))
+        try await store.acceptRollback(
+            generation: HighWaterMark.next(highWaterMarkPath, after: state), now: Int64(Date().timeIntervalSince1970))
         try await HighWaterMark.replace(highWaterMarkPath, by: store.state())
     }
 }

@@ -16,6 +16,7 @@ struct GuessEvaluation: Sendable {
             case .strong: try KeyWrapping.key(strongSecret: secret, salt: salt, masterKey: nil)
             case .stretched(_, let cost):
                 try await stretch(secret, salt: salt, cost, masterKey: nil, isNewKey: isNewKey).take()
+            case .oblivious: throw KeyServiceServerError(.invalidRequest, "The key is of another version.")
             }
         let longSecretKey = try KeyWrapping.key(longSecret: pair.longSecretText(), salt: salt, masterKey: nil)
         let content = RecordContent(
@@ -70,6 +71,8 @@ extension KeyDetails {
     fileprivate var salt: [UInt8] {
         switch self {
         case .strong(let salt), .stretched(let salt, _): salt
+        // No store gives such a key to a call of version 1.
+        case .oblivious: []
         }
     }
 }

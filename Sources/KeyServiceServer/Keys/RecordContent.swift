@@ -46,7 +46,10 @@ struct RecordContent {
     static func resealed(_ record: KeyRecord, _ masterKeys: MasterKeys) throws -> KeyRecord? {
         guard record.masterKeyID != .first else { return nil }
         var resealed = record
-        resealed.content = try RecordContent(of: record, masterKeys).sealed(keyID: record.id, masterKeys.current)
+        resealed.content =
+            record.details.kind == KeyDetails.obliviousKind
+            ? try ObliviousContent.resealed(record, masterKeys)
+            : try RecordContent(of: record, masterKeys).sealed(keyID: record.id, masterKeys.current)
         resealed.masterKeyID = masterKeys.current.id
         return resealed
     }

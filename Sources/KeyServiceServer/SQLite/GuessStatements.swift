@@ -18,7 +18,8 @@ struct GuessStatements {
             sql: """
                 SELECT number, wrong_guesses, wrong_guesses_in_all, last_wrong_at, locked_at, ticket, held_until, state,
                     created_at, kind, details, master_key, content
-                FROM key_record JOIN guess_counter USING (number) WHERE id = ?
+                FROM key_record JOIN guess_counter USING (number)
+                WHERE id = ? AND kind <> \(KeyDetails.obliviousKind)
                 """)
         charge = try db.cachedStatement(
             sql: """

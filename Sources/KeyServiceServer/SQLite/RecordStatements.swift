@@ -43,6 +43,7 @@ enum RecordStatements {
     /// Adds a key with all its stored values, or replaces the key with its id.
     static func put(_ key: StoredKey, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM key_record WHERE id = ?", arguments: [key.record.id])
+        if let oblivious = key.oblivious { return try ObliviousStatements.insert(oblivious, db) }
         try db.execute(
             sql: """
                 INSERT INTO key_record (id, created_at, kind, details, master_key, content, state)
@@ -91,15 +92,29 @@ enum RecordStatements {
             content: [UInt8](content))
     }
 
-    static func storedKey(_ row: Row, _ limits: GuessLimits) throws -> StoredKey {
+    /// - Parameter tries: the open tries of the key.
+    static func storedKey(_ row: Row, _ limits: GuessLimits, tries: [ObliviousKey.Try]) throws -> StoredKey {
         let count = GuessCount(
             inARow: try row.decode(forColumn: "wrong_guesses"),
             inAll: try row.decode(forColumn: "wrong_guesses_in_all"),
             lastWrongAt: try row.decode(forColumn: "last_wrong_at"))
         let state: Int = try row.decode(forColumn: "state")
+        let record = try record(row)
+        if record.details.kind == KeyDetails.obliviousKind {
+            guard let state = ObliviousKey.State(rawValue: state) else {
+                throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
+            }
+            let (owner, label): (Data?, Data?) = (
+                try row.decode(forColumn: "owner"), try row.decode(forColumn: "label")
+            )
+            return StoredKey(
+                ObliviousKey(
+                    record: record, state: state, tries: tries, owner: owner.map { [UInt8]($0) },
+                    label: label.map { [UInt8]($0) }, lastUsedAt: try row.decode(forColumn: "last_used_at")), limits)
+        }
         let lockedAt: Int64? = try row.decode(forColumn: "locked_at")
         return StoredKey(
-            record: try record(row), count: count, lastUsedAt: try row.decode(forColumn: "last_used_at"),
+            record: record, count: count, lastUsedAt: try row.decode(forColumn: "last_used_at"),
             lock: state != 0 ? .revoked : lockedAt != nil || limits.remaining(after: count) == 0 ? .locked : nil)
     }
 

@@ -22,6 +22,14 @@ enum SQLiteCalls {
         while try step(statement) {}
     }
 
+    static func bind(_ number: Int64, at position: CInt, to statement: SQLiteStatement) throws {
+        try check(sqlite3_bind_int64(statement, position, number), statement)
+    }
+
+    static func bind(_ bytes: [UInt8], at position: CInt, to statement: SQLiteStatement) throws {
+        try check(sqlite3_bind_blob(statement, position, bytes, CInt(bytes.count), copied), statement)
+    }
+
     static func bind(_ text: String, at position: CInt, to statement: SQLiteStatement) throws {
         try check(sqlite3_bind_text(statement, position, text, CInt(text.utf8.count), copied), statement)
     }
@@ -37,6 +45,11 @@ enum SQLiteCalls {
     /// Returns a column's number; nil for NULL.
     static func number(_ row: SQLiteStatement, _ column: CInt) -> Int64? {
         sqlite3_column_type(row, column) == SQLITE_NULL ? nil : sqlite3_column_int64(row, column)
+    }
+
+    /// Returns a column's bytes; nil for NULL.
+    static func optionalBytes(_ row: SQLiteStatement, _ column: CInt) -> [UInt8]? {
+        sqlite3_column_type(row, column) == SQLITE_NULL ? nil : bytes(row, column)
     }
 
     static func bytes(_ row: SQLiteStatement, _ column: CInt) -> [UInt8] {

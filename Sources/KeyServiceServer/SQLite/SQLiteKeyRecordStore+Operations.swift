@@ -85,6 +85,7 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
 
     /// Gives a key all its guesses back: sets both counts to 0.
     public func unlock(keyID: String) async throws {
+        try blocking { try ObliviousStatements.unlock(keyID, $0) }
         try change(
             """
             UPDATE guess_counter SET wrong_guesses = 0, wrong_guesses_in_all = 0, last_wrong_at = NULL,
@@ -95,7 +96,15 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
 
     /// Ends a key for good, but keeps its row.
     public func revoke(keyID: String) async throws {
-        try change("UPDATE key_record SET state = \(RecordStatements.revoked) WHERE id = ?", keyID: keyID)
+        let isOblivious = try blocking { try ObliviousStatements.revoke(keyID, $0) }
+        if isOblivious { return }
+        // A final state of the protocol's version 2 stays.
+        try change(
+            """
+            UPDATE key_record SET state = CASE WHEN kind = \(KeyDetails.obliviousKind) THEN state
+                ELSE \(RecordStatements.revoked) END
+            WHERE id = ?
+            """, keyID: keyID)
     }
 
     /// Deletes a key for good. It cannot be released any more.
@@ -110,9 +119,18 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         (try? queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }) ?? false
     }
 
-    /// Leaves each key at most one guess.
-    public func acceptRollback(generation: Int64) async throws {
+    /// Deletes unfinished keys, and destroys keys that were locked for too long.
+    public func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
         try blocking { db in
+            try ObliviousStatements.sweep(
+                unfinishedSince: unfinishedSince, lockedSince: lockedSince, GuessStatements.limits(db), db)
+        }
+    }
+
+    /// Leaves each key at most one guess.
+    public func acceptRollback(generation: Int64, now: Int64) async throws {
+        try blocking { db in
+            try ObliviousStatements.fill(at: now, GuessStatements.limits(db), db)
             try db.execute(
                 sql: """
                     UPDATE guess_counter SET ticket = NULL, held_until = NULL,
@@ -164,8 +182,11 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
     private func storedKeysBlocking(after row: Int64?, count: Int) throws -> [(row: Int64, StoredKey)] {
         try reading { db in
             let limits = try GuessStatements.limits(db)
-            return try RecordStatements.page(after: row, count: count, db).map { row in
-                (try row.decode(forColumn: "number"), try RecordStatements.storedKey(row, limits))
+            let rows = try RecordStatements.page(after: row, count: count, db)
+            let tries = try ObliviousStatements.tries(of: rows.map { try $0.decode(forColumn: "number") }, db)
+            return try rows.map { row in
+                let number: Int64 = try row.decode(forColumn: "number")
+                return (number, try RecordStatements.storedKey(row, limits, tries: tries[number] ?? []))
             }
         }
     }

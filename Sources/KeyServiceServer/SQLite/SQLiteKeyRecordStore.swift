@@ -80,7 +80,7 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     }
 
     private func commitBlocking(_ changes: [KeyRecordChange]) -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-        let inserts = changes.contains(where: \.isInsert)
+        let inserts = changes.contains(where: \.mayInsert)
         let room = inserts ? roomForKeys() : .plenty
         let mayInsert = room != .none
         do {
@@ -107,9 +107,15 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         try Self.translatingErrors {
             try queue.write { db in
                 let guesses = try GuessStatements(db)
+                let oblivious =
+                    changes.contains(where: \.isUpdate) ? try ObliviousStatements(db) : nil
                 return try changes.map { change in
-                    if change.isInsert && !mayInsert { return .failure(.diskNearlyFull) }
+                    if case .insert = change, !mayInsert { return .failure(.diskNearlyFull) }
                     do {
+                        if case .update(let keyID, let update) = change {
+                            try oblivious?.update(keyID, update, mayAdd: mayInsert)
+                            return .success(.done)
+                        }
                         return .success(try Self.apply(change, guesses, db))
                     } catch let error as KeyServiceServerError {
                         return .failure(error)
@@ -132,6 +138,7 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         case .settle(let key, let ticket, let result): return try guesses.settle(key, ticket, result, db)
         case .noteUse(let key, let time): try guesses.noteUse(key, time: time, db)
         case .reseal(let record, let replaced): return try RecordStatements.reseal(record, replaced: replaced, db)
+        case .update: break
         case .checkIn(let time):
             try db.cachedStatement(sql: "UPDATE service SET checked_in_at = ?, generation = generation + 1")
                 .execute(arguments: [time])
@@ -201,8 +208,16 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
 }
 
 extension KeyRecordChange {
-    fileprivate var isInsert: Bool {
-        if case .insert = self { true } else { false }
+    fileprivate var mayInsert: Bool {
+        switch self {
+        case .insert: true
+        case .update(_, let update): update.mayAdd
+        default: false
+        }
+    }
+
+    fileprivate var isUpdate: Bool {
+        if case .update = self { true } else { false }
     }
 }
 

@@ -54,7 +54,7 @@ extension KeyRecordChange {
     fileprivate var keyID: String? {
         switch self {
         case .insert(let record), .reseal(let record, _): record.id
-        case .find(let keyID), .charge(let keyID, _, _): keyID
+        case .find(let keyID), .charge(let keyID, _, _), .update(let keyID, _): keyID
         case .settle(let reference, _, _), .noteUse(let reference, _): reference.id
         case .checkIn: nil
         }

@@ -68,6 +68,11 @@ extension InMemoryKeyRecordStore {
             guard let key = content.entries[keyID]?.key, key.lock != .revoked else {
                 throw KeyServiceServerError.noSuchKey
             }
+            if var oblivious = key.oblivious {
+                guard oblivious.state == .live else { throw KeyServiceServerError.noSuchKey }
+                oblivious.tries = []
+                return content.add(StoredKey(oblivious, content.state.limits))
+            }
             content.entries[keyID]?.key.count = GuessCount()
             content.entries[keyID]?.key.lock = nil
             content.entries[keyID]?.ticket = nil
@@ -77,8 +82,33 @@ extension InMemoryKeyRecordStore {
     /// Ends a key for good, but keeps it.
     public func revoke(keyID: String) async throws {
         try content.withLock { content in
-            guard content.entries[keyID] != nil else { throw KeyServiceServerError.noSuchKey }
+            guard let key = content.entries[keyID]?.key else { throw KeyServiceServerError.noSuchKey }
+            if var oblivious = key.oblivious {
+                oblivious.end(.revoked)
+                return content.add(StoredKey(oblivious, content.state.limits))
+            }
             content.entries[keyID]?.key.lock = .revoked
+        }
+    }
+
+    /// Deletes unfinished keys, and destroys keys that were locked for too long.
+    public func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
+        content.withLock { content in
+            var (deleted, destroyed) = (0, 0)
+            for (id, entry) in content.entries {
+                guard var key = entry.key.oblivious else { continue }
+                if key.state == .unfinished, key.record.createdAt <= unfinishedSince {
+                    content.entries[id] = nil
+                    deleted += 1
+                } else if key.state == .live, key.tries.count >= content.state.limits.inARow,
+                    key.tries.allSatisfy({ $0.openedAt <= lockedSince })
+                {
+                    key.end(.destroyed)
+                    content.add(StoredKey(key, content.state.limits))
+                    destroyed += 1
+                }
+            }
+            return (deleted, destroyed)
         }
     }
 
@@ -91,11 +121,16 @@ extension InMemoryKeyRecordStore {
     }
 
     /// Leaves each key at most one guess.
-    public func acceptRollback(generation: Int64) async throws {
+    public func acceptRollback(generation: Int64, now: Int64) async throws {
         content.withLock { content in
             content.state.generation = generation
             let limits = content.state.limits
             for (id, entry) in content.entries {
+                if var key = entry.key.oblivious {
+                    while key.state == .live && key.tries.count < limits.inARow - 1 { key.add(.unknown(at: now)) }
+                    content.add(StoredKey(key, limits))
+                    continue
+                }
                 let count = entry.key.count
                 content.entries[id]?.ticket = nil
                 content.entries[id]?.key.count = GuessCount(

@@ -35,16 +35,26 @@ public final class InMemoryKeyRecordStore: KeyRecordOperations {
         content = Lock(Content(state: StoreState(storeID: storeID, generation: 0, limits: limits, masterKeys: [])))
     }
 
-    /// Carries out the changes in memory, one after the other. No change fails.
+    /// Carries out the changes in memory, one after the other.
     public func commit(
         _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
     ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-        commitNow(changes).map { .success($0) }
+        commitNow(changes)
     }
 
     /// Carries out the changes before it returns.
-    package func commitNow(_ changes: [KeyRecordChange]) -> [KeyRecordOutcome] {
-        content.withLock { content in changes.map { Self.apply($0, to: &content) } }
+    package func commitNow(_ changes: [KeyRecordChange]) -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+        content.withLock { content in
+            changes.map { change in
+                do {
+                    return .success(try Self.apply(change, to: &content))
+                } catch {
+                    return .failure(
+                        error as? KeyServiceServerError
+                            ?? KeyServiceServerError(.storeUnusable, "The change failed.", underlying: error))
+                }
+            }
+        }
     }
 
     /// Forgets all tickets, as a store does when its only server starts again.
@@ -54,7 +64,7 @@ public final class InMemoryKeyRecordStore: KeyRecordOperations {
         }
     }
 
-    private static func apply(_ change: KeyRecordChange, to content: inout Content) -> KeyRecordOutcome {
+    private static func apply(_ change: KeyRecordChange, to content: inout Content) throws -> KeyRecordOutcome {
         switch change {
         case .insert(let record):
             if let known = content.entries[record.id] { return known.key.record == record ? .done : .exists }
@@ -74,6 +84,17 @@ public final class InMemoryKeyRecordStore: KeyRecordOperations {
         case .reseal(let record, let replaced):
             guard content.entries[record.id]?.key.record.content == replaced else { return .superseded }
             content.entries[record.id]?.key.record = record
+            content.entries[record.id]?.key.oblivious?.record = record
+        case .update(let keyID, let update):
+            let known = content.entries[keyID]?.key
+            let found: ObliviousUpdate.Found =
+                switch known {
+                case nil: .nothing
+                case let key?: key.oblivious.map { .key($0) } ?? .otherVersion
+                }
+            let new = try update.apply(found, content.state.limits)
+            if case .otherVersion = found { break }
+            if let new { content.add(StoredKey(new, content.state.limits)) } else { content.entries[keyID] = nil }
         case .checkIn:
             content.state.generation += 1
             return .checkedIn(content.state)
@@ -82,7 +103,7 @@ public final class InMemoryKeyRecordStore: KeyRecordOperations {
     }
 
     private static func find(_ keyID: String, in content: Content) -> KeyRecordOutcome {
-        guard let entry = content.entries[keyID] else { return .noSuchKey }
+        guard let entry = content.entries[keyID], entry.key.oblivious == nil else { return .noSuchKey }
         guard !content.isLocked(entry.key) else { return .locked }
         return .found(
             FoundKey(
@@ -93,7 +114,7 @@ public final class InMemoryKeyRecordStore: KeyRecordOperations {
     private static func charge(
         _ keyID: String, _ ticket: GuessTicket, _ time: Int64, in content: inout Content
     ) -> KeyRecordOutcome {
-        guard var entry = content.entries[keyID] else { return .noSuchKey }
+        guard var entry = content.entries[keyID], entry.key.oblivious == nil else { return .noSuchKey }
         // The guess under way may be right. So its key does not count as locked yet.
         if entry.isHeld(at: time), entry.key.lock != .revoked { return .held }
         let outcome = find(keyID, in: content)

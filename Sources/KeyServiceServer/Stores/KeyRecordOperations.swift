@@ -40,6 +40,15 @@ public protocol KeyRecordOperations: KeyRecordStore {
     /// - Throws: also `noSuchKey`.
     func revoke(keyID: String) async throws
 
+    /// Deletes keys of the protocol's version 2 that nobody confirmed in time, and destroys those that were locked for
+    /// too long.
+    ///
+    /// - Parameters:
+    ///   - unfinishedSince: unfinished keys of this time and before are deleted, in seconds since 1970.
+    ///   - lockedSince: full keys without a try after this time are destroyed, in seconds since 1970.
+    /// - Returns: the number of deleted and of destroyed keys.
+    func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int)
+
     /// Deletes a key for good.
     ///
     /// - Returns: false if old copies of the record may remain in the store's files for a while.
@@ -47,8 +56,13 @@ public protocol KeyRecordOperations: KeyRecordStore {
     func delete(keyID: String) async throws -> Bool
 
     /// Leaves each key at most one guess, and sets the generation. Call it after an older state of the store was put
-    /// back: a thief must not get guesses again.
-    func acceptRollback(generation: Int64) async throws
+    /// back: a thief must not get guesses again. A live key of the protocol's version 2 gets tries whose tickets nobody
+    /// has.
+    ///
+    /// - Parameters:
+    ///   - generation: the new generation.
+    ///   - now: the time of these tries, in seconds since 1970.
+    func acceptRollback(generation: Int64, now: Int64) async throws
 
     /// Sets the reason why no server may use this store, or takes it away with nil.
     ///
@@ -88,13 +102,35 @@ public struct StoredKey: Sendable, Hashable {
     public var lastUsedAt: Int64?
     /// The reason why the key is not released; nil for a key in use.
     public var lock: KeyRecordSummary.Lock?
+    /// What only a key of the protocol's version 2 has; nil for other keys. Its record is the same.
+    public var oblivious: ObliviousKey?
 
-    /// Makes a key from its parts.
+    /// Makes a key of the protocol's version 1 from its parts.
     public init(record: KeyRecord, count: GuessCount, lastUsedAt: Int64?, lock: KeyRecordSummary.Lock?) {
         self.record = record
         self.count = count
         self.lastUsedAt = lastUsedAt
         self.lock = lock
+    }
+
+    /// Makes a key of the protocol's version 2.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - limits: the limits of the store.
+    public init(_ key: ObliviousKey, _ limits: GuessLimits) {
+        record = key.record
+        count = GuessCount(inARow: key.tries.count, inAll: 0, lastWrongAt: key.tries.last?.openedAt)
+        lastUsedAt = key.lastUsedAt
+        lock =
+            switch key.state {
+            case .live: key.tries.count < limits.inARow ? nil : .locked
+            case .unfinished: .unfinished
+            case .ended: .ended
+            case .revoked: .revoked
+            case .destroyed: .destroyed
+            }
+        oblivious = key
     }
 }
 
@@ -161,8 +197,14 @@ public struct KeyRecordSummary: Sendable, Hashable {
     public enum Lock: String, Sendable, Hashable {
         /// Too many wrong guesses.
         case locked
-        /// The operator ended the key.
+        /// The operator or the owner ended the key.
         case revoked
+        /// The owner's client ended the key. Only keys of the protocol's version 2 have this state and the next ones.
+        case ended
+        /// The key was locked for so long that the service destroyed it.
+        case destroyed
+        /// The owner's client has not confirmed the new key yet.
+        case unfinished
     }
 
     /// Makes a summary from its stored parts.

@@ -88,8 +88,43 @@ public enum KeyRecordChange: Sendable {
     /// Replaces the content `replaced` with a new content, and with its details and master key. Outcome: `done`; or
     /// `superseded` if the record has another content now, or is gone.
     case reseal(KeyRecord, replaced: [UInt8])
+    /// Reads a key of the protocol's version 2, lets the update change it, and writes the difference. Outcome: `done`.
+    case update(keyID: String, ObliviousUpdate)
     /// Writes the time, as a proof that writing works, and adds 1 to the generation. Outcome: `checkedIn`.
     case checkIn(time: Int64)
+}
+
+/// A change of one key of the protocol's version 2.
+public struct ObliviousUpdate: Sendable {
+    /// The key as it is stored.
+    public enum Found: Sendable {
+        /// There is no key with this id.
+        case nothing
+        /// The id belongs to a key of version 1.
+        case otherVersion
+        /// The key.
+        case key(ObliviousKey)
+    }
+
+    /// Whether the update may add a key. A store with a nearly full disk refuses such an update.
+    public let mayAdd: Bool
+
+    /// Returns the key as it is to be stored; nil for no key. A key that was found is then deleted. After
+    /// ``Found/otherVersion`` the store writes nothing.
+    ///
+    /// A store may call it several times for one change, and drop all results but the last. If it throws, the change
+    /// fails with this error, and nothing is written.
+    public let apply: @Sendable (Found, GuessLimits) throws -> ObliviousKey?
+
+    /// Makes an update.
+    ///
+    /// - Parameters:
+    ///   - mayAdd: whether the update may add a key.
+    ///   - apply: returns the key as it is to be stored.
+    public init(mayAdd: Bool, _ apply: @escaping @Sendable (Found, GuessLimits) throws -> ObliviousKey?) {
+        self.mayAdd = mayAdd
+        self.apply = apply
+    }
 }
 
 /// The result of a charged guess.

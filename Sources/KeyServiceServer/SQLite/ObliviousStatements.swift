@@ -1,0 +1,226 @@
+internal import Foundation
+internal import GRDB
+internal import GRDBSQLite
+
+/// The statements for keys of the protocol's version 2, for one transaction.
+struct ObliviousStatements {
+    private let db: Database
+    private let limits: GuessLimits
+    private let find: Statement
+    private let tries: Statement
+    private let addTry: Statement
+    private let removeTry: Statement
+
+    init(_ db: Database) throws {
+        self.db = db
+        limits = try GuessStatements.limits(db)
+        find = try db.cachedStatement(
+            sql: """
+                SELECT number, created_at, kind, details, master_key, content, state, owner, label, last_used_at
+                FROM key_record JOIN guess_counter USING (number) WHERE id = ?
+                """)
+        tries = try db.cachedStatement(
+            sql: "SELECT ticket, blinded, opened_at FROM open_try WHERE number = ? ORDER BY opened_at, ticket")
+        addTry = try db.cachedStatement(
+            sql: "INSERT INTO open_try (ticket, number, blinded, opened_at) VALUES (?, ?, ?, ?)")
+        removeTry = try db.cachedStatement(sql: "DELETE FROM open_try WHERE ticket = ?")
+    }
+
+    /// Carries out an update.
+    ///
+    /// - Parameter mayAdd: whether the disk has room for new keys.
+    func update(_ keyID: String, _ update: ObliviousUpdate, mayAdd: Bool) throws {
+        guard let (number, old) = try key(keyID) else {
+            guard let new = try update.apply(try exists(keyID) ? .otherVersion : .nothing, limits) else { return }
+            guard mayAdd else { throw KeyServiceServerError.diskNearlyFull }
+            guard try !exists(keyID) else { return }
+            return try insert(new)
+        }
+        guard let new = try update.apply(.key(old), limits) else {
+            return try db.execute(sql: "DELETE FROM key_record WHERE number = ?", arguments: [number])
+        }
+        try write(new, insteadOf: old, number)
+    }
+
+    /// Reads a key with its tries; nil if there is none of this version.
+    private func key(_ keyID: String) throws -> (number: Int64, ObliviousKey)? {
+        let row = find.sqliteStatement
+        defer { sqlite3_reset(row) }
+        try SQLiteCalls.bind(keyID, at: 1, to: row)
+        guard try SQLiteCalls.step(row), sqlite3_column_int64(row, 2) == KeyDetails.obliviousKind else { return nil }
+        guard let state = ObliviousKey.State(rawValue: Int(sqlite3_column_int64(row, 6))) else {
+            throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
+        }
+        let number = sqlite3_column_int64(row, 0)
+        let record = KeyRecord(
+            id: keyID, createdAt: sqlite3_column_int64(row, 1),
+            details: try KeyDetails(kind: KeyDetails.obliviousKind, bytes: SQLiteCalls.bytes(row, 3)),
+            masterKeyID: MasterKeyID(rawValue: UInt64(bitPattern: sqlite3_column_int64(row, 4))),
+            content: SQLiteCalls.bytes(row, 5))
+        return (
+            number,
+            ObliviousKey(
+                record: record, state: state, tries: try openTries(number), owner: SQLiteCalls.optionalBytes(row, 7),
+                label: SQLiteCalls.optionalBytes(row, 8), lastUsedAt: SQLiteCalls.number(row, 9))
+        )
+    }
+
+    private func openTries(_ number: Int64) throws -> [ObliviousKey.Try] {
+        let row = tries.sqliteStatement
+        defer { sqlite3_reset(row) }
+        try SQLiteCalls.bind(number, at: 1, to: row)
+        var found: [ObliviousKey.Try] = []
+        while try SQLiteCalls.step(row) {
+            found.append(
+                ObliviousKey.Try(
+                    ticket: SQLiteCalls.bytes(row, 0), blinded: SQLiteCalls.bytes(row, 1),
+                    openedAt: sqlite3_column_int64(row, 2)))
+        }
+        return found
+    }
+
+    private func exists(_ keyID: String) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM key_record WHERE id = ?)", arguments: [keyID]) ?? false
+    }
+
+    private func insert(_ key: ObliviousKey) throws {
+        try Self.insert(key, db)
+    }
+
+    /// Adds a key with all its stored values.
+    static func insert(_ key: ObliviousKey, _ db: Database) throws {
+        let record = key.record
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO key_record (id, created_at, kind, details, master_key, content, state, owner, label)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            record.id, record.createdAt, record.details.kind, Data(record.details.bytes),
+            Int64(bitPattern: record.masterKeyID.rawValue), Data(record.content), key.state.rawValue,
+            key.owner.map { Data($0) }, key.label.map { Data($0) },
+        ])
+        let number = db.lastInsertedRowID
+        try db.cachedStatement(
+            sql: "INSERT INTO guess_counter (number, wrong_guesses, last_used_at, room) VALUES (?, 0, ?, zeroblob(8))"
+        ).execute(arguments: [number, key.lastUsedAt])
+        for new in key.tries {
+            try db.cachedStatement(
+                sql: "INSERT INTO open_try (ticket, number, blinded, opened_at) VALUES (?, ?, ?, ?)"
+            ).execute(arguments: [Data(new.ticket), number, Data(new.blinded), new.openedAt])
+        }
+    }
+
+    private func write(_ new: ObliviousKey, insteadOf old: ObliviousKey, _ number: Int64) throws {
+        for gone in old.tries where !new.tries.contains(gone) {
+            try SQLiteCalls.bind(gone.ticket, at: 1, to: removeTry.sqliteStatement)
+            try SQLiteCalls.run(removeTry.sqliteStatement)
+        }
+        for added in new.tries where !old.tries.contains(added) {
+            let statement = addTry.sqliteStatement
+            try SQLiteCalls.bind(added.ticket, at: 1, to: statement)
+            try SQLiteCalls.bind(number, at: 2, to: statement)
+            try SQLiteCalls.bind(added.blinded, at: 3, to: statement)
+            try SQLiteCalls.bind(added.openedAt, at: 4, to: statement)
+            try SQLiteCalls.run(statement)
+        }
+        if (new.record, new.state) != (old.record, old.state) || new.owner != old.owner || new.label != old.label {
+            try db.cachedStatement(
+                sql: """
+                    UPDATE key_record SET details = ?, master_key = ?, content = ?, state = ?, owner = ?, label = ?
+                    WHERE number = ?
+                    """
+            ).execute(arguments: [
+                Data(new.record.details.bytes), Int64(bitPattern: new.record.masterKeyID.rawValue),
+                Data(new.record.content), new.state.rawValue, new.owner.map { Data($0) }, new.label.map { Data($0) },
+                number,
+            ])
+        }
+        if new.lastUsedAt != old.lastUsedAt {
+            try db.cachedStatement(sql: "UPDATE guess_counter SET last_used_at = ?, room = NULL WHERE number = ?")
+                .execute(arguments: [new.lastUsedAt, number])
+        }
+    }
+}
+
+// The operator's calls for keys of version 2. Nobody here has the master key.
+extension ObliviousStatements {
+    /// The part of a content that stays when a key ends: its first half.
+    private static let withoutKey = "substr(content, 1, length(content) / 2)"
+
+    /// Reads the tries of a page of keys.
+    static func tries(of numbers: [Int64], _ db: Database) throws -> [Int64: [ObliviousKey.Try]] {
+        let marks = numbers.map { _ in "?" }.joined(separator: ",")
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT * FROM open_try WHERE number IN (\(marks)) ORDER BY opened_at, ticket",
+            arguments: StatementArguments(numbers))
+        var found: [Int64: [ObliviousKey.Try]] = [:]
+        for row in rows {
+            let (ticket, blinded): (Data, Data) = (
+                try row.decode(forColumn: "ticket"), try row.decode(forColumn: "blinded")
+            )
+            found[try row.decode(forColumn: "number"), default: []].append(
+                ObliviousKey.Try(
+                    ticket: [UInt8](ticket), blinded: [UInt8](blinded),
+                    openedAt: try row.decode(forColumn: "opened_at")))
+        }
+        return found
+    }
+
+    /// - Returns: false if there is no live or unfinished key of this version with the id.
+    static func revoke(_ keyID: String, _ db: Database) throws -> Bool {
+        try db.execute(
+            sql: """
+                DELETE FROM open_try WHERE number = (SELECT number FROM key_record WHERE id = ? AND state IN (0, 1))
+                """, arguments: [keyID])
+        try db.execute(
+            sql: """
+                UPDATE key_record SET state = \(RecordStatements.revoked), content = \(withoutKey)
+                WHERE id = ? AND kind = \(KeyDetails.obliviousKind) AND state IN (0, 1)
+                """, arguments: [keyID])
+        return db.changesCount > 0
+    }
+
+    static func unlock(_ keyID: String, _ db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM open_try WHERE number = (SELECT number FROM key_record WHERE id = ? AND state = 0)",
+            arguments: [keyID])
+    }
+
+    /// Adds tries whose tickets nobody has, until each live key has one try left.
+    static func fill(at time: Int64, _ limits: GuessLimits, _ db: Database) throws {
+        for _ in 0..<max(0, limits.inARow - 1) {
+            try db.execute(
+                sql: """
+                    INSERT INTO open_try (ticket, number, blinded, opened_at)
+                    SELECT randomblob(16), number, randomblob(32), ? FROM key_record AS k
+                    WHERE kind = \(KeyDetails.obliviousKind) AND state = 0
+                        AND (SELECT count(*) FROM open_try WHERE number = k.number) < ?
+                    """, arguments: [time, limits.inARow - 1])
+        }
+    }
+
+    static func sweep(
+        unfinishedSince: Int64, lockedSince: Int64, _ limits: GuessLimits, _ db: Database
+    ) throws -> (deleted: Int, destroyed: Int) {
+        let ours = "kind = \(KeyDetails.obliviousKind)"
+        try db.execute(
+            sql: "DELETE FROM key_record WHERE \(ours) AND state = 1 AND created_at <= ?", arguments: [unfinishedSince])
+        let deleted = db.changesCount
+        let locked = try Int64.fetchAll(
+            db,
+            sql: """
+                SELECT number FROM open_try JOIN key_record USING (number) WHERE \(ours) AND state = 0
+                GROUP BY number HAVING count(*) >= ? AND max(opened_at) <= ?
+                """, arguments: [limits.inARow, lockedSince])
+        for number in locked {
+            try db.execute(sql: "DELETE FROM open_try WHERE number = ?", arguments: [number])
+            try db.execute(
+                sql: """
+                    UPDATE key_record SET state = \(ObliviousKey.State.destroyed.rawValue), content = \(withoutKey)
+                    WHERE number = ?
+                    """, arguments: [number])
+        }
+        return (deleted, locked.count)
+    }
+}
