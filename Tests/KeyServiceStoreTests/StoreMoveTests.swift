@@ -235,7 +235,12 @@ import VaultLocks
         func unlock(keyID: String) async throws { try await store.unlock(keyID: keyID) }
         func revoke(keyID: String) async throws { try await store.revoke(keyID: keyID) }
         func delete(keyID: String) async throws -> Bool { try await writing { try await store.delete(keyID: keyID) } }
-        func acceptRollback(generation: Int64) async throws { try await store.acceptRollback(generation: generation) }
+        func acceptRollback(generation: Int64, now: Int64) async throws {
+            try await store.acceptRollback(generation: generation, now: now)
+        }
+        func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
+            try await store.sweep(unfinishedSince: unfinishedSince, lockedSince: lockedSince)
+        }
         func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
             try await beforeRetiring()
             return try await writing { try await store.retire(because: reason, insteadOf: old) }
