@@ -59,6 +59,8 @@ extension Keys {
         let revoked: Bool
         let masterKey: String
         let secret: String
+        let `protocol`: Int
+        let state: String
 
         init(_ summary: KeyRecordSummary, limits: GuessLimits, tags: KeyTags?) {
             let count = summary.wrongGuesses
@@ -67,22 +69,31 @@ extension Keys {
             created = Self.text(summary.createdAt)
             lastUsed = summary.lastUsedAt.map(Self.text)
             guessesRemaining = summary.lock == nil ? limits.remaining(after: count) : 0
+            state = summary.lock?.rawValue ?? "live"
             wrongGuesses = count.inARow
             wrongGuessesInAll = count.inAll
             lastWrong = count.inARow > 0 ? count.lastWrongAt.map(Self.text) : nil
             locked = summary.lock != nil
             revoked = summary.lock == .revoked
             masterKey = summary.masterKeyID == .first ? "first" : summary.masterKeyID.description
-            if case .strong = summary.details { secret = "strong" } else { secret = "stretched" }
+            switch summary.details {
+            case .strong: (secret, `protocol`) = ("strong", 1)
+            case .stretched: (secret, `protocol`) = ("stretched", 1)
+            // The service learns nothing about the secret.
+            case .oblivious: (secret, `protocol`) = ("unknown", 2)
+            }
         }
 
         var text: String {
-            let state = revoked ? "revoked" : locked ? "locked" : "\(guessesRemaining) guesses left"
+            let state = locked ? state : "\(guessesRemaining) guesses left"
+            let last = lastWrong.map { " (the last \($0))" } ?? ""
             let wrong =
-                "\(wrongGuesses) wrong\(lastWrong.map { " (the last \($0))" } ?? ""), \(wrongGuessesInAll) in all"
+                `protocol` == 1
+                ? "\(wrongGuesses) wrong\(last), \(wrongGuessesInAll) in all  \(secret) secret"
+                : "\(wrongGuesses) open\(last)  protocol 2"
             return """
                 \(id)  tag \(keytag ?? "unknown")  created \(created)  last used \(lastUsed ?? "never")  \
-                \(state)  \(wrong)  \(secret) secret
+                \(state)  \(wrong)
                 """
         }
 

@@ -32,7 +32,19 @@ struct ClientLimitOptions: ParsableArguments {
             "How many keys all addresses may make in an hour. 0 means no limit. (default: 20000)", valueName: "number"))
     var createsPerHourTotal: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            After how many days a key that stays locked is destroyed. This concerns only keys of the protocol's \
+            version 2. (default: 30)
+            """,
+            valueName: "days"))
+    var destroyAfter: Int?
+
     func apply(_ settings: Settings, to configuration: inout KeyServiceServerConfiguration) throws {
+        if let days = try settings.number(destroyAfter, "destroyAfter") {
+            configuration.destroyAfter = Int64(days).multipliedReportingOverflow(by: 24 * 3600).partialValue
+        }
         configuration.trustedProxies = settings.list(trustedProxy, "trustedProxy")
         let perAddress = try settings.number(maxConnectionsPerAddress, "maxConnectionsPerAddress")
         configuration.maxConnectionsPerAddress = perAddress ?? configuration.maxConnectionsPerAddress

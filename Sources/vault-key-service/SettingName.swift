@@ -13,7 +13,8 @@ enum SettingName {
         ("basePath", .text), ("maxGuesses", .number), ("maxGuessesTotal", .number),
         ("masterKeyFile", .text), ("oldMasterKeyFile", .list), ("highWaterMark", .text), ("logLevel", .text),
         ("insecureAllowRemoteHttp", .flag), ("trustedProxy", .list), ("maxConnectionsPerAddress", .number),
-        ("createsPerHour", .number), ("createsPerHourTotal", .number), ("healthListen", .text),
+        ("createsPerHour", .number), ("createsPerHourTotal", .number), ("destroyAfter", .number),
+        ("healthListen", .text),
         ("drainDelay", .number), ("tlsCertificate", .text), ("tlsKey", .text), ("tlsMinimum", .text),
         ("tlsClientCa", .text), ("auditLog", .text), ("auditRequired", .flag), ("instance", .text),
     ]

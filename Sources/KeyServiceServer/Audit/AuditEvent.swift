@@ -17,6 +17,12 @@ package struct AuditEvent: Sendable {
         case refusedLocked = "refused-locked"
         /// A wrong long secret. It is not counted.
         case wrongLongSecret = "wrong-long-secret"
+        /// A try of the protocol's version 2. The service does not know whether its secret is right.
+        case tryOpened = "try-opened"
+        /// The owner's client confirmed tries of the protocol's version 2.
+        case triesConfirmed = "tries-confirmed"
+        /// The owner's client ended the key.
+        case keyEnded = "key-ended"
         /// Events that are not in the log, because the log could not be written for a long time.
         case eventsLost = "events-lost"
         /// The log file was moved away, and this is the first line of a new one.

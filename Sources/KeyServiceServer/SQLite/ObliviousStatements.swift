@@ -10,6 +10,7 @@ struct ObliviousStatements {
     private let tries: Statement
     private let addTry: Statement
     private let removeTry: Statement
+    private static let addTry = "INSERT INTO open_try (ticket, number, blinded, opened_at) VALUES (?, ?, ?, ?)"
 
     init(_ db: Database) throws {
         self.db = db
@@ -21,8 +22,7 @@ struct ObliviousStatements {
                 """)
         tries = try db.cachedStatement(
             sql: "SELECT ticket, blinded, opened_at FROM open_try WHERE number = ? ORDER BY opened_at, ticket")
-        addTry = try db.cachedStatement(
-            sql: "INSERT INTO open_try (ticket, number, blinded, opened_at) VALUES (?, ?, ?, ?)")
+        addTry = try db.cachedStatement(sql: Self.addTry)
         removeTry = try db.cachedStatement(sql: "DELETE FROM open_try WHERE ticket = ?")
     }
 
@@ -104,11 +104,17 @@ struct ObliviousStatements {
         try db.cachedStatement(
             sql: "INSERT INTO guess_counter (number, wrong_guesses, last_used_at, room) VALUES (?, 0, ?, zeroblob(8))"
         ).execute(arguments: [number, key.lastUsedAt])
-        for new in key.tries {
-            try db.cachedStatement(
-                sql: "INSERT INTO open_try (ticket, number, blinded, opened_at) VALUES (?, ?, ?, ?)"
-            ).execute(arguments: [Data(new.ticket), number, Data(new.blinded), new.openedAt])
-        }
+        let addTry = try db.cachedStatement(sql: addTry)
+        for new in key.tries { try add(new, to: number, addTry) }
+    }
+
+    private static func add(_ new: ObliviousKey.Try, to number: Int64, _ addTry: Statement) throws {
+        let statement = addTry.sqliteStatement
+        try SQLiteCalls.bind(new.ticket, at: 1, to: statement)
+        try SQLiteCalls.bind(number, at: 2, to: statement)
+        try SQLiteCalls.bind(new.blinded, at: 3, to: statement)
+        try SQLiteCalls.bind(new.openedAt, at: 4, to: statement)
+        try SQLiteCalls.run(statement)
     }
 
     private func write(_ new: ObliviousKey, insteadOf old: ObliviousKey, _ number: Int64) throws {
@@ -117,12 +123,7 @@ struct ObliviousStatements {
             try SQLiteCalls.run(removeTry.sqliteStatement)
         }
         for added in new.tries where !old.tries.contains(added) {
-            let statement = addTry.sqliteStatement
-            try SQLiteCalls.bind(added.ticket, at: 1, to: statement)
-            try SQLiteCalls.bind(number, at: 2, to: statement)
-            try SQLiteCalls.bind(added.blinded, at: 3, to: statement)
-            try SQLiteCalls.bind(added.openedAt, at: 4, to: statement)
-            try SQLiteCalls.run(statement)
+            try Self.add(added, to: number, addTry)
         }
         if (new.record, new.state) != (old.record, old.state) || new.owner != old.owner || new.label != old.label {
             try db.cachedStatement(

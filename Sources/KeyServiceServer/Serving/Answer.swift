@@ -8,11 +8,11 @@ internal import VaultCrypto
 /// An answer of the service: a status and a JSON body. Caches must not keep it.
 struct Answer {
     /// The time that a client should wait after "busy", in seconds.
-    private static let retryAfter = "1"
+    static let retryAfter = "1"
     private static let headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
-    private static let encoder = {
+    static let encoder = {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encoder
     }()
 
@@ -32,6 +32,13 @@ struct Answer {
         if let count = key.wrongGuesses { body.writeString(#","wrongGuesses":\#(count)"#) }
         if let time = key.lastWrongGuessAt { body.writeString(#","lastWrongGuessAt":\#(time)"#) }
         body.writeString("}")
+    }
+
+    /// Makes an answer from its parts.
+    init(status: HTTPResponse.Status, body: ByteBuffer, headers: HTTPFields) {
+        self.status = status
+        self.body = body
+        self.headers = headers
     }
 
     private init(problem status: HTTPResponse.Status, _ body: KeyServiceProblem) {

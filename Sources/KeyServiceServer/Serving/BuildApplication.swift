@@ -67,14 +67,17 @@ public func buildApplication(
     try await opened.store.setLimits(wanted)
     return try await buildApplication(
         configuration, commits: GroupCommit(store: opened.store, metrics: operation.metrics),
-        masterKeys: opened.masterKeys, mark: opened.mark,
+        masterKeys: opened.masterKeys, mark: opened.mark, swept: opened.store,
         logger: logger, now: now ?? { Int64(Date().timeIntervalSince1970) }, operation: operation)
 }
 
 /// Builds the key service over a writer.
+///
+/// - Parameter swept: the store whose old keys are erased from time to time; nil for none.
 func buildApplication(
     _ configuration: KeyServiceServerConfiguration, commits: GroupCommit, masterKeys: MasterKeys,
-    mark: HighWaterMark? = nil, logger: Logger, now: @escaping @Sendable () -> Int64,
+    mark: HighWaterMark? = nil, swept: (any KeyRecordOperations)? = nil, logger: Logger,
+    now: @escaping @Sendable () -> Int64,
     operation: KeyServiceOperation = KeyServiceOperation()
 ) async throws -> some ApplicationProtocol {
     let keeper = KeyKeeper(
@@ -83,6 +86,8 @@ func buildApplication(
             threads: configuration.stretchingThreads, places: configuration.stretchingPlaces,
             metrics: operation.metrics),
         argon2: configuration.argon2, now: now)
+    let oblivious = try ObliviousKeeper(
+        masterKeys: masterKeys, commits: commits, destroyAfter: configuration.destroyAfter, now: now)
     let watch = StoreWatch(commits: commits, masterKeys: masterKeys, mark: mark, now: now)
     try await watch.checkIn()
     let health = HealthResponder(
@@ -92,18 +97,22 @@ func buildApplication(
         },
         metrics: operation.metrics, metricsText: operation.metricsText)
     let log = try RequestLog(logger, keyTags: KeyTags(masterKeys.current))
+    let sweeping = swept.map {
+        SweepService(store: $0, destroyAfter: configuration.destroyAfter, now: now, logger: logger)
+    }
     return try assemble(
-        configuration, keeper: keeper, health: health, log: log, logger: logger, operation: operation,
+        configuration, keeper: keeper, oblivious: oblivious, health: health, log: log, logger: logger,
+        operation: operation,
         services: [CommitService(commits: commits, watch: watch, logger: logger)]
-            + (operation.audit.map { [AuditService(log: $0)] } ?? []))
+            + (operation.audit.map { [AuditService(log: $0)] } ?? []) + [sweeping].compactMap(\.self))
 }
 
 /// Puts the listeners together.
 ///
 /// - Parameter services: the services that end after the listeners.
 private func assemble(
-    _ configuration: KeyServiceServerConfiguration, keeper: KeyKeeper, health: HealthResponder, log: RequestLog,
-    logger: Logger, operation: KeyServiceOperation, services: [any Service]
+    _ configuration: KeyServiceServerConfiguration, keeper: KeyKeeper, oblivious: ObliviousKeeper,
+    health: HealthResponder, log: RequestLog, logger: Logger, operation: KeyServiceOperation, services: [any Service]
 ) throws -> some ApplicationProtocol {
     let metrics = operation.metrics
     let proxies = TrustedProxies(configuration.trustedProxies.compactMap(NetworkAddress.Range.init))
@@ -136,7 +145,8 @@ private func assemble(
     }
     return Application(
         responder: KeyServiceResponder(
-            configuration: configuration, proxies: proxies, keeper: keeper, health: health, metrics: metrics, log: log,
+            configuration: configuration, proxies: proxies, keeper: keeper, oblivious: oblivious, health: health,
+            metrics: metrics, log: log,
             audit: operation.audit),
         server: HTTPServerBuilder { responder in
             GuardedChannel(

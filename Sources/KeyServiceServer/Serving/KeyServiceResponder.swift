@@ -15,7 +15,9 @@ struct KeyServiceResponder: HTTPResponder {
     private static let forwardedField = HTTPField.Name("X-Forwarded-For")
 
     private let routes: [String: ServiceRoute]
+    private let basePath: String
     private let keeper: KeyKeeper
+    private let oblivious: ObliviousResponder
     private let health: HealthResponder
     private let quota: CreateQuota
     private let proxies: TrustedProxies
@@ -26,7 +28,8 @@ struct KeyServiceResponder: HTTPResponder {
 
     init(
         configuration: KeyServiceServerConfiguration, proxies: TrustedProxies, keeper: KeyKeeper,
-        health: HealthResponder, metrics: KeyServiceMetrics, log: RequestLog, audit: AuditLog?
+        oblivious: ObliviousKeeper, health: HealthResponder, metrics: KeyServiceMetrics, log: RequestLog,
+        audit: AuditLog?
     ) {
         self.keeper = keeper
         self.health = health
@@ -36,7 +39,9 @@ struct KeyServiceResponder: HTTPResponder {
         self.audit = audit
         quota = CreateQuota(perHour: configuration.createsPerHour, totalPerHour: configuration.createsPerHourTotal)
         places = RequestPlaces(configuration.maxRequestsUnderWay)
+        self.oblivious = ObliviousResponder(keeper: oblivious, places: places, metrics: metrics)
         let basePath = configuration.basePath
+        self.basePath = basePath
         var routes: [String: ServiceRoute] = ["/healthz": .alive, "/readyz": .ready]
         routes[basePath + "/healthz"] = .alive
         routes[basePath + "/readyz"] = .ready
@@ -47,6 +52,9 @@ struct KeyServiceResponder: HTTPResponder {
 
     func respond(to request: Request, context: KeyServiceContext) async throws -> Response {
         let start = ContinuousClock.now
+        if request.uri.path.hasPrefix(basePath + ObliviousPath.base) {
+            return try await respondObliviously(to: request, context: context, since: start)
+        }
         let route = routes[request.uri.path] ?? .none
         var response: Response
         switch route {
@@ -67,6 +75,48 @@ struct KeyServiceResponder: HTTPResponder {
         // An answer to HEAD has no body: the client would take it for the next answer.
         if request.method == .head { response.body = ResponseBody() }
         return response
+    }
+
+    private func respondObliviously(
+        to request: Request, context: KeyServiceContext, since start: ContinuousClock.Instant
+    ) async throws -> Response {
+        let path = ObliviousRoute(request.uri.path, basePath: basePath)
+        let route = path?.route ?? .none
+        var response: Response
+        if let path, route.allows(request.method) {
+            response = try await serve(path, request, context.channel, since: start).response()
+        } else {
+            log.refusal(route, status: path == nil ? 404 : 405)
+            response =
+                (path == nil ? Answer.obliviousNoSuchPath : .obliviousMethodNotAllowed(allowed: route.methods))
+                .response()
+        }
+        metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
+        if request.method == .head { response.body = ResponseBody() }
+        return response
+    }
+
+    private func serve(
+        _ path: ObliviousRoute, _ request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
+    ) async throws -> Answer {
+        var outcome: ObliviousResponder.Outcome
+        do {
+            try audit?.checkWorking()
+            outcome = try await oblivious.answer(path, request, deadline: start + Self.timeLimit) {
+                try takeQuota(request, channel)
+            }
+            if let event = outcome.event {
+                try await audit?.record([AuditEvent(event, keytag: outcome.keyID.map(log.tag))])
+            }
+        } catch let error as HTTPParserError {
+            throw error  // The server answers the error, and closes the connection.
+        } catch {
+            outcome = ObliviousResponder.Outcome(answer: Answer(oblivious: error), fault: error)
+        }
+        log.request(
+            path.route, status: outcome.answer.status.code, fault: outcome.fault, keyID: outcome.keyID,
+            duration: start.duration(to: .now))
+        return outcome.answer
     }
 
     private func serve(

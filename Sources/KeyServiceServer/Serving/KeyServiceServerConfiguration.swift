@@ -39,6 +39,8 @@ public struct KeyServiceServerConfiguration: Sendable {
     public var createsPerHour = 600
     /// The number of new keys in an hour for all clients; 0 for no limit. Further requests get "busy".
     public var createsPerHourTotal = 20_000
+    /// The time after which a key of the protocol's version 2 that stays locked is destroyed, in seconds.
+    public var destroyAfter: Int64 = 30 * 24 * 3600
     /// A second address, for `/healthz`, `/readyz` and `/metrics` over plain HTTP; nil for none.
     public var healthAddress: (host: String, port: Int)?
     /// The files for TLS; nil for plain HTTP.
@@ -79,6 +81,10 @@ public struct KeyServiceServerConfiguration: Sendable {
             throw KeyServiceServerError(
                 .configurationInvalid,
                 "\"\(proxy)\" is not the address of a proxy. Write it as 192.0.2.1, 10.0.0.0/8 or 2001:db8::/32.")
+        }
+        guard (0...3_153_600_000).contains(destroyAfter) else {
+            throw KeyServiceServerError(
+                .configurationInvalid, "The time until a locked key is destroyed must be between 0 and 36500 days.")
         }
         guard (0...65535).contains(port) else {
             throw KeyServiceServerError(.configurationInvalid, "The port must be between 0 and 65535.")

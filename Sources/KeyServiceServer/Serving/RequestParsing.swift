@@ -47,10 +47,14 @@ enum RequestParsing {
     ///
     /// A name must not come twice: two readers could take two different values.
     private static func members(of request: Request) async throws -> JSONValue {
-        guard isJSON(request.headers[.contentType]) else { throw BadRequest.notJSON }
-        let body = try await collect(request)
-        guard let members = JSONValue(strictObjectIn: Array(body.readableBytesView)) else { throw BadRequest.malformed }
+        guard let members = JSONValue(strictObjectIn: try await body(of: request)) else { throw BadRequest.malformed }
         return members
+    }
+
+    /// Returns the bytes of a body that is announced as JSON.
+    static func body(of request: Request) async throws -> [UInt8] {
+        guard isJSON(request.headers[.contentType]) else { throw BadRequest.notJSON }
+        return Array(try await collect(request).readableBytesView)
     }
 
     /// Returns a member that must be a string, null or missing.

@@ -3,6 +3,8 @@ internal import HTTPTypes
 /// The kinds of requests.
 enum ServiceRoute: Int, CaseIterable {
     case createKey, key, alive, ready, metrics
+    // The protocol's version 2.
+    case versions, openAPI, create, evaluate, confirm, end
     /// Any other path.
     case none
 
@@ -14,6 +16,12 @@ enum ServiceRoute: Int, CaseIterable {
         case .alive: "healthz"
         case .ready: "readyz"
         case .metrics: "metrics"
+        case .versions: "versions"
+        case .openAPI: "openapi"
+        case .create: "create"
+        case .evaluate: "evaluate"
+        case .confirm: "confirm"
+        case .end: "end"
         case .none: "none"
         }
     }
@@ -21,15 +29,15 @@ enum ServiceRoute: Int, CaseIterable {
     /// The allowed methods, as in the field `Allow`.
     var methods: String {
         switch self {
-        case .createKey, .key, .none: "POST"
-        case .alive, .ready, .metrics: "GET, HEAD"
+        case .createKey, .key, .create, .evaluate, .confirm, .end, .none: "POST"
+        case .alive, .ready, .metrics, .versions, .openAPI: "GET, HEAD"
         }
     }
 
     func allows(_ method: HTTPRequest.Method) -> Bool {
         switch self {
-        case .createKey, .key, .none: method == .post
-        case .alive, .ready, .metrics: method == .get || method == .head
+        case .createKey, .key, .create, .evaluate, .confirm, .end, .none: method == .post
+        case .alive, .ready, .metrics, .versions, .openAPI: method == .get || method == .head
         }
     }
 }

@@ -4,17 +4,20 @@ public import CoreMetrics
 public final class KeyServiceMetrics: Sendable {
     package enum GuessResult: String, CaseIterable, Sendable {
         case right, wrong, locked
+        // In the protocol's version 2, the service does not know which try is right.
+        case opened, confirmed
     }
 
     private static let prefix = "vault_key_service_"
-    private static let statuses = [200, 400, 401, 403, 404, 405, 413, 415, 422, 500, 503]
+    private static let statuses = [200, 400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 500, 503]
     private static let otherStatus = "other"
 
     static let help = [
         "requests_total": "Answered requests.",
         "request_duration_seconds": "Time from the whole head of a request to its answer.",
         "requests_timed_out_total": "Connections closed because a request took too long to arrive.",
-        "guesses_total": "Guesses on keys. The result \"locked\" was not evaluated.",
+        "guesses_total":
+            "Guesses on keys. The result \"locked\" was not evaluated. Of \"opened\" ones the service does not know more.",
         "creates_refused_total": "New keys refused by the limits of new keys.",
         "connections_open": "Open connections of clients.",
         "connections_refused_total": "Connections refused by the limit of one address.",

@@ -1,0 +1,290 @@
+internal import KeyServiceAPI
+internal import VaultCrypto
+internal import VaultLocks
+
+/// The keeper of the keys of the protocol's version 2. It reads and changes keys only through the rules of
+/// ``ObliviousKey``, and each change is durable before its answer.
+struct ObliviousKeeper: Sendable {
+    /// The refusal of a call, besides those of ``ObliviousKey/Refusal``.
+    enum Refusal: Error, Hashable {
+        /// The blinded element is invalid.
+        case invalidElement
+        /// The key is unknown, or the request is not authenticated by it. Nobody learns which.
+        case unauthorized
+        /// The request is authenticated, but the client's clock is off.
+        case clock(now: Int64)
+    }
+
+    /// The result of an evaluation.
+    struct Evaluation: Sendable {
+        let evaluated: [UInt8]
+        let opened: ObliviousKey.Try
+        let guessesRemaining: Int
+        let open: [ObliviousKey.Try]
+    }
+
+    /// A key with the try that a request opened, or had opened before.
+    private struct Opened: Sendable {
+        let key: ObliviousKey
+        let opened: ObliviousKey.Try
+        let limit: Int
+    }
+
+    /// The most seconds that a client's clock may be off.
+    private static let maxClockError: Int64 = 300
+
+    let masterKeys: MasterKeys
+    let commits: GroupCommit
+    /// The time after the last try in which a locked key can still be unlocked, in seconds.
+    let destroyAfter: Int64
+    /// The time in seconds since 1970.
+    let now: @Sendable () -> Int64
+    /// A key that nobody has. Requests for unknown keys are checked with it, so that they take as long as others.
+    private let decoy: ObliviousKey
+
+    init(
+        masterKeys: MasterKeys, commits: GroupCommit, destroyAfter: Int64, now: @escaping @Sendable () -> Int64
+    ) throws {
+        self.masterKeys = masterKeys
+        self.commits = commits
+        self.destroyAfter = destroyAfter
+        self.now = now
+        let publicKey = try SigningKey(seed: SecretBytes.random(count: 32)).publicKey
+        let content = try ObliviousContent.sealed(
+            requestKey: SecretBytes.random(count: ObliviousSize.key), key: ObliviousFunction.randomKey(), keyID: "",
+            masterKeys.current)
+        let record = KeyRecord(
+            id: "", createdAt: 0, details: .oblivious(endKey: publicKey, confirmKey: publicKey),
+            masterKeyID: masterKeys.current.id, content: content)
+        decoy = ObliviousKey(record: record, state: .live, tries: [])
+    }
+
+    // MARK: - The calls
+
+    /// Makes a key with its first try.
+    ///
+    /// - Parameter deadline: after this time nobody waits for the answer.
+    /// - Throws: ``Refusal``, ``ObliviousKey/Refusal`` or ``KeyServiceServerError``.
+    func create(
+        _ request: CreateObliviousKeyRequest, deadline: ContinuousClock.Instant
+    ) async throws -> CreatedObliviousKey {
+        let element = try Self.element(request.blinded.bytes)
+        let function = try ObliviousFunction.randomKey()
+        let time = now()
+        let requestKey = try SharedSecret(SecretBytes(copying: request.requestKey.bytes))
+        let record = KeyRecord(
+            id: request.id, createdAt: time, details: .oblivious(endKey: request.endKey.bytes, confirmKey: nil),
+            masterKeyID: masterKeys.current.id,
+            content: try ObliviousContent.sealed(
+                requestKey: requestKey.bytes, key: function, keyID: request.id, masterKeys.current))
+        let first = ObliviousKey.Try(ticket: Self.newTicket(), blinded: element.bytes, openedAt: time)
+        let new = ObliviousKey(record: record, state: .unfinished, tries: [first], label: request.label?.bytes)
+        let masterKeys = masterKeys
+        let made = try await update(request.id, mayAdd: true, deadline: deadline) { found in
+            switch found {
+            case .nothing: return (new, new)
+            case .otherVersion: throw ObliviousKey.Refusal.exists
+            case .key(let known):
+                // The answer to the first request was lost.
+                guard known.state == .unfinished, known.endKey == new.endKey, known.label == new.label,
+                    known.tries.first?.blinded == first.blinded,
+                    try ObliviousContent.requestKey(of: known, masterKeys).isEqual(to: requestKey.bytes)
+                else { throw ObliviousKey.Refusal.exists }
+                return (known, known)
+            }
+        }
+        guard let opened = made.tries.first else { throw ObliviousKey.Refusal.exists }
+        return CreatedObliviousKey(
+            evaluated: try ObliviousFunction.evaluate(element, key: ObliviousContent.key(of: made, masterKeys)).bytes,
+            ticket: opened.ticket)
+    }
+
+    /// Evaluates one try.
+    ///
+    /// - Throws: as ``create(_:deadline:)``.
+    func evaluate(
+        id: String, blinded: [UInt8], authorization: ObliviousAuthorization, deadline: ContinuousClock.Instant
+    ) async throws -> Evaluation {
+        let element = try Self.element(blinded)
+        let ticket = Self.newTicket()
+        let time = now()
+        let (masterKeys, decoy, destroyAfter) = (masterKeys, decoy, destroyAfter)
+        let result: Result<Opened, ObliviousKey.Refusal> = try await update(id, deadline: deadline) { found, limits in
+            guard case .key(var key) = found, !Self.isExpired(key, at: time) else {
+                _ = try Self.isAuthentic(authorization, decoy, masterKeys)
+                throw Refusal.unauthorized
+            }
+            guard try Self.isAuthentic(authorization, key, masterKeys) else { throw Refusal.unauthorized }
+            guard authorization.isRecent(at: time, within: Self.maxClockError) else { throw Refusal.clock(now: time) }
+            do throws(ObliviousKey.Refusal) {
+                let opened = try key.evaluate(
+                    element.bytes, ticket: ticket, limit: limits.inARow, now: time, destroyAfter: destroyAfter)
+                return (key, .success(Opened(key: key, opened: opened, limit: limits.inARow)))
+            } catch {
+                // The refused try may have destroyed the key.
+                return (key, .failure(error))
+            }
+        }
+        let found = try result.get()
+        let (key, opened) = (found.key, found.opened)
+        FaultPoint.charged.strike()
+        do {
+            let function = try ObliviousContent.key(of: key, masterKeys)
+            let evaluated = try ObliviousFunction.evaluate(element, key: function)
+            FaultPoint.evaluated.strike()
+            return Evaluation(
+                evaluated: evaluated.bytes, opened: opened, guessesRemaining: max(0, found.limit - key.tries.count),
+                open: key.tries)
+        } catch {
+            // Out of memory or a damaged record: the client learned nothing.
+            commits.commitSoon(
+                .update(
+                    keyID: id,
+                    ObliviousUpdate(mayAdd: false) { found, _ in
+                        guard case .key(var key) = found else { return nil }
+                        if opened.ticket == ticket { key.takeBack(ticket) }
+                        return key
+                    }))
+            throw error
+        }
+    }
+
+    /// Takes tries back whose secret was right. The first time, it also makes the key live.
+    ///
+    /// - Throws: as ``create(_:deadline:)``.
+    func confirm(id: String, _ request: ConfirmRequest, deadline: ContinuousClock.Instant) async throws {
+        let tickets = request.tickets.map(\.bytes)
+        let message = ObliviousMessage.confirm(id: id, tickets: tickets)
+        let key = try await find(id, deadline: deadline)
+        // Signatures take long, so they are checked outside of the store's transaction.
+        let confirmKey: [UInt8]
+        if let known = key?.confirmKey {
+            confirmKey = known
+        } else if let key, let new = request.confirmKey?.bytes, let endSignature = request.endSignature?.bytes,
+            Signature.isValid(endSignature, of: ObliviousMessage.install(id: id, confirmKey: new), by: key.endKey)
+        {
+            confirmKey = new
+        } else {
+            confirmKey = decoy.endKey
+        }
+        guard Signature.isValid(request.signature.bytes, of: message, by: confirmKey), key != nil else {
+            throw Refusal.unauthorized
+        }
+        if let other = request.confirmKey?.bytes, other != confirmKey { throw ObliviousKey.Refusal.conflict }
+        let time = now()
+        try await update(id, deadline: deadline) { found in
+            guard case .key(var key) = found else { throw Refusal.unauthorized }
+            try key.confirm(tickets, confirmKey: confirmKey, now: time)
+            return (key, ())
+        }
+        FaultPoint.settled.strike()
+    }
+
+    /// Ends a key for good.
+    ///
+    /// - Throws: as ``create(_:deadline:)``. A key that is gone already is no error.
+    func end(id: String, signature: [UInt8], deadline: ContinuousClock.Instant) async throws {
+        let key = try await find(id, deadline: deadline)
+        let isValid = Signature.isValid(signature, of: ObliviousMessage.end(id: id), by: (key ?? decoy).endKey)
+        guard isValid, key != nil else { throw Refusal.unauthorized }
+        try await update(id, deadline: deadline) { found in
+            guard case .key(var key) = found else { return (nil, ()) }
+            // Nothing is left of a key that was never confirmed.
+            if key.state == .unfinished { return (nil, ()) }
+            key.end(.ended)
+            return (key, ())
+        }
+    }
+
+    // MARK: - The parts
+
+    /// Reads a key; nil if there is none.
+    private func find(_ id: String, deadline: ContinuousClock.Instant) async throws -> ObliviousKey? {
+        let time = now()
+        return try await update(id, deadline: deadline) { found in
+            guard case .key(let key) = found else { return (nil, nil) }
+            return (key, Self.isExpired(key, at: time) ? nil : key)
+        }
+    }
+
+    private func update<R: Sendable>(
+        _ id: String, mayAdd: Bool = false, deadline: ContinuousClock.Instant,
+        _ body: @escaping @Sendable (ObliviousUpdate.Found) throws -> (ObliviousKey?, R)
+    ) async throws -> R {
+        try await update(id, mayAdd: mayAdd, deadline: deadline) { found, _ in try body(found) }
+    }
+
+    /// Changes a key durably.
+    ///
+    /// - Parameter body: returns the key as it is to be stored, and a result. An error that it throws is thrown here,
+    ///   and nothing changes.
+    private func update<R: Sendable>(
+        _ id: String, mayAdd: Bool = false, deadline: ContinuousClock.Instant,
+        _ body: @escaping @Sendable (ObliviousUpdate.Found, GuessLimits) throws -> (ObliviousKey?, R)
+    ) async throws -> R {
+        let box = ResultBox<R>()
+        _ = try await commits.commit(
+            .update(
+                keyID: id,
+                ObliviousUpdate(mayAdd: mayAdd) { found, limits in
+                    do {
+                        let (key, result) = try body(found, limits)
+                        box.set(.success(result))
+                        return key
+                    } catch {
+                        box.set(.failure(error))
+                        // Nothing changes.
+                        if case .key(let key) = found { return key }
+                        return nil
+                    }
+                }), deadline: deadline)
+        return try box.get()
+    }
+
+    /// Whether nobody confirmed the key in time.
+    private static func isExpired(_ key: ObliviousKey, at time: Int64) -> Bool {
+        key.state == .unfinished && key.record.createdAt < time - ObliviousKey.unfinishedLifetime
+    }
+
+    private static func isAuthentic(
+        _ authorization: ObliviousAuthorization, _ key: ObliviousKey, _ masterKeys: MasterKeys
+    ) throws -> Bool {
+        try RequestMAC.isValid(
+            authorization.code, of: authorization.message, key: ObliviousContent.requestKey(of: key, masterKeys))
+    }
+
+    private static func element(_ bytes: [UInt8]) throws -> RistrettoElement {
+        do { return try RistrettoElement(bytes) } catch { throw Refusal.invalidElement }
+    }
+
+    private static func newTicket() -> [UInt8] { (0..<ObliviousSize.ticket).map { _ in .random(in: 0...255) } }
+}
+
+/// The authentication of a request to evaluate.
+struct ObliviousAuthorization: Sendable {
+    /// The client's time in seconds since 1970.
+    let seconds: Int64
+    /// The code of the message, 32 bytes.
+    let code: [UInt8]
+    /// The message: see ``ObliviousMessage/evaluate(id:seconds:bodyHash:)``.
+    let message: [UInt8]
+
+    func isRecent(at time: Int64, within limit: Int64) -> Bool {
+        let (difference, isHuge) = seconds.subtractingReportingOverflow(time)
+        return !isHuge && (-limit...limit).contains(difference)
+    }
+}
+
+/// The result of the last run of an update.
+private final class ResultBox<R: Sendable>: Sendable {
+    private let result = Lock<Result<R, any Error>?>(nil)
+
+    func set(_ new: Result<R, any Error>) { result.withLock { $0 = new } }
+
+    func get() throws -> R {
+        guard let result = result.withLock({ $0 }) else {
+            throw KeyServiceServerError(.storeUnusable, "The store lost an answer.")
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,92 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import KeyServiceAPI
+internal import NIOHTTP1
+
+/// The handler of the calls of the protocol's version 2.
+struct ObliviousResponder: Sendable {
+    /// The result of a call.
+    struct Outcome {
+        var answer: Answer
+        /// The error behind a refusal.
+        var fault: (any Error)?
+        /// The key of the call.
+        var keyID: String?
+        /// The event for the audit log.
+        var event: AuditEvent.Kind?
+    }
+
+    let keeper: ObliviousKeeper
+    let places: RequestPlaces
+    let metrics: KeyServiceMetrics
+
+    /// Answers a call.
+    ///
+    /// - Parameters:
+    ///   - takeQuota: takes a new key from the client's quota, or throws.
+    ///   - deadline: after this time nobody waits for the answer.
+    /// - Throws: `HTTPParserError` if the body cannot be read.
+    func answer(
+        _ route: ObliviousRoute, _ request: Request, deadline: ContinuousClock.Instant, takeQuota: () throws -> Void
+    ) async throws -> Outcome {
+        do {
+            return try await places.slowingRefusals {
+                switch route {
+                case .versions: return Outcome(answer: try Answer(json: ProtocolVersions(versions: [2])))
+                case .openAPI:
+                    return Outcome(answer: Answer(text: OpenAPIDocument.text, contentType: "application/json"))
+                case .create: return try await create(request, deadline: deadline, takeQuota: takeQuota)
+                case .key(let id, let call): return try await self.call(call, id, request, deadline: deadline)
+                }
+            }
+        } catch let error as HTTPParserError {
+            throw error  // The server answers the error, and closes the connection.
+        } catch {
+            var outcome = Outcome(answer: Answer(oblivious: error), fault: error)
+            if case .key(let id, _) = route, error is ObliviousKey.Refusal { outcome.keyID = id }
+            if let refusal = error as? ObliviousKey.Refusal, refusal == .locked {
+                metrics.guess(.locked)
+                outcome.event = .refusedLocked
+            }
+            return outcome
+        }
+    }
+
+    private func create(
+        _ request: Request, deadline: ContinuousClock.Instant, takeQuota: () throws -> Void
+    ) async throws -> Outcome {
+        let body = try await ObliviousParsing(request).createRequest()
+        try takeQuota()
+        let made = try await places.withPlace { try await keeper.create(body, deadline: deadline) }
+        return Outcome(answer: try Answer(json: made), keyID: body.id, event: .keyMade)
+    }
+
+    private func call(
+        _ call: ObliviousPath.Call, _ id: String, _ request: Request, deadline: ContinuousClock.Instant
+    ) async throws -> Outcome {
+        let parsing = try await ObliviousParsing(request)
+        try ObliviousParsing.requireID(id)
+        switch call {
+        case .evaluate:
+            let authorization = try parsing.authorization(request.headers, id: id)
+            let blinded = try parsing.evaluateRequest()
+            let evaluation = try await places.withPlace {
+                try await keeper.evaluate(
+                    id: id, blinded: blinded, authorization: authorization, deadline: deadline)
+            }
+            metrics.guess(.opened)
+            return Outcome(answer: Answer(evaluation), keyID: id, event: .tryOpened)
+        case .confirm:
+            let body = try parsing.confirmRequest()
+            try await places.withPlace { try await keeper.confirm(id: id, body, deadline: deadline) }
+            metrics.guess(.confirmed)
+            return Outcome(answer: Self.done, keyID: id, event: .triesConfirmed)
+        case .end:
+            let signature = try parsing.endRequest()
+            try await places.withPlace { try await keeper.end(id: id, signature: signature, deadline: deadline) }
+            return Outcome(answer: Self.done, keyID: id, event: .keyEnded)
+        }
+    }
+
+    private static let done = Answer(text: "{}", contentType: "application/json")
+}
