@@ -2,8 +2,11 @@
 
 import concurrent.futures
 import json
+import re
+import sys
 import time
 import uuid
+from pathlib import Path
 
 import pytest
 import requests
@@ -335,3 +338,17 @@ def test_an_older_database_leaves_one_guess(key_service, tmp_path):
     key.session = requests.Session()
     statuses = [key.evaluate(Try(b"%d" % number)).status_code for number in range(10, 13)]
     assert statuses.count(200) == 1
+
+
+def test_the_openapi_document_is_true(key_service, tmp_path):
+    """schemathesis sends right and wrong requests. Authentication is tested above: a request without it gets 400."""
+    checks = [
+        "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
+        "response_schema_conformance", "negative_data_rejection", "unsupported_method"]
+    url = f"{key_service.url}/keyservice/v2"
+    assert requests.get(f"{url}/openapi.json", timeout=10).json()["openapi"] == "3.1.0"
+    result = run(
+        [Path(sys.executable).parent / "schemathesis", "run", f"{url}/openapi.json", "--url", url, "--seed", "7",
+         "--max-examples", "60", "--checks", ",".join(checks)], cwd=tmp_path)
+    assert result.status == 0, result
+    assert re.search(r"Tested: 4", result.out), result.out

@@ -1,4 +1,339 @@
 /// The OpenAPI 3.1 document of the protocol's version 2.
 enum OpenAPIDocument {
-    static let text = "{}"
+    static let text = #"""
+        {
+          "openapi": "3.1.0",
+          "info": {
+            "title": "Credential Vault key service",
+            "version": "2",
+            "description": "The oblivious protocol: the service learns neither the secret nor the key. Times are seconds since 1970."
+          },
+          "servers": [{"url": "."}],
+          "paths": {
+            "/keys": {
+              "post": {
+                "operationId": "create",
+                "summary": "Makes a key and evaluates its first try.",
+                "requestBody": {
+                  "required": true,
+                  "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Create"}}}
+                },
+                "responses": {
+                  "200": {
+                    "description": "Done.",
+                    "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Created"}}}
+                  },
+                  "400": {"$ref": "#/components/responses/400"},
+                  "409": {"$ref": "#/components/responses/409"},
+                  "413": {"$ref": "#/components/responses/413"},
+                  "415": {"$ref": "#/components/responses/415"},
+                  "422": {"$ref": "#/components/responses/422"},
+                  "500": {"$ref": "#/components/responses/500"},
+                  "503": {"$ref": "#/components/responses/503"}
+                },
+                "security": []
+              }
+            },
+            "/keys/{id}/evaluate": {
+              "parameters": [
+                {
+                  "name": "id",
+                  "in": "path",
+                  "required": true,
+                  "description": "The id of the key: a lower-case UUID.",
+                  "schema": {"$ref": "#/components/schemas/KeyID"}
+                }
+              ],
+              "post": {
+                "operationId": "evaluate",
+                "summary": "Evaluates one try. The same element again is the same try.",
+                "requestBody": {
+                  "required": true,
+                  "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Evaluate"}}}
+                },
+                "responses": {
+                  "200": {
+                    "description": "Done.",
+                    "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Evaluated"}}}
+                  },
+                  "400": {"$ref": "#/components/responses/400"},
+                  "401": {"$ref": "#/components/responses/401"},
+                  "403": {"$ref": "#/components/responses/403"},
+                  "409": {"$ref": "#/components/responses/409"},
+                  "410": {"$ref": "#/components/responses/410"},
+                  "413": {"$ref": "#/components/responses/413"},
+                  "415": {"$ref": "#/components/responses/415"},
+                  "422": {"$ref": "#/components/responses/422"},
+                  "500": {"$ref": "#/components/responses/500"},
+                  "503": {"$ref": "#/components/responses/503"}
+                },
+                "security": [{"CV2": []}]
+              }
+            },
+            "/keys/{id}/confirm": {
+              "parameters": [
+                {
+                  "name": "id",
+                  "in": "path",
+                  "required": true,
+                  "description": "The id of the key: a lower-case UUID.",
+                  "schema": {"$ref": "#/components/schemas/KeyID"}
+                }
+              ],
+              "post": {
+                "operationId": "confirm",
+                "summary": "Takes tries back whose secret was right. The first confirm makes the key live.",
+                "requestBody": {
+                  "required": true,
+                  "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Confirm"}}}
+                },
+                "responses": {
+                  "200": {
+                    "description": "Done.",
+                    "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                    "content": {"application/json": {"schema": {"type": "object", "additionalProperties": false}}}
+                  },
+                  "400": {"$ref": "#/components/responses/400"},
+                  "401": {"$ref": "#/components/responses/401"},
+                  "409": {"$ref": "#/components/responses/409"},
+                  "410": {"$ref": "#/components/responses/410"},
+                  "413": {"$ref": "#/components/responses/413"},
+                  "415": {"$ref": "#/components/responses/415"},
+                  "500": {"$ref": "#/components/responses/500"},
+                  "503": {"$ref": "#/components/responses/503"}
+                },
+                "security": []
+              }
+            },
+            "/keys/{id}/end": {
+              "parameters": [
+                {
+                  "name": "id",
+                  "in": "path",
+                  "required": true,
+                  "description": "The id of the key: a lower-case UUID.",
+                  "schema": {"$ref": "#/components/schemas/KeyID"}
+                }
+              ],
+              "post": {
+                "operationId": "end",
+                "summary": "Ends the key for good. A key that is gone already is no error.",
+                "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/End"}}}},
+                "responses": {
+                  "200": {
+                    "description": "Done.",
+                    "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                    "content": {"application/json": {"schema": {"type": "object", "additionalProperties": false}}}
+                  },
+                  "400": {"$ref": "#/components/responses/400"},
+                  "401": {"$ref": "#/components/responses/401"},
+                  "413": {"$ref": "#/components/responses/413"},
+                  "415": {"$ref": "#/components/responses/415"},
+                  "500": {"$ref": "#/components/responses/500"},
+                  "503": {"$ref": "#/components/responses/503"}
+                },
+                "security": []
+              }
+            }
+          },
+          "components": {
+            "headers": {"NoStore": {"schema": {"type": "string", "const": "no-store"}}},
+            "responses": {
+              "400": {
+                "description": "The request is not well formed.",
+                "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
+              "401": {
+                "description": "The key is unknown, or the request is not authenticated by it (unauthorized). Or the client's clock is off (clock).",
+                "headers": {
+                  "Cache-Control": {"$ref": "#/components/headers/NoStore"},
+                  "WWW-Authenticate": {"schema": {"type": "string", "const": "CV2"}}
+                },
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
+              "403": {
+                "description": "No guesses are left.",
+                "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
+              "409": {
+                "description": "Another key has the id (exists), the key has another confirm key (conflict), or the key was not confirmed yet (unfinished).",
+                "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
+              "410": {
+                "description": "The key is gone for good: ended, revoked or destroyed.",
+                "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
+              "413": {
+                "description": "The body is too large.",
+                "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
+              "415": {
+                "description": "The body is not JSON.",
+                "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
+              "422": {
+                "description": "The blinded element is invalid.",
+                "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
+              "500": {
+                "description": "The service failed.",
+                "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
+              "503": {
+                "description": "Too much work is waiting: try again after Retry-After.",
+                "headers": {
+                  "Cache-Control": {"$ref": "#/components/headers/NoStore"},
+                  "Retry-After": {"description": "Seconds.", "schema": {"type": "integer", "minimum": 1}}
+                },
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              }
+            },
+            "securitySchemes": {
+              "CV2": {
+                "type": "apiKey",
+                "in": "header",
+                "name": "Authorization",
+                "description": "CV2 SECONDS.MAC. MAC: the first 32 bytes of HMAC-SHA-512 under the request key, over \"credential-vault/v2/evaluate\", 0x00, the id, SECONDS, 0x00 and SHA-512 of the body; base64url."
+              }
+            },
+            "schemas": {
+              "KeyID": {"type": "string", "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"},
+              "Key": {
+                "type": "string",
+                "description": "A key: base64url without padding, 32 bytes.",
+                "pattern": "^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$"
+              },
+              "PublicKey": {
+                "type": "string",
+                "description": "An Ed25519 public key: base64url without padding, 32 bytes.",
+                "pattern": "^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$"
+              },
+              "Element": {
+                "type": "string",
+                "description": "An element of ristretto255 (RFC 9496), except the identity: base64url without padding, 32 bytes.",
+                "pattern": "^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$"
+              },
+              "Ticket": {
+                "type": "string",
+                "description": "The name of a try: base64url without padding, 16 bytes.",
+                "pattern": "^[A-Za-z0-9_-]{21}[AQgw]$"
+              },
+              "Signature": {
+                "type": "string",
+                "description": "An Ed25519 signature: base64url without padding, 64 bytes.",
+                "pattern": "^[A-Za-z0-9_-]{85}[AQgw]$"
+              },
+              "Create": {
+                "type": "object",
+                "required": ["id", "request_key", "end_key", "blinded"],
+                "properties": {
+                  "id": {"$ref": "#/components/schemas/KeyID"},
+                  "request_key": {"$ref": "#/components/schemas/Key"},
+                  "end_key": {"$ref": "#/components/schemas/PublicKey"},
+                  "blinded": {"$ref": "#/components/schemas/Element"},
+                  "label": {
+                    "type": "string",
+                    "description": "Sealed by the client: base64url without padding, at most 512 bytes.",
+                    "pattern": "^[A-Za-z0-9_-]*$",
+                    "maxLength": 683
+                  }
+                }
+              },
+              "Created": {
+                "type": "object",
+                "required": ["evaluated", "ticket"],
+                "properties": {
+                  "evaluated": {"$ref": "#/components/schemas/Element"},
+                  "ticket": {"$ref": "#/components/schemas/Ticket"}
+                },
+                "additionalProperties": false
+              },
+              "Evaluate": {
+                "type": "object",
+                "required": ["blinded"],
+                "properties": {"blinded": {"$ref": "#/components/schemas/Element"}}
+              },
+              "Evaluated": {
+                "type": "object",
+                "required": ["evaluated", "ticket", "guesses_remaining", "open"],
+                "properties": {
+                  "evaluated": {"$ref": "#/components/schemas/Element"},
+                  "ticket": {"$ref": "#/components/schemas/Ticket"},
+                  "guesses_remaining": {"type": "integer", "minimum": 0},
+                  "open": {
+                    "type": "array",
+                    "description": "All tries that nobody has confirmed, with this one.",
+                    "items": {"$ref": "#/components/schemas/OpenTry"}
+                  }
+                },
+                "additionalProperties": false
+              },
+              "OpenTry": {
+                "type": "object",
+                "required": ["ticket", "at"],
+                "properties": {"ticket": {"$ref": "#/components/schemas/Ticket"}, "at": {"type": "integer"}},
+                "additionalProperties": false
+              },
+              "Confirm": {
+                "type": "object",
+                "required": ["tickets", "signature"],
+                "properties": {
+                  "tickets": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"$ref": "#/components/schemas/Ticket"}},
+                  "signature": {"$ref": "#/components/schemas/Signature"},
+                  "confirm_key": {"$ref": "#/components/schemas/PublicKey"},
+                  "end_signature": {"$ref": "#/components/schemas/Signature"}
+                }
+              },
+              "End": {
+                "type": "object",
+                "required": ["signature"],
+                "properties": {"signature": {"$ref": "#/components/schemas/Signature"}}
+              },
+              "Problem": {
+                "type": "object",
+                "description": "RFC 9457.",
+                "required": ["status", "title", "code"],
+                "properties": {
+                  "status": {"type": "integer"},
+                  "title": {"type": "string"},
+                  "code": {
+                    "type": "string",
+                    "enum": [
+                      "invalid_request",
+                      "unauthorized",
+                      "clock",
+                      "locked",
+                      "no_such_path",
+                      "method_not_allowed",
+                      "exists",
+                      "conflict",
+                      "unfinished",
+                      "ended",
+                      "revoked",
+                      "destroyed",
+                      "too_large",
+                      "not_json",
+                      "invalid_element",
+                      "busy",
+                      "failed"
+                    ]
+                  },
+                  "time": {"type": "integer", "description": "The service's time; only with clock."}
+                },
+                "additionalProperties": false
+              }
+            }
+          }
+        }
+        """#
 }
