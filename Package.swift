@@ -226,8 +226,9 @@ let package = Package(
         .executableTarget(
             name: "vault-key-service",
             dependencies: [
-                "KeyServiceServer", "CLinux", "VaultJSON", "VaultLocks", "VaultManual", argumentParser, coreMetrics,
-                logging, serviceLifecycle, unixSignals,
+                "KeyServiceServer", "CLinux", "OpenIDConnect", "VaultJSON", "VaultLocks", "VaultManual", argumentParser,
+                coreMetrics, logging, serviceLifecycle, unixSignals,
+                .target(name: "VaultNetworking", condition: .when(traits: networking)),
                 .target(name: "KeyServicePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .executableTarget(

@@ -34,6 +34,13 @@ public enum ObliviousMessage {
         bytes("install", Array(id.utf8), confirmKey)
     }
 
+    /// The message of the end key's signature that puts a key on its owner's list.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - tokenHash: SHA-512 of the owner's access token, as it stands in the field `Authorization`.
+    public static func claim(id: String, tokenHash: [UInt8]) -> [UInt8] { bytes("claim", Array(id.utf8), tokenHash) }
+
     /// The message of the signature that ends a key.
     public static func end(id: String) -> [UInt8] { bytes("end", Array(id.utf8)) }
 }

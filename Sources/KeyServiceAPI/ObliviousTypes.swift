@@ -16,10 +16,26 @@ public enum ObliviousPath {
         case confirm
         /// Ends the key for good. Body ``EndRequest``.
         case end
+        /// Puts the key on its owner's list of devices. Body ``ClaimRequest``. It needs the owner's access token.
+        case claim
     }
 
     /// `POST`: a call for one key.
     public static func key(_ id: String, _ call: Call) -> String { "\(keys)/\(id)/\(call.rawValue)" }
+
+    /// `POST`: lists the owner's keys. Answer ``DeviceList``. It and the calls below need the owner's access token.
+    public static let devices = base + "/devices"
+
+    /// The calls for one key of the owner's list.
+    public enum DeviceCall: String, Sendable, CaseIterable {
+        /// Revokes the key for good.
+        case revoke
+        /// Changes the label. Body ``RenameRequest``.
+        case rename
+    }
+
+    /// `POST`: a call for one key of the owner's list.
+    public static func device(_ id: String, _ call: DeviceCall) -> String { "\(devices)/\(id)/\(call.rawValue)" }
 }
 
 /// The sizes of the protocol, in bytes.
@@ -42,9 +58,16 @@ public enum ObliviousSize {
 public struct ProtocolVersions: Codable, Sendable {
     /// The versions below this path.
     public var versions: [Int]
+    /// Whether the service keeps a list of devices; nil for no.
+    public var devices: Bool?
 
-    /// - Parameter versions: the versions below this path.
-    public init(versions: [Int]) { self.versions = versions }
+    /// - Parameters:
+    ///   - versions: the versions below this path.
+    ///   - devices: whether the service keeps a list of devices.
+    public init(versions: [Int], devices: Bool? = nil) {
+        self.versions = versions
+        self.devices = devices
+    }
 }
 
 /// Bytes in JSON: base64url without padding, in its one form.
@@ -209,6 +232,62 @@ public struct EndRequest: Codable, Sendable {
     public init(signature: [UInt8]) { self.signature = JSONBytes(signature) }
 }
 
+/// The body of `claim`.
+public struct ClaimRequest: Codable, Sendable {
+    /// The signature by the end key over ``ObliviousMessage/claim(id:tokenHash:)``, 64 bytes.
+    public var signature: JSONBytes
+
+    /// - Parameter signature: the signature by the end key, 64 bytes.
+    public init(signature: [UInt8]) { self.signature = JSONBytes(signature) }
+}
+
+/// The body of `rename`.
+public struct RenameRequest: Codable, Sendable {
+    /// The new label, sealed by the client, at most 512 bytes.
+    public var label: JSONBytes
+
+    /// - Parameter label: the new label, sealed by the client, at most 512 bytes.
+    public init(label: [UInt8]) { self.label = JSONBytes(label) }
+}
+
+/// The answer to `devices`: the owner's live keys, the oldest first.
+public struct DeviceList: Codable, Sendable {
+    /// A key of the owner.
+    public struct Device: Codable, Sendable, Hashable {
+        /// The id of the key.
+        public var id: String
+        /// The label, sealed by the client; nil for none.
+        public var label: JSONBytes?
+        /// The time when the key was made, in seconds since 1970.
+        public var createdAt: Int64
+        /// The time of the last confirm, in seconds since 1970; nil for never.
+        public var lastUsedAt: Int64?
+        /// Whether no guesses are left.
+        public var locked: Bool
+
+        enum CodingKeys: String, CodingKey {
+            case id, label, locked
+            case createdAt = "created_at"
+            case lastUsedAt = "last_used_at"
+        }
+
+        /// Makes an entry of the list. See the properties.
+        public init(id: String, label: [UInt8]?, createdAt: Int64, lastUsedAt: Int64?, locked: Bool) {
+            self.id = id
+            self.label = label.map(JSONBytes.init)
+            self.createdAt = createdAt
+            self.lastUsedAt = lastUsedAt
+            self.locked = locked
+        }
+    }
+
+    /// The owner's keys.
+    public var devices: [Device]
+
+    /// - Parameter devices: the owner's keys.
+    public init(devices: [Device]) { self.devices = devices }
+}
+
 /// The body of a refusal (RFC 9457), with media type `application/problem+json`.
 public struct ObliviousProblem: Codable, Sendable {
     /// The words for programs.
@@ -219,8 +298,12 @@ public struct ObliviousProblem: Codable, Sendable {
         case unauthorized
         /// 401: the client's clock is more than 300 seconds off. ``ObliviousProblem/time`` has the service's.
         case clock
+        /// 401: the access token is not accepted.
+        case invalidToken = "invalid_token"
         /// 403: no tries are left.
         case locked
+        /// 404: the owner has no such key.
+        case noSuchDevice = "no_such_device"
         /// 404: there is nothing at this path.
         case noSuchPath = "no_such_path"
         /// 405: the path takes another method.

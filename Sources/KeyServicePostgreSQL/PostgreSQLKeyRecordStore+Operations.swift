@@ -107,6 +107,9 @@
                 [(OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.setGeneration, parameters)])
         }
 
+        /// Returns the keys of an owner.
+        public func keys(ofOwner owner: [UInt8]) async throws -> [StoredKey] { [] }
+
         /// Deletes unfinished keys, and destroys keys that were locked for too long.
         public func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
             (0, 0)

@@ -15,6 +15,8 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
     public var jwksURI: String
     /// The address for revoking tokens (RFC 7009); nil if there is none.
     public var revocationEndpoint: String?
+    /// The address for checking tokens (RFC 7662); nil if there is none.
+    public var introspectionEndpoint: String?
     /// The address for claims about the person; nil if there is none.
     public var userinfoEndpoint: String?
     /// The address for signing out with the browser; nil if there is none.
@@ -50,6 +52,7 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
         case tokenEndpoint = "token_endpoint"
         case jwksURI = "jwks_uri"
         case revocationEndpoint = "revocation_endpoint"
+        case introspectionEndpoint = "introspection_endpoint"
         case userinfoEndpoint = "userinfo_endpoint"
         case endSessionEndpoint = "end_session_endpoint"
         case codeChallengeMethodsSupported = "code_challenge_methods_supported"
@@ -98,6 +101,7 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
         tokenEndpoint = try required(.tokenEndpoint)
         jwksURI = try required(.jwksURI)
         revocationEndpoint = url(.revocationEndpoint)
+        introspectionEndpoint = url(.introspectionEndpoint)
         userinfoEndpoint = url(.userinfoEndpoint)
         endSessionEndpoint = url(.endSessionEndpoint)
         deviceAuthorizationEndpoint = url(.deviceAuthorizationEndpoint)

@@ -4,6 +4,8 @@ internal import VaultJSON
 struct SignedToken: Sendable {
     let algorithm: SignatureAlgorithm
     let keyID: String?
+    /// The type in lower case; nil if the header has none.
+    let type: String?
     /// The claims as they came.
     let payload: [UInt8]
     /// The signed bytes: the first two parts as they came, with the dot between them.
@@ -13,7 +15,11 @@ struct SignedToken: Sendable {
     /// Takes a token apart.
     ///
     /// It ignores `jwk`, `jku`, `x5u` and `x5c` in the header: only the provider's published keys count.
-    init(_ token: String) throws {
+    ///
+    /// - Parameters:
+    ///   - token: the token.
+    ///   - types: the allowed types in lower case. A token without a type is allowed.
+    init(_ token: String, types: Set<String> = ["jwt"]) throws {
         func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.tokenInvalid, reason) }
 
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
@@ -26,12 +32,15 @@ struct SignedToken: Sendable {
             throw invalid("its signature algorithm is not allowed")
         }
         if let type = header.member("typ") {
-            guard type.string?.lowercased() == "jwt" else { throw invalid("it is another type of token") }
+            guard let type = type.string?.lowercased(), types.contains(type) else {
+                throw invalid("it is another type of token")
+            }
         }
         if let keyID = header.member("kid"), keyID.string == nil { throw invalid("its key identifier is not a text") }
 
         self.algorithm = algorithm
         self.keyID = header["kid"]?.string
+        type = header["typ"]?.string?.lowercased()
         self.payload = payload
         self.signature = signature
         signingInput = Array(token.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))

@@ -31,6 +31,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var limits: LimitOptions
     @OptionGroup var clientLimits: ClientLimitOptions
     @OptionGroup var tls: TLSOptions
+    @OptionGroup var owners: OwnerOptions
 
     @Option(
         help: ArgumentHelp(
@@ -91,6 +92,7 @@ struct Serve: AsyncParsableCommand {
             let opened = try await settings.openToServe(
                 common, allowAsynchronousStandby: allowAsynchronousStandby, logger)
             operation.audit = try audit.log(settings, logger: logger, metrics: metrics)
+            operation.owners = try owners.verifier(settings)
             let application = try await buildApplication(
                 configuration, opened, logger: logger, operation: operation)
             let run = ServiceRun(

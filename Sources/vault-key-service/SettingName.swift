@@ -16,7 +16,8 @@ enum SettingName {
         ("createsPerHour", .number), ("createsPerHourTotal", .number), ("destroyAfter", .number),
         ("healthListen", .text),
         ("drainDelay", .number), ("tlsCertificate", .text), ("tlsKey", .text), ("tlsMinimum", .text),
-        ("tlsClientCa", .text), ("auditLog", .text), ("auditRequired", .flag), ("instance", .text),
+        ("tlsClientCa", .text), ("ownerIssuer", .list), ("ownerAudience", .text), ("ownerClientId", .text),
+        ("ownerClientSecretFile", .text), ("auditLog", .text), ("auditRequired", .flag), ("instance", .text),
     ]
 
     /// The names, for the help.

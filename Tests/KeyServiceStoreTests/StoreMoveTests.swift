@@ -238,6 +238,7 @@ import VaultLocks
         func acceptRollback(generation: Int64, now: Int64) async throws {
             try await store.acceptRollback(generation: generation, now: now)
         }
+        func keys(ofOwner owner: [UInt8]) async throws -> [StoredKey] { try await store.keys(ofOwner: owner) }
         func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
             try await store.sweep(unfinishedSince: unfinishedSince, lockedSince: lockedSince)
         }

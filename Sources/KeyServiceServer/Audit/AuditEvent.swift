@@ -23,6 +23,10 @@ package struct AuditEvent: Sendable {
         case triesConfirmed = "tries-confirmed"
         /// The owner's client ended the key.
         case keyEnded = "key-ended"
+        /// The key was put on its owner's list of devices.
+        case keyClaimed = "key-claimed"
+        /// The owner revoked the key, with an access token.
+        case ownerRevokes = "owner-revokes"
         /// Events that are not in the log, because the log could not be written for a long time.
         case eventsLost = "events-lost"
         /// The log file was moved away, and this is the first line of a new one.

@@ -35,11 +35,26 @@ public final class MasterKey: Sendable {
     private static let checkContext = SealingContext(purpose: checkInfo, issuer: "", subject: "", id: "")
 
     /// Makes the entry for a store, with a check value that only this master key opens.
-    public func makeEntry() throws -> StoredMasterKey {
+    ///
+    /// - Parameter ownerKey: the store's key for the hashes of owners; nil for a new one. All entries of a store have
+    ///   the same, so that the hashes stay when the master key changes.
+    func makeEntry(ownerKey: SharedSecret? = nil) throws -> StoredMasterKey {
         let key = try KeyDerivation.hkdf(bytes, info: Self.checkInfo)
-        let check = try SealedEnvelope.seal(
-            UnsafeRawBufferPointer(start: nil, count: 0), key: key, context: Self.checkContext)
-        return StoredMasterKey(id: id, check: check)
+        let content = try ownerKey?.bytes.copy() ?? SecretBytes.random(count: Self.size)
+        return StoredMasterKey(
+            id: id, check: try SealedEnvelope.seal(content, key: key, context: Self.checkContext))
+    }
+
+    /// Returns the store's key for the hashes of owners; nil if the entry has none, because an older program made it.
+    func ownerKey(in entry: StoredMasterKey) throws -> SharedSecret? {
+        let key = try KeyDerivation.hkdf(bytes, info: Self.checkInfo)
+        let content = try SealedEnvelope.open(entry.check, key: key, context: Self.checkContext)
+        return content.count == Self.size ? SharedSecret(content) : nil
+    }
+
+    /// Returns the key for the hashes of owners in a store whose entries have none.
+    func derivedOwnerKey() throws -> SharedSecret {
+        SharedSecret(try KeyDerivation.hkdf(bytes, info: "credential-vault/key-service/v2/owner-key"))
     }
 
     /// Whether this is the master key of a store's entry.

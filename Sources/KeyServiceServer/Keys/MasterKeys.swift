@@ -1,3 +1,4 @@
+internal import VaultCrypto
 internal import VaultLocks
 
 /// The master keys of a service. The current one seals new records. Older ones are needed until all records are sealed
@@ -10,6 +11,8 @@ public final class MasterKeys: Sendable {
     private let known: Lock<[MasterKeyID: MasterKey]>
     /// The missing master keys that no record needed at the start.
     private let unneeded = Lock<Set<MasterKeyID>>([])
+    /// The key for the hashes of owners.
+    private let owners = Lock<SharedSecret?>(nil)
 
     /// - Parameters:
     ///   - current: the master key of new records.
@@ -31,7 +34,27 @@ public final class MasterKeys: Sendable {
             let needed = try await store.counts()
             unneeded.withLock { $0 = Set(missing.map(\.id).filter { needed[$0] == nil }) }
         }
-        if try !match(entries) { try await store.addMasterKey(current.makeEntry()) }
+        if try !match(entries) { try await store.addMasterKey(current.makeEntry(ownerKey: knownOwnerKey(entries))) }
+    }
+
+    /// Returns the key for the hashes of owners.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `busy` before ``match(_:)-([StoredMasterKey])``.
+    func ownerKey() throws -> SharedSecret {
+        guard let key = owners.withLock({ $0 }) else { throw KeyServiceServerError.busy }
+        return key
+    }
+
+    /// Returns the key for the hashes of owners from a store's entries; nil for a store without entries.
+    private func knownOwnerKey(_ entries: [StoredMasterKey]) throws -> SharedSecret? {
+        var derived: SharedSecret?
+        for entry in entries {
+            guard let own = try owner(of: entry) else { continue }
+            if let key = try own.ownerKey(in: entry) { return key }
+            // The entry of an older program. Such a store has only one, as long as the older program changed none.
+            if derived == nil { derived = try own.derivedOwnerKey() }
+        }
+        return derived
     }
 
     private func owner(of entry: StoredMasterKey) throws -> MasterKey? {
@@ -57,6 +80,7 @@ public final class MasterKeys: Sendable {
             }
             known.withLock { $0[entry.id] = own }
         }
+        if let key = try knownOwnerKey(entries) { owners.withLock { $0 = key } }
         return entries.contains { $0.id == current.id }
     }
 

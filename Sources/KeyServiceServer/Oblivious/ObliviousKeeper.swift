@@ -196,6 +196,40 @@ struct ObliviousKeeper: Sendable {
         }
     }
 
+    /// Gives a live key an owner. A key keeps its first owner.
+    ///
+    /// - Throws: as ``create(_:deadline:)``.
+    func claim(
+        id: String, signature: [UInt8], tokenHash: [UInt8], owner: [UInt8], deadline: ContinuousClock.Instant
+    ) async throws {
+        let key = try await find(id, deadline: deadline)
+        let message = ObliviousMessage.claim(id: id, tokenHash: tokenHash)
+        guard Signature.isValid(signature, of: message, by: (key ?? decoy).endKey), key != nil else {
+            throw Refusal.unauthorized
+        }
+        try await update(id, deadline: deadline) { found in
+            guard case .key(var key) = found else { throw Refusal.unauthorized }
+            try key.claim(for: owner)
+            return (key, ())
+        }
+    }
+
+    /// Changes a key of an owner.
+    ///
+    /// - Throws: ``DeviceKeeper/Refusal`` if the owner has no such key, also if it is gone already.
+    func change(
+        id: String, of owner: [UInt8], deadline: ContinuousClock.Instant,
+        _ change: @escaping @Sendable (inout ObliviousKey) -> Void
+    ) async throws {
+        try await update(id, deadline: deadline) { found in
+            guard case .key(var key) = found, key.owner == owner, key.state == .live else {
+                throw DeviceKeeper.Refusal.noSuchDevice
+            }
+            change(&key)
+            return (key, ())
+        }
+    }
+
     // MARK: - The parts
 
     /// Reads a key; nil if there is none.

@@ -142,6 +142,14 @@ public struct ObliviousKey: Sendable, Hashable {
         if tries.count < before { lastUsedAt = now }
     }
 
+    /// Sets the owner.
+    mutating func claim(for new: [UInt8]) throws(Refusal) {
+        try requireUsable()
+        guard state == .live else { throw .unfinished }
+        guard owner == nil || owner == new else { throw .conflict }
+        owner = new
+    }
+
     /// Takes one try back that the service could not evaluate.
     mutating func takeBack(_ ticket: [UInt8]) { tries.removeAll { $0.ticket == ticket } }
 

@@ -119,6 +119,20 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         (try? queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }) ?? false
     }
 
+    /// Returns the keys of an owner.
+    public func keys(ofOwner owner: [UInt8]) async throws -> [StoredKey] {
+        try reading { db in
+            let limits = try GuessStatements.limits(db)
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT * FROM key_record JOIN guess_counter USING (number) WHERE owner = ?
+                    ORDER BY number LIMIT 1000
+                    """, arguments: [Data(owner)])
+            return try Self.storedKeys(rows, limits, db).map(\.1)
+        }
+    }
+
     /// Deletes unfinished keys, and destroys keys that were locked for too long.
     public func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
         try blocking { db in
@@ -182,12 +196,17 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
     private func storedKeysBlocking(after row: Int64?, count: Int) throws -> [(row: Int64, StoredKey)] {
         try reading { db in
             let limits = try GuessStatements.limits(db)
-            let rows = try RecordStatements.page(after: row, count: count, db)
-            let tries = try ObliviousStatements.tries(of: rows.map { try $0.decode(forColumn: "number") }, db)
-            return try rows.map { row in
-                let number: Int64 = try row.decode(forColumn: "number")
-                return (number, try RecordStatements.storedKey(row, limits, tries: tries[number] ?? []))
-            }
+            return try Self.storedKeys(RecordStatements.page(after: row, count: count, db), limits, db)
+        }
+    }
+
+    private static func storedKeys(
+        _ rows: [Row], _ limits: GuessLimits, _ db: Database
+    ) throws -> [(row: Int64, StoredKey)] {
+        let tries = try ObliviousStatements.tries(of: rows.map { try $0.decode(forColumn: "number") }, db)
+        return try rows.map { row in
+            let number: Int64 = try row.decode(forColumn: "number")
+            return (number, try RecordStatements.storedKey(row, limits, tries: tries[number] ?? []))
         }
     }
 

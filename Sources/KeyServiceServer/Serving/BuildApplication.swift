@@ -33,6 +33,8 @@ public struct KeyServiceOperation: Sendable {
     public var metrics = KeyServiceMetrics()
     /// The audit log; nil for none.
     public var audit: AuditLog?
+    /// Finds out whom an access token speaks for; nil if the service keeps no lists of devices.
+    public var owners: (any OwnerVerifier)?
     /// Returns all metrics for `/metrics`, as text for Prometheus; nil for no such path.
     public var metricsText: (@Sendable () -> String)?
     /// Called once the service accepts connections.
@@ -67,16 +69,16 @@ public func buildApplication(
     try await opened.store.setLimits(wanted)
     return try await buildApplication(
         configuration, commits: GroupCommit(store: opened.store, metrics: operation.metrics),
-        masterKeys: opened.masterKeys, mark: opened.mark, swept: opened.store,
+        masterKeys: opened.masterKeys, mark: opened.mark, operations: opened.store,
         logger: logger, now: now ?? { Int64(Date().timeIntervalSince1970) }, operation: operation)
 }
 
 /// Builds the key service over a writer.
 ///
-/// - Parameter swept: the store whose old keys are erased from time to time; nil for none.
+/// - Parameter operations: the store for lists of devices, whose old keys are erased from time to time; nil for none.
 func buildApplication(
     _ configuration: KeyServiceServerConfiguration, commits: GroupCommit, masterKeys: MasterKeys,
-    mark: HighWaterMark? = nil, swept: (any KeyRecordOperations)? = nil, logger: Logger,
+    mark: HighWaterMark? = nil, operations: (any KeyRecordOperations)? = nil, logger: Logger,
     now: @escaping @Sendable () -> Int64,
     operation: KeyServiceOperation = KeyServiceOperation()
 ) async throws -> some ApplicationProtocol {
@@ -97,11 +99,16 @@ func buildApplication(
         },
         metrics: operation.metrics, metricsText: operation.metricsText)
     let log = try RequestLog(logger, keyTags: KeyTags(masterKeys.current))
-    let sweeping = swept.map {
+    let sweeping = operations.map {
         SweepService(store: $0, destroyAfter: configuration.destroyAfter, now: now, logger: logger)
     }
+    let devices = operations.flatMap { store in
+        operation.owners.map {
+            DeviceKeeper(keeper: oblivious, store: store, verifier: $0, masterKeys: masterKeys)
+        }
+    }
     return try assemble(
-        configuration, keeper: keeper, oblivious: oblivious, health: health, log: log, logger: logger,
+        configuration, keeper: keeper, oblivious: oblivious, devices: devices, health: health, log: log, logger: logger,
         operation: operation,
         services: [CommitService(commits: commits, watch: watch, logger: logger)]
             + (operation.audit.map { [AuditService(log: $0)] } ?? []) + [sweeping].compactMap(\.self))
@@ -112,6 +119,7 @@ func buildApplication(
 /// - Parameter services: the services that end after the listeners.
 private func assemble(
     _ configuration: KeyServiceServerConfiguration, keeper: KeyKeeper, oblivious: ObliviousKeeper,
+    devices: DeviceKeeper?,
     health: HealthResponder, log: RequestLog, logger: Logger, operation: KeyServiceOperation, services: [any Service]
 ) throws -> some ApplicationProtocol {
     let metrics = operation.metrics
@@ -145,7 +153,8 @@ private func assemble(
     }
     return Application(
         responder: KeyServiceResponder(
-            configuration: configuration, proxies: proxies, keeper: keeper, oblivious: oblivious, health: health,
+            configuration: configuration, proxies: proxies, keeper: keeper, oblivious: oblivious,
+            devices: devices, health: health,
             metrics: metrics, log: log,
             audit: operation.audit),
         server: HTTPServerBuilder { responder in

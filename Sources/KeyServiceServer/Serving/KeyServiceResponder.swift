@@ -28,7 +28,8 @@ struct KeyServiceResponder: HTTPResponder {
 
     init(
         configuration: KeyServiceServerConfiguration, proxies: TrustedProxies, keeper: KeyKeeper,
-        oblivious: ObliviousKeeper, health: HealthResponder, metrics: KeyServiceMetrics, log: RequestLog,
+        oblivious: ObliviousKeeper, devices: DeviceKeeper?, health: HealthResponder, metrics: KeyServiceMetrics,
+        log: RequestLog,
         audit: AuditLog?
     ) {
         self.keeper = keeper
@@ -39,7 +40,7 @@ struct KeyServiceResponder: HTTPResponder {
         self.audit = audit
         quota = CreateQuota(perHour: configuration.createsPerHour, totalPerHour: configuration.createsPerHourTotal)
         places = RequestPlaces(configuration.maxRequestsUnderWay)
-        self.oblivious = ObliviousResponder(keeper: oblivious, places: places, metrics: metrics)
+        self.oblivious = ObliviousResponder(keeper: oblivious, devices: devices, places: places, metrics: metrics)
         let basePath = configuration.basePath
         self.basePath = basePath
         var routes: [String: ServiceRoute] = ["/healthz": .alive, "/readyz": .ready]

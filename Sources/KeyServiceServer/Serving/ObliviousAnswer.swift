@@ -39,6 +39,11 @@ extension Answer {
         case is BadRequest: self.init(problem: .badRequest, .invalidRequest, "The request is not well formed.")
         case let refusal as ObliviousKeeper.Refusal: self.init(refusal)
         case let refusal as ObliviousKey.Refusal: self.init(refusal)
+        case DeviceKeeper.Refusal.invalidToken:
+            self.init(problem: .unauthorized, .invalidToken, "The access token is not accepted.")
+            headers[.wwwAuthenticate] = #"Bearer error="invalid_token""#
+        case DeviceKeeper.Refusal.noSuchDevice:
+            self.init(problem: .notFound, .noSuchDevice, "The owner has no such key.")
         case let refusal as CreateQuota.Refusal:
             self.init(problem: .serviceUnavailable, .busy, "Too many new keys were made. Try again later.")
             headers[.retryAfter] = String(refusal.retryAfter)

@@ -9,6 +9,7 @@ internal import VaultJSON
 struct ObliviousParsing {
     private static let idSize = 36
     private static let scheme = "CV2 "
+    private static let bearer = "bearer "
 
     private let members: JSONValue
     private let body: [UInt8]
@@ -45,8 +46,24 @@ struct ObliviousParsing {
             endSignature: try optionalBytes("end_signature", ObliviousSize.signature...ObliviousSize.signature))
     }
 
-    /// - Returns: the signature.
-    func endRequest() throws -> [UInt8] { try bytes("signature", ObliviousSize.signature) }
+    /// - Returns: the signature of a request to end or to claim a key.
+    func signature() throws -> [UInt8] { try bytes("signature", ObliviousSize.signature) }
+
+    /// - Returns: the new label.
+    func renameRequest() throws -> [UInt8] {
+        guard let value = members["label"] else { throw BadRequest.malformed }
+        return try Self.bytes(value, 0...ObliviousSize.maxLabel)
+    }
+
+    /// Reads the access token in the field `Authorization` (RFC 6750 section 2.1).
+    ///
+    /// - Throws: ``DeviceKeeper/Refusal`` if there is none.
+    static func accessToken(_ headers: HTTPFields) throws -> String {
+        guard let value = headers[.authorization], headers[values: .authorization].count == 1,
+            value.lowercased().hasPrefix(bearer)
+        else { throw DeviceKeeper.Refusal.invalidToken }
+        return String(value.dropFirst(bearer.count))
+    }
 
     /// Reads the field `Authorization` of a request to evaluate: `CV2 SECONDS.MAC`.
     func authorization(_ headers: HTTPFields, id: String) throws -> ObliviousAuthorization {

@@ -17,6 +17,8 @@ struct ObliviousResponder: Sendable {
     }
 
     let keeper: ObliviousKeeper
+    /// Nil if the service keeps no lists of devices.
+    let devices: DeviceKeeper?
     let places: RequestPlaces
     let metrics: KeyServiceMetrics
 
@@ -32,11 +34,13 @@ struct ObliviousResponder: Sendable {
         do {
             return try await places.slowingRefusals {
                 switch route {
-                case .versions: return Outcome(answer: try Answer(json: ProtocolVersions(versions: [2])))
+                case .versions:
+                    return Outcome(answer: try Answer(json: ProtocolVersions(versions: [2], devices: devices != nil)))
                 case .openAPI:
                     return Outcome(answer: Answer(text: OpenAPIDocument.text, contentType: "application/json"))
                 case .create: return try await create(request, deadline: deadline, takeQuota: takeQuota)
                 case .key(let id, let call): return try await self.call(call, id, request, deadline: deadline)
+                case .devices, .device: return try await answerOwner(route, request, deadline: deadline)
                 }
             }
         } catch let error as HTTPParserError {
@@ -82,9 +86,42 @@ struct ObliviousResponder: Sendable {
             metrics.guess(.confirmed)
             return Outcome(answer: Self.done, keyID: id, event: .triesConfirmed)
         case .end:
-            let signature = try parsing.endRequest()
+            let signature = try parsing.signature()
             try await places.withPlace { try await keeper.end(id: id, signature: signature, deadline: deadline) }
             return Outcome(answer: Self.done, keyID: id, event: .keyEnded)
+        case .claim:
+            guard let devices else { return Outcome(answer: .obliviousNoSuchPath) }
+            let signature = try parsing.signature()
+            let token = try ObliviousParsing.accessToken(request.headers)
+            try await places.withPlace {
+                try await devices.claim(id: id, signature: signature, token: token, deadline: deadline)
+            }
+            return Outcome(answer: Self.done, keyID: id, event: .keyClaimed)
+        }
+    }
+
+    /// Answers a call of an owner.
+    private func answerOwner(
+        _ route: ObliviousRoute, _ request: Request, deadline: ContinuousClock.Instant
+    ) async throws -> Outcome {
+        guard let devices else { return Outcome(answer: .obliviousNoSuchPath) }
+        let parsing = try await ObliviousParsing(request)
+        let token = try ObliviousParsing.accessToken(request.headers)
+        guard case .device(let id, let call) = route else {
+            let list = try await places.withPlace { try await devices.list(token: token) }
+            return Outcome(answer: try Answer(json: list))
+        }
+        try ObliviousParsing.requireID(id)
+        switch call {
+        case .revoke:
+            try await places.withPlace { try await devices.revoke(id: id, token: token, deadline: deadline) }
+            return Outcome(answer: Self.done, keyID: id, event: .ownerRevokes)
+        case .rename:
+            let label = try parsing.renameRequest()
+            try await places.withPlace {
+                try await devices.rename(id: id, label: label, token: token, deadline: deadline)
+            }
+            return Outcome(answer: Self.done, keyID: id)
         }
     }
 

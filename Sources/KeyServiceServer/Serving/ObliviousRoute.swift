@@ -4,6 +4,8 @@ internal import KeyServiceAPI
 enum ObliviousRoute: Hashable {
     case versions, openAPI, create
     case key(id: String, ObliviousPath.Call)
+    case devices
+    case device(id: String, ObliviousPath.DeviceCall)
 
     /// The path of the OpenAPI document.
     private static let openAPIPath = ObliviousPath.base + "/openapi.json"
@@ -18,12 +20,20 @@ enum ObliviousRoute: Hashable {
         case Substring(ObliviousPath.base): self = .versions
         case Substring(Self.openAPIPath): self = .openAPI
         case Substring(ObliviousPath.keys): self = .create
+        case Substring(ObliviousPath.devices): self = .devices
         default:
-            guard path.hasPrefix(ObliviousPath.keys + "/") else { return nil }
-            let parts = path.dropFirst(ObliviousPath.keys.count + 1).split(
+            // /keyservice/v2/keys/ID/CALL
+            let parts = path.dropFirst(ObliviousPath.base.count + 1).split(
                 separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 2, let call = ObliviousPath.Call(rawValue: String(parts[1])) else { return nil }
-            self = .key(id: String(parts[0]), call)
+            guard parts.count == 3 else { return nil }
+            let folder = "\(ObliviousPath.base)/\(parts[0])"
+            if folder == ObliviousPath.keys, let call = ObliviousPath.Call(rawValue: String(parts[2])) {
+                self = .key(id: String(parts[1]), call)
+            } else if folder == ObliviousPath.devices, let call = ObliviousPath.DeviceCall(rawValue: String(parts[2])) {
+                self = .device(id: String(parts[1]), call)
+            } else {
+                return nil
+            }
         }
     }
 
@@ -36,6 +46,10 @@ enum ObliviousRoute: Hashable {
         case .key(_, .evaluate): .evaluate
         case .key(_, .confirm): .confirm
         case .key(_, .end): .end
+        case .key(_, .claim): .claim
+        case .devices: .devices
+        case .device(_, .revoke): .revoke
+        case .device(_, .rename): .rename
         }
     }
 }

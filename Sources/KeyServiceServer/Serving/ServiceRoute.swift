@@ -4,7 +4,7 @@ internal import HTTPTypes
 enum ServiceRoute: Int, CaseIterable {
     case createKey, key, alive, ready, metrics
     // The protocol's version 2.
-    case versions, openAPI, create, evaluate, confirm, end
+    case versions, openAPI, create, evaluate, confirm, end, claim, devices, revoke, rename
     /// Any other path.
     case none
 
@@ -22,6 +22,10 @@ enum ServiceRoute: Int, CaseIterable {
         case .evaluate: "evaluate"
         case .confirm: "confirm"
         case .end: "end"
+        case .claim: "claim"
+        case .devices: "devices"
+        case .revoke: "revoke"
+        case .rename: "rename"
         case .none: "none"
         }
     }
@@ -29,15 +33,15 @@ enum ServiceRoute: Int, CaseIterable {
     /// The allowed methods, as in the field `Allow`.
     var methods: String {
         switch self {
-        case .createKey, .key, .create, .evaluate, .confirm, .end, .none: "POST"
         case .alive, .ready, .metrics, .versions, .openAPI: "GET, HEAD"
+        default: "POST"
         }
     }
 
     func allows(_ method: HTTPRequest.Method) -> Bool {
         switch self {
-        case .createKey, .key, .create, .evaluate, .confirm, .end, .none: method == .post
         case .alive, .ready, .metrics, .versions, .openAPI: method == .get || method == .head
+        default: method == .post
         }
     }
 }

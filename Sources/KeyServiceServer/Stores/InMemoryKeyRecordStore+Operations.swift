@@ -91,6 +91,14 @@ extension InMemoryKeyRecordStore {
         }
     }
 
+    /// Returns the keys of an owner.
+    public func keys(ofOwner owner: [UInt8]) async throws -> [StoredKey] {
+        content.withLock { content in
+            content.entries.values.filter { $0.key.oblivious?.owner == owner }.sorted { $0.row < $1.row }.prefix(1000)
+                .map(\.key)
+        }
+    }
+
     /// Deletes unfinished keys, and destroys keys that were locked for too long.
     public func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
         content.withLock { content in

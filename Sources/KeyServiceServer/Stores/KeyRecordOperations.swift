@@ -40,6 +40,11 @@ public protocol KeyRecordOperations: KeyRecordStore {
     /// - Throws: also `noSuchKey`.
     func revoke(keyID: String) async throws
 
+    /// Returns the keys of an owner, the oldest first: at most 1,000.
+    ///
+    /// - Parameter owner: the keyed hash that the keys have.
+    func keys(ofOwner owner: [UInt8]) async throws -> [StoredKey]
+
     /// Deletes keys of the protocol's version 2 that nobody confirmed in time, and destroys those that were locked for
     /// too long.
     ///

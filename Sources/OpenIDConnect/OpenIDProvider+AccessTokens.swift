@@ -1,0 +1,96 @@
+internal import Foundation
+internal import HTTPTypes
+internal import VaultHTTP
+internal import VaultJSON
+
+// For a server that gets access tokens: it has to know whose they are.
+extension OpenIDProvider {
+    /// Returns the person whom an access token speaks for.
+    ///
+    /// A signed token (RFC 9068) is checked with the provider's keys. Any other token is checked by the provider (RFC
+    /// 7662), which needs a client with a secret. An ID token is refused: programs hand it around more freely. A token
+    /// that is bound to a key (RFC 9449, RFC 8705) is refused too, because this function gets no proof of that key.
+    ///
+    /// - Parameters:
+    ///   - token: the access token, as the client sent it.
+    ///   - audience: the audience that the token must name; nil for any, but then a signed token must have the type
+    ///     `at+jwt`.
+    /// - Returns: the subject at this provider.
+    /// - Throws: ``OpenIDConnectError``: `tokenInvalid`: refuse the request. `unavailable`, `timedOut`, `interrupted`:
+    ///   try again later. `unsupported`: the provider cannot check opaque tokens.
+    public func subject(ofAccessToken token: String, audience: String?) async throws -> String {
+        guard token.utf8.count <= 16 * 1024, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !token.isEmpty
+        else {
+            throw OpenIDConnectError(.tokenInvalid, "it is not a token")
+        }
+        if let signed = try? SignedToken(token, types: ["at+jwt", "application/at+jwt", "jwt"]) {
+            return try await subject(of: signed, audience: audience)
+        }
+        return try await introspectedSubject(of: token, audience: audience)
+    }
+
+    private func subject(of token: SignedToken, audience: String?) async throws -> String {
+        try await verifier.checkSignature(of: token)
+        guard let claims = JSONValue(strictObjectIn: token.payload) else {
+            throw OpenIDConnectError(.tokenInvalid, "its claims are not valid JSON")
+        }
+        guard claims["iss"]?.string == issuer else {
+            throw OpenIDConnectError(.tokenInvalid, "it comes from another issuer")
+        }
+        let isAccessToken = token.type == "at+jwt" || token.type == "application/at+jwt"
+        guard isAccessToken || audience != nil && !Self.looksLikeIDToken(claims) else {
+            throw OpenIDConnectError(.tokenInvalid, "it may be an ID token")
+        }
+        return try Self.subject(in: claims, audience: audience, now: clock.now, needsExpiry: true)
+    }
+
+    /// Whether the claims have a member that only ID tokens have.
+    private static func looksLikeIDToken(_ claims: JSONValue) -> Bool {
+        ["nonce", "at_hash", "c_hash"].contains { claims.member($0) != nil }
+    }
+
+    private func introspectedSubject(of token: String, audience: String?) async throws -> String {
+        let metadata = try await completeMetadata()
+        guard let url = metadata.introspectionEndpoint else {
+            throw OpenIDConnectError(.unsupported, "checking opaque access tokens")
+        }
+        let form = [("token", token), ("token_type_hint", "access_token")]
+        let (answer, sent) = try await oauth.post(form, to: url, of: metadata)
+        if let outage = ProviderConnection.outage(answer.status.code) { throw outage }
+        guard answer.status == .ok, let claims = JSONValue(strictObjectIn: answer.body) else {
+            throw ProviderConnection.refusal(answer, sent: sent)
+        }
+        guard claims["active"]?.bool == true else { throw OpenIDConnectError(.tokenInvalid, "it is not active") }
+        if let from = claims["iss"], from.string != issuer {
+            throw OpenIDConnectError(.tokenInvalid, "it comes from another issuer")
+        }
+        return try Self.subject(in: claims, audience: audience, now: clock.now, needsExpiry: false)
+    }
+
+    private static func subject(
+        in claims: JSONValue, audience: String?, now: Date, needsExpiry: Bool
+    ) throws -> String {
+        func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.tokenInvalid, reason) }
+
+        let (now, tolerance) = (now.timeIntervalSince1970, IDTokenVerifier.tolerance)
+        if needsExpiry || claims.member("exp") != nil {
+            guard let expiry = Lifetime.time(claims["exp"]), now < expiry + tolerance else {
+                throw invalid("it has expired")
+            }
+        }
+        if let notBefore = claims.member("nbf") {
+            guard let notBefore = Lifetime.time(notBefore), notBefore <= now + tolerance else {
+                throw invalid("it is not valid yet")
+            }
+        }
+        guard claims.member("cnf") == nil else { throw invalid("it is bound to a key") }
+        if let audience {
+            let audiences = claims["aud"]?.string.map { [$0] } ?? claims["aud"]?.strings ?? []
+            guard audiences.contains(audience) else { throw invalid("it is meant for another service") }
+        }
+        guard let subject = claims["sub"]?.string, (1...255).contains(subject.utf8.count) else {
+            throw invalid("it names no person")
+        }
+        return subject
+    }
+}

@@ -1,0 +1,71 @@
+internal import ArgumentParser
+internal import Foundation
+internal import KeyServiceServer
+
+/// The identity providers whose access tokens prove who owns a key.
+struct OwnerOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            An identity provider. People who sign in there can list and revoke their devices with an access token. \
+            Can be given several times. (default: none, and the service keeps no list of devices)
+            """,
+            valueName: "issuer"))
+    var ownerIssuer: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The audience that these access tokens must name. Without it, an access token for any other service can \
+            revoke the devices of its person.
+            """,
+            valueName: "audience"))
+    var ownerAudience: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The client that asks the provider about opaque access tokens (RFC 7662).", valueName: "client-id"))
+    var ownerClientID: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The secret of this client, in a file that other users must not read.", valueName: "file"))
+    var ownerClientSecretFile: String?
+
+    /// - Returns: nil if there is no issuer.
+    func verifier(_ settings: Settings) throws -> (any OwnerVerifier)? {
+        let issuers = settings.list(ownerIssuer, "ownerIssuer")
+        guard !issuers.isEmpty else { return nil }
+        #if Networking
+            let clientID = settings.string(ownerClientID, "ownerClientId")
+            let secret = try settings.string(ownerClientSecretFile, "ownerClientSecretFile").map(Self.secret)
+            guard (clientID == nil) == (secret == nil) else {
+                throw Failure.configuration(
+                    "A client that asks about access tokens needs both: --owner-client-id ID --owner-client-secret-file FILE"
+                )
+            }
+            for issuer in issuers where !OpenIDOwnerVerifier.isIssuer(issuer) {
+                throw Failure.configuration("\"\(issuer)\" is not an issuer. Write it as https://login.example.com.")
+            }
+            return OpenIDOwnerVerifier(
+                issuers: issuers, audience: settings.string(ownerAudience, "ownerAudience"), clientID: clientID,
+                clientSecret: secret)
+        #else
+            throw Failure.configuration(
+                "This build cannot ask identity providers. Build it with the trait Networking.")
+        #endif
+    }
+
+    private static func secret(_ path: String) throws -> String {
+        var status = stat()
+        guard stat(path, &status) == 0, let data = FileManager.default.contents(atPath: path) else {
+            throw Failure.configuration("\(path) cannot be read.")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw Failure.configuration("Other users can read \(path). Type: chmod 600 \(path)")
+        }
+        let secret = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !secret.isEmpty else { throw Failure.configuration("\(path) is empty.") }
+        return secret
+    }
+}
