@@ -15,6 +15,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case agentMessages = "agent-messages"
     case backup
     case auditLine = "audit-line"
+    case obliviousFunction = "oblivious-function"
 
     func run(_ bytes: [UInt8]) async {
         switch self {
@@ -33,6 +34,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .agentMessages: Self.agentMessages(bytes)
         case .backup: Self.backup(bytes)
         case .auditLine: Self.auditLine(bytes)
+        case .obliviousFunction: Self.obliviousFunction(bytes)
         }
     }
 }
