@@ -29,7 +29,7 @@ public enum KeyDerivation {
         return try derived.withUnsafeBytes { try SecretBox(SecretBytes(copying: $0)) }.take()
     }
 
-    /// Derives bytes from two secrets in a row, so both are needed. See ``hkdf(_:salt:info:count:)``.
+    /// Derives bytes from two secrets in a row, so both are needed.
     public static func hkdf(
         _ first: borrowing SecretBytes, _ second: borrowing SecretBytes, salt: [UInt8] = [], info: String,
         count: Int = 32
