@@ -1,7 +1,7 @@
 #if PostgreSQL
     internal import KeyServiceServer
 
-    /// The changes of one transaction. One statement carries out all changes of a kind.
+    /// The changes of one transaction, without updates. One statement carries out all changes of a kind.
     ///
     /// The kinds follow each other in a fixed order. If the changes of one key have another order, a new round of
     /// statements begins. So the changes of each key keep their order.
@@ -10,9 +10,10 @@
 
         /// The kinds, in the order of their statements.
         private enum Kind: Int, CaseIterable {
-            case settle, noteUse, reseal, insert, charge, find, update, checkIn
+            case settle, noteUse, reseal, insert, charge, find, checkIn
 
-            init(_ change: KeyRecordChange) {
+            /// - Returns: nil for an update, which has a transaction of its own.
+            init?(_ change: KeyRecordChange) {
                 switch change {
                 case .settle: self = .settle
                 case .noteUse: self = .noteUse
@@ -20,7 +21,7 @@
                 case .insert: self = .insert
                 case .charge: self = .charge
                 case .find: self = .find
-                case .update: self = .update
+                case .update: return nil
                 case .checkIn: self = .checkIn
                 }
             }
@@ -40,7 +41,7 @@
             var rounds: [[Kind: [Int]]] = [[:]]
             var last: [String: Int] = [:]
             for (place, change) in changes.enumerated() {
-                let kind = Kind(change)
+                guard let kind = Kind(change) else { continue }
                 if let keyID = change.changedKeyID {
                     if let earlier = last[keyID], earlier >= kind.rawValue {
                         rounds.append([:])
@@ -88,7 +89,6 @@
             case .insert: addInserts(places)
             case .charge: addCharges(places)
             case .find: addLookups(places)
-            case .update: break
             case .checkIn: for place in places { addCheckIn(place) }
             }
         }
@@ -252,7 +252,7 @@
 
     extension KeyRecordChange {
         /// The key that is changed; nil for a change of the store itself.
-        fileprivate var changedKeyID: String? {
+        var changedKeyID: String? {
             switch self {
             case .insert(let record), .reseal(let record, _): record.id
             case .find(let keyID), .charge(let keyID, _, _), .update(let keyID, _): keyID

@@ -24,11 +24,12 @@
 
         /// The time for an answer to a cancelled statement.
         private static let cancelTime = Duration.seconds(1)
-        /// The settings of each connection. The statements look up few rows by their indexes. So a plan from
+        /// The settings of each connection. An instance that hangs in a transaction must not hold its keys for long.
+        /// The statements look up few rows by their indexes. So a plan from
         /// the time of an empty table must not read the whole table later.
         private static let settings = """
             SET search_path = key_service, pg_temp; SET synchronous_commit = on; SET statement_timeout = 0;
-            SET client_min_messages = warning; SET idle_in_transaction_session_timeout = 0;
+            SET client_min_messages = warning; SET idle_in_transaction_session_timeout = 5000;
             SET default_transaction_isolation = 'read committed';
             SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
             SET enable_mergejoin = off; SET jit = off; SET TimeZone = 'UTC'
@@ -87,7 +88,8 @@
         }
 
         /// Runs the statements in one transaction, in one round trip. When this returns, the transaction is
-        /// committed, also on the synchronous standby.
+        /// committed, also on the synchronous standby. A transaction that a statement `BEGIN` begins goes on until
+        /// `COMMIT`.
         ///
         /// - Returns: the rows of each statement.
         func run(_ queries: [Query], deadline: ContinuousClock.Instant) throws(DatabaseFailure) -> [Rows] {
@@ -110,6 +112,20 @@
             guard PQpipelineSync(pointer) == 1 else { throw broken() }
             return try receive(names, wait: Wait(deadline: deadline))
         }
+
+        /// Ends a transaction that failed in the middle, so that the connection can be used again.
+        func rollBack(deadline: ContinuousClock.Instant) {
+            guard isUsable else { return }
+            do throws(DatabaseFailure) {
+                _ = try run([(Self.rollback, Parameters())], deadline: deadline)
+            } catch .notReplicated {
+                // The server warns that the transaction is over.
+            } catch {
+                isUsable = false
+            }
+        }
+
+        private static let rollback = Statement(name: "rollback", sql: "ROLLBACK")
 
         /// Runs SQL without parameters, outside of the pipeline.
         @discardableResult

@@ -27,6 +27,7 @@
             "57P02",  // Another server process crashed.
             "57P03",  // The server starts or ends.
             "57P05",  // The connection was idle for too long.
+            "25P03",  // The connection was idle for too long in the middle of a transaction.
             "25006",  // This server became a standby.
         ]
 

@@ -13,6 +13,9 @@
                 AND clock_timestamp() + interval '\(GuessTicket.lifetime) s')
             """
 
+        /// Whether a key has version 1 of the protocol.
+        private static let isOurs = "k.kind <> \(KeyDetails.obliviousKind)"
+
         /// Charges the guesses that may be charged. Two instances may ask for the same key at a time. The
         /// statement skips a row that another transaction has locked, so nobody waits.
         static let charge = Statement(
@@ -26,7 +29,7 @@
                             AS asked (id, ticket, time, place)
                         JOIN key_record k ON k.id = asked.id JOIN guess_counter g ON g.number = k.number
                         CROSS JOIN service s
-                    WHERE k.state = 0 AND g.locked_at IS NULL AND g.wrong_guesses < s.max_guesses
+                    WHERE k.state = 0 AND \(isOurs) AND g.locked_at IS NULL AND g.wrong_guesses < s.max_guesses
                         AND g.wrong_guesses_in_all < s.max_guesses_total AND NOT \(isHeld)
                     FOR UPDATE OF g SKIP LOCKED)
                 UPDATE guess_counter g SET wrong_guesses = g.wrong_guesses + 1,
@@ -49,7 +52,7 @@
                     (k.state <> 0 OR NOT \(isHeld) AND (g.locked_at IS NOT NULL OR g.wrong_guesses >= s.max_guesses
                         OR g.wrong_guesses_in_all >= s.max_guesses_total))::int::bigint
                 FROM unnest($1::text[]) WITH ORDINALITY AS asked (id, place)
-                    JOIN key_record k ON k.id = asked.id JOIN guess_counter g ON g.number = k.number
+                    JOIN key_record k ON k.id = asked.id AND \(isOurs) JOIN guess_counter g ON g.number = k.number
                     CROSS JOIN service s
                 """)
 
@@ -58,7 +61,7 @@
             name: "await_charge",
             sql: """
                 SELECT g.number FROM guess_counter g JOIN key_record k ON k.number = g.number
-                WHERE k.id = ANY ($1::text[]) ORDER BY g.number FOR UPDATE OF g
+                WHERE k.id = ANY ($1::text[]) AND \(isOurs) ORDER BY g.number FOR UPDATE OF g
                 """)
 
         /// Settles guesses, if their tickets are the keys' last ones.
@@ -76,7 +79,8 @@
                     last_used_at = coalesce(asked.used_at, g.last_used_at), ticket = NULL, held_until = NULL
                 FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
                     AS asked (number, id, ticket, result, last_wrong_at, used_at)
-                WHERE g.number = coalesce(asked.number, (SELECT k.number FROM key_record k WHERE k.id = asked.id))
+                WHERE g.number = coalesce(
+                        asked.number, (SELECT k.number FROM key_record k WHERE k.id = asked.id AND \(isOurs)))
                     AND g.ticket = asked.ticket
                 RETURNING asked.ticket
                 """)
@@ -89,7 +93,8 @@
                     wrong_guesses = CASE WHEN g.ticket IS NULL THEN 0 ELSE g.wrong_guesses END,
                     last_wrong_at = CASE WHEN g.ticket IS NULL THEN NULL ELSE g.last_wrong_at END
                 FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS asked (number, id, used_at)
-                WHERE g.number = coalesce(asked.number, (SELECT k.number FROM key_record k WHERE k.id = asked.id))
+                WHERE g.number = coalesce(
+                        asked.number, (SELECT k.number FROM key_record k WHERE k.id = asked.id AND \(isOurs)))
                 """)
 
         /// Adds keys. If the same record is there already, its row is written again: only a transaction that writes
@@ -110,11 +115,13 @@
                 SELECT id FROM added
                 """)
 
-        /// Replaces a known content with a new one.
+        /// Replaces a known content with a new one. The details of a key of version 2 change without its content, so
+        /// they stay.
         static let reseal = Statement(
             name: "reseal",
             sql: """
-                UPDATE key_record SET kind = $2, details = $3, master_key = $4, content = $5
+                UPDATE key_record SET kind = $2, master_key = $4, content = $5,
+                    details = CASE WHEN kind = \(KeyDetails.obliviousKind) THEN details ELSE $3 END
                 WHERE id = $1 AND content = $6 RETURNING number
                 """)
     }

@@ -39,10 +39,39 @@
 
         mutating func commit(_ changes: [KeyRecordChange], deadline: ContinuousClock.Instant) -> [Outcome] {
             guard !isClosed else { return Self.all(changes, KeyServiceServerError(.busy, "The store is closed.")) }
+            var outcomes = Self.all(changes, .busy)
+            for part in Self.parts(changes) {
+                let results = commitPart(part.map { changes[$0] }, deadline: deadline)
+                for (place, outcome) in zip(part, results) { outcomes[place] = outcome }
+            }
+            return outcomes
+        }
+
+        /// Divides changes into parts with a transaction each: either all changes of a part are updates, or none. The
+        /// changes of each key keep their order.
+        private static func parts(_ changes: [KeyRecordChange]) -> [[Int]] {
+            var parts: [[Int]] = [[], []]
+            var updated: Set<String> = []
+            for (place, change) in changes.enumerated() {
+                if case .update(let keyID, _) = change {
+                    parts[parts.count - 1].append(place)
+                    updated.insert(keyID)
+                    continue
+                }
+                if let keyID = change.changedKeyID, updated.contains(keyID) {
+                    parts += [[], []]
+                    updated.removeAll()
+                }
+                parts[parts.count - 2].append(place)
+            }
+            return parts.filter { !$0.isEmpty }
+        }
+
+        private mutating func commitPart(_ changes: [KeyRecordChange], deadline: ContinuousClock.Instant) -> [Outcome] {
             do throws(DatabaseFailure) {
                 return try attempt(changes, deadline: deadline)
             } catch .statement where changes.count > 1 {
-                return changes.flatMap { commit([$0], deadline: deadline) }
+                return changes.flatMap { commitPart([$0], deadline: deadline) }
             } catch .connection(let message) {
                 return retry(changes, after: .connection(message), deadline: deadline)
             } catch {
@@ -60,7 +89,7 @@
                 do throws(DatabaseFailure) {
                     outcomes = try attempt(again, deadline: deadline)
                 } catch .statement where again.count > 1 {
-                    outcomes = again.flatMap { commit([$0], deadline: deadline) }
+                    outcomes = again.flatMap { commitPart([$0], deadline: deadline) }
                 } catch {
                     outcomes = Self.all(again, error.error)
                 }
@@ -77,6 +106,9 @@
                 connection = try connector.connection(deadline: deadline)
             } catch .connection(let message) {
                 throw .unreachable(message)
+            }
+            if case .update = changes.first {
+                return try UpdateTransaction.run(changes, connection, deadline: deadline)
             }
             let batch = ChangeBatch(changes)
             var outcomes = try batch.outcomes(connection.run(batch.queries, deadline: deadline))

@@ -23,23 +23,34 @@
         static let masterKeyExists = Statement(
             name: "master_key_exists", sql: "SELECT count(*) FROM master_key WHERE id = $1")
 
-        private static let recordColumns = "k.number, k.id, k.created_at, k.kind, k.details, k.master_key, k.content"
+        private static let isOblivious = "k.kind = \(KeyDetails.obliviousKind)"
 
         static let records = Statement(
             name: "records",
             sql: """
-                SELECT \(recordColumns) FROM key_record k WHERE k.number > $1 AND k.master_key <> $3
+                SELECT \(UpdateStatements.keyColumns) FROM key_record k WHERE k.number > $1 AND k.master_key <> $3
                 ORDER BY k.number LIMIT $2
                 """)
-        /// All values of the keys. The last column is 0 for a key in use, 1 for a locked one, 2 for a revoked one.
+        /// All values of the keys but their tries. For keys of version 1, the last column is 0 for a key in use, 1 for a
+        /// locked one, 2 for a revoked one.
         static let keys = Statement(
             name: "keys",
             sql: """
-                SELECT \(recordColumns), g.wrong_guesses, g.wrong_guesses_in_all, g.last_wrong_at, g.last_used_at,
-                    CASE WHEN k.state <> 0 THEN 2::bigint WHEN g.locked_at IS NOT NULL OR g.wrong_guesses >= s.max_guesses
-                        OR g.wrong_guesses_in_all >= s.max_guesses_total THEN 1 ELSE 0 END
+                SELECT \(UpdateStatements.keyColumns), g.wrong_guesses, g.wrong_guesses_in_all, g.last_wrong_at,
+                    g.last_used_at, CASE WHEN k.state <> 0 THEN 2::bigint
+                        WHEN g.locked_at IS NOT NULL OR g.wrong_guesses >= s.max_guesses
+                            OR g.wrong_guesses_in_all >= s.max_guesses_total THEN 1 ELSE 0 END
                 FROM key_record k JOIN guess_counter g ON g.number = k.number CROSS JOIN service s
                 WHERE k.number > $1 ORDER BY k.number LIMIT $2
+                """)
+        /// The tries of the same keys.
+        static let tries = Statement(
+            name: "tries_of_keys",
+            sql: """
+                SELECT t.number, t.ticket, t.blinded, t.opened_at
+                FROM (SELECT k.number FROM key_record k WHERE k.number > $1 ORDER BY k.number LIMIT $2) AS page
+                    JOIN open_try t ON t.number = page.number
+                ORDER BY t.opened_at, t.ticket
                 """)
         static let counts = Statement(
             name: "counts", sql: "SELECT master_key, count(*) FROM key_record GROUP BY master_key")
@@ -52,10 +63,84 @@
                     locked_at = NULL, ticket = NULL, held_until = NULL
                 FROM key_record k WHERE k.id = $1 AND k.state = 0 AND g.number = k.number RETURNING k.id
                 """)
+        /// Locks a live key of version 2. What comes after it sees all its tries.
+        static let lockLive = Statement(
+            name: "lock_live",
+            sql: "SELECT k.number FROM key_record k WHERE k.id = $1 AND \(isOblivious) AND k.state = 0 FOR UPDATE")
+        /// Removes the tries of a live key.
+        static let removeTries = Statement(
+            name: "remove_all_tries",
+            sql: """
+                DELETE FROM open_try t USING key_record k
+                WHERE k.id = $1 AND \(isOblivious) AND k.state = 0 AND t.number = k.number
+                """)
+
+        /// A key of version 2 loses the second half of its content. Its final state stays.
         static let revoke = Statement(
             name: "revoke",
             sql: """
-                UPDATE key_record SET state = \(revokedState) WHERE id = $1 RETURNING id
+                UPDATE key_record k SET
+                    state = CASE WHEN \(isOblivious) AND \(isFinal) THEN k.state ELSE \(revokedState) END,
+                    content = CASE WHEN \(isOblivious) AND NOT \(isFinal) THEN \(withoutKey) ELSE k.content END
+                WHERE k.id = $1 RETURNING k.id
+                """)
+        /// Removes what an ended key must not have. It comes after ``revoke``.
+        static let removeEndedTries = Statement(
+            name: "remove_ended_tries",
+            sql: "DELETE FROM open_try t USING key_record k WHERE k.id = $1 AND t.number = k.number AND \(isFinal)")
+        /// Removes what ended keys must not have. It comes after ``destroy``.
+        static let removeAllEndedTries = Statement(
+            name: "remove_all_ended_tries",
+            sql: "DELETE FROM open_try t USING key_record k WHERE t.number = k.number AND \(isFinal)")
+        private static let isFinal = "k.state > \(ObliviousKey.State.unfinished.rawValue)"
+        /// The part of a content that stays when a key ends: its first half.
+        private static let withoutKey = "substring(k.content FROM 1 FOR length(k.content) / 2)"
+
+        static let removeUnfinished = Statement(
+            name: "remove_unfinished",
+            sql: """
+                DELETE FROM key_record k
+                WHERE \(isOblivious) AND k.state = \(ObliviousKey.State.unfinished.rawValue) AND k.created_at <= $1
+                RETURNING k.number
+                """)
+        private static let isLockedForLong = """
+            \(isOblivious) AND k.state = 0 AND k.number IN (
+                SELECT t.number FROM open_try t GROUP BY t.number
+                HAVING count(*) >= (SELECT max_guesses FROM service) AND max(t.opened_at) <= $1)
+            """
+        /// Locks the keys that were full for too long. A confirm under way may still save one.
+        static let lockLockedForLong = Statement(
+            name: "lock_locked_for_long",
+            sql: """
+                SELECT count(*) FROM (
+                    SELECT k.number FROM key_record k WHERE \(isLockedForLong) ORDER BY k.number FOR UPDATE) AS locked
+                """)
+        static let destroy = Statement(
+            name: "destroy",
+            sql: """
+                UPDATE key_record k SET state = \(ObliviousKey.State.destroyed.rawValue), content = \(withoutKey)
+                WHERE \(isLockedForLong) RETURNING k.number
+                """)
+
+        /// Locks all live keys of version 2.
+        static let lockAllLive = Statement(
+            name: "lock_all_live",
+            sql: """
+                SELECT count(*) FROM (
+                    SELECT k.number FROM key_record k WHERE \(isOblivious) AND k.state = 0
+                    ORDER BY k.number FOR UPDATE) AS locked
+                """)
+        /// Adds tries whose tickets nobody has, until each live key has one try left.
+        static let fillTries = Statement(
+            name: "fill_tries",
+            sql: """
+                INSERT INTO open_try (number, ticket, blinded, opened_at)
+                SELECT k.number, uuid_send(gen_random_uuid()),
+                    uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), $1
+                FROM service s CROSS JOIN key_record k
+                    CROSS JOIN LATERAL (SELECT count(*) AS count FROM open_try t WHERE t.number = k.number) AS open
+                    CROSS JOIN LATERAL generate_series(open.count + 1, s.max_guesses - 1)
+                WHERE \(isOblivious) AND k.state = 0
                 """)
         static let delete = Statement(name: "delete", sql: "DELETE FROM key_record WHERE id = $1 RETURNING id")
 
@@ -88,18 +173,19 @@
             name: "put",
             sql: """
                 WITH claim AS MATERIALIZED (
-                    SELECT number FROM service WHERE retired_because IS NOT DISTINCT FROM $13 FOR SHARE),
+                    SELECT number FROM service WHERE retired_because IS NOT DISTINCT FROM $15 FOR SHARE),
                 asked AS MATERIALIZED (
-                    SELECT asked.* FROM claim, unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[],
-                            $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])
-                        AS asked (id, created_at, kind, details, master_key, content, wrong_guesses,
-                            wrong_guesses_in_all, last_wrong_at, last_used_at, locked_at, state)),
+                    SELECT asked.* FROM claim, unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[],
+                            $6::bytea[], $7::bigint[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bigint[],
+                            $12::bigint[], $13::bigint[], $14::bigint[])
+                        AS asked (id, created_at, kind, details, master_key, content, state, owner, label,
+                            wrong_guesses, wrong_guesses_in_all, last_wrong_at, last_used_at, locked_at)),
                 kept AS (
-                    INSERT INTO key_record (id, created_at, kind, details, master_key, content, state)
-                    SELECT id, created_at, kind, details, master_key, content, state FROM asked
+                    INSERT INTO key_record (id, created_at, kind, details, master_key, content, state, owner, label)
+                    SELECT id, created_at, kind, details, master_key, content, state, owner, label FROM asked
                     ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at, kind = excluded.kind,
                         details = excluded.details, master_key = excluded.master_key, content = excluded.content,
-                        state = excluded.state
+                        state = excluded.state, owner = excluded.owner, label = excluded.label
                     RETURNING number, id)
                 INSERT INTO guess_counter (number, wrong_guesses, wrong_guesses_in_all, last_wrong_at, last_used_at,
                     locked_at)
@@ -110,6 +196,22 @@
                     last_used_at = excluded.last_used_at, locked_at = excluded.locked_at, ticket = NULL,
                     held_until = NULL
                 RETURNING number
+                """)
+        /// Removes the tries of keys that were put.
+        static let removePutTries = Statement(
+            name: "remove_put_tries",
+            sql: """
+                DELETE FROM open_try t USING key_record k, service s
+                WHERE k.id = ANY ($1::text[]) AND t.number = k.number AND s.retired_because IS NOT DISTINCT FROM $2
+                """)
+        static let putTries = Statement(
+            name: "put_tries",
+            sql: """
+                INSERT INTO open_try (number, ticket, blinded, opened_at)
+                SELECT k.number, new.ticket, new.blinded, new.opened_at
+                FROM service s CROSS JOIN unnest($1::text[], $2::bytea[], $3::bytea[], $4::bigint[])
+                    AS new (id, ticket, blinded, opened_at) JOIN key_record k ON k.id = new.id
+                WHERE s.retired_because IS NOT DISTINCT FROM $5
                 """)
 
         /// The value of the column "state" for a revoked key.

@@ -56,9 +56,13 @@
             }
         }
 
-        mutating func add(_ values: [[UInt8]]) {
+        mutating func add(_ values: [[UInt8]?]) {
             addArray(of: .bytea, count: values.count) { parameters in
                 for value in values {
+                    guard let value else {
+                        parameters.append(Int32(-1))
+                        continue
+                    }
                     parameters.append(Int32(value.count))
                     parameters.bytes += value
                 }

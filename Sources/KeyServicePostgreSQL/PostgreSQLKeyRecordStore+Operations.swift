@@ -83,28 +83,35 @@
 
         /// Gives a key all its guesses back, and unlocks it.
         public func unlock(keyID: String) async throws {
-            try await change(OperatorStatements.unlock, keyID: keyID)
+            try await change(
+                [OperatorStatements.lockLive, OperatorStatements.removeTries, OperatorStatements.unlock], keyID: keyID)
         }
 
         /// Ends a key for good, but keeps its row.
         public func revoke(keyID: String) async throws {
-            try await change(OperatorStatements.revoke, keyID: keyID)
+            let queries = [OperatorStatements.revoke, OperatorStatements.removeEndedTries].map {
+                Self.naming(keyID, $0)
+            }
+            guard try await run(queries, { $0[0].count }) > 0 else { throw KeyServiceServerError.noSuchKey }
         }
 
         /// Deletes a key for good.
         ///
         /// - Returns: false, because the database's files keep the row until the next VACUUM, and the logs for longer.
         public func delete(keyID: String) async throws -> Bool {
-            try await change(OperatorStatements.delete, keyID: keyID)
+            try await change([OperatorStatements.delete], keyID: keyID)
             return false
         }
 
         /// Leaves each key at most one guess, and sets the generation.
         public func acceptRollback(generation: Int64, now: Int64) async throws {
-            var parameters = Parameters()
-            parameters.add(generation)
-            try await run(
-                [(OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.setGeneration, parameters)])
+            var (time, number) = (Parameters(), Parameters())
+            time.add(now)
+            number.add(generation)
+            try await run([
+                (OperatorStatements.lockAllLive, Parameters()), (OperatorStatements.fillTries, time),
+                (OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.setGeneration, number),
+            ])
         }
 
         /// Returns the keys of an owner.
@@ -112,7 +119,14 @@
 
         /// Deletes unfinished keys, and destroys keys that were locked for too long.
         public func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
-            (0, 0)
+            var (unfinished, locked) = (Parameters(), Parameters())
+            unfinished.add(unfinishedSince)
+            locked.add(lockedSince)
+            let queries: [Connection.Query] = [
+                (OperatorStatements.removeUnfinished, unfinished), (OperatorStatements.lockLockedForLong, locked),
+                (OperatorStatements.destroy, locked), (OperatorStatements.removeAllEndedTries, Parameters()),
+            ]
+            return try await run(queries) { ($0[0].count, $0[2].count) }
         }
 
         /// Sets the reason why no server may use this store, or takes it away.
@@ -125,40 +139,74 @@
 
         /// Returns the keys after a row with all their stored values, the oldest first.
         public func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)] {
-            try await run([(OperatorStatements.keys, Self.page(after: row, count: count))]) { rows in
-                try (0..<rows[0].count).map { index in
-                    let (row, record) = try Self.record(rows[0], index)
-                    let locks: [Int64: KeyRecordSummary.Lock] = [1: .locked, 2: .revoked]
-                    return (
-                        row,
-                        StoredKey(
-                            record: record, count: try FoundRows.count(rows[0], index, from: 7),
-                            lastUsedAt: try rows[0].optionalNumber(index, 10),
-                            lock: locks[try rows[0].number(index, 11)])
-                    )
+            let page = Self.page(after: row, count: count)
+            let queries: [Connection.Query] = [
+                (OperatorStatements.keys, page), (OperatorStatements.tries, page),
+                (StateStatements.state, Parameters()),
+            ]
+            return try await run(queries) { rows in
+                let tries = try ObliviousRows.tries(rows[1])
+                let limits = try StateStatements.read(rows[2]).limits
+                return try (0..<rows[0].count).map { index in
+                    let number = try rows[0].number(index, 0)
+                    return (number, try Self.storedKey(rows[0], index, tries[number] ?? [], limits))
                 }
             }
+        }
+
+        private static func storedKey(
+            _ rows: Rows, _ row: Int, _ tries: [ObliviousKey.Try], _ limits: GuessLimits
+        ) throws -> StoredKey {
+            let lastUsedAt = try rows.optionalNumber(row, 13)
+            if try rows.number(row, 3) == KeyDetails.obliviousKind {
+                return StoredKey(try ObliviousRows.key(rows, row, tries: tries, lastUsedAt: lastUsedAt), limits)
+            }
+            let locks: [Int64: KeyRecordSummary.Lock] = [1: .locked, 2: .revoked]
+            return StoredKey(
+                record: try record(rows, row).1, count: try FoundRows.count(rows, row, from: 10),
+                lastUsedAt: lastUsedAt, lock: locks[try rows.number(row, 14)])
         }
 
         /// Puts keys of another store into this one, in one transaction.
         public func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
             guard !keys.isEmpty else { return true }
-            var parameters = Parameters()
+            var (parameters, ids, tries) = (Parameters(), Parameters(), Parameters())
             parameters.add(keys.map(\.record.id))
             parameters.add(keys.map(\.record.createdAt))
             parameters.add(keys.map { Int64($0.record.details.kind) })
             parameters.add(keys.map(\.record.details.bytes))
             parameters.add(keys.map { Int64(bitPattern: $0.record.masterKeyID.rawValue) })
             parameters.add(keys.map(\.record.content))
-            parameters.add(keys.map { Int64($0.count.inARow) })
+            parameters.add(keys.map(Self.state))
+            parameters.add(keys.map(\.oblivious?.owner))
+            parameters.add(keys.map(\.oblivious?.label))
+            // The tries of a key of version 2 are its count.
+            parameters.add(keys.map { $0.oblivious == nil ? Int64($0.count.inARow) : 0 })
             parameters.add(keys.map { Int64($0.count.inAll) })
-            parameters.add(keys.map(\.count.lastWrongAt))
+            parameters.add(keys.map { $0.oblivious == nil ? $0.count.lastWrongAt : nil })
             parameters.add(keys.map(\.lastUsedAt))
             // A ``StoredKey`` does not have the time of its lock.
-            parameters.add(keys.map { $0.lock == .locked ? $0.count.lastWrongAt ?? $0.record.createdAt : nil })
-            parameters.add(keys.map { $0.lock == .revoked ? OperatorStatements.revokedState : 0 })
+            parameters.add(
+                keys.map { key in
+                    key.oblivious == nil && key.lock == .locked ? key.count.lastWrongAt ?? key.record.createdAt : nil
+                })
             parameters.add(reason)
-            return try await run([(OperatorStatements.put, parameters)]) { $0[0].count > 0 }
+            ids.add(keys.map(\.record.id))
+            ids.add(reason)
+            tries.add(keys.flatMap { key in (key.oblivious?.tries ?? []).map { _ in key.record.id } })
+            tries.add(keys.flatMap { $0.oblivious?.tries ?? [] })
+            tries.add(reason)
+            let queries: [Connection.Query] = [
+                (OperatorStatements.put, parameters), (OperatorStatements.removePutTries, ids),
+                (OperatorStatements.putTries, tries),
+            ]
+            return try await run(queries) { $0[0].count > 0 }
+        }
+
+        /// The value of the column "state".
+        private static func state(_ key: StoredKey) -> Int64 {
+            if let oblivious = key.oblivious { return Int64(oblivious.state.rawValue) }
+            return key.lock == .revoked ? OperatorStatements.revokedState : 0
         }
 
         /// Deletes a key, if it is there.
@@ -185,12 +233,19 @@
             }
         }
 
-        private func change(_ statement: Statement, keyID: String) async throws {
-            var parameters = Parameters()
-            parameters.add(keyID)
-            guard try await run([(statement, parameters)], { $0[0].count }) > 0 else {
+        /// Runs statements that name a key.
+        ///
+        /// - Throws: `noSuchKey` if the last one has no row.
+        private func change(_ statements: [Statement], keyID: String) async throws {
+            guard try await run(statements.map { Self.naming(keyID, $0) }, { $0.last?.count ?? 0 }) > 0 else {
                 throw KeyServiceServerError.noSuchKey
             }
+        }
+
+        private static func naming(_ keyID: String, _ statement: Statement) -> Connection.Query {
+            var parameters = Parameters()
+            parameters.add(keyID)
+            return (statement, parameters)
         }
 
         private static func page(after row: Int64?, count: Int) -> Parameters {

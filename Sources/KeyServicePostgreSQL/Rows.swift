@@ -32,6 +32,11 @@
             return Array(bytes)
         }
 
+        /// Reads a `bytea` that may be NULL.
+        func optionalBytes(_ row: Int, _ column: Int) -> [UInt8]? {
+            value(row, column).map { Array($0) }
+        }
+
         /// Reads a `text` that may be NULL.
         func optionalText(_ row: Int, _ column: Int) -> String? {
             value(row, column).map { String(decoding: $0, as: UTF8.self) }
