@@ -128,7 +128,9 @@ struct GuessStatements {
 
     private func number(of key: KeyReference, _ db: Database) throws -> Int64? {
         if let row = key.row { return row }
-        let row = try db.cachedStatement(sql: "SELECT number FROM key_record WHERE id = ?").sqliteStatement
+        let row = try db.cachedStatement(
+            sql: "SELECT number FROM key_record WHERE id = ? AND kind <> \(KeyDetails.obliviousKind)"
+        ).sqliteStatement
         defer { sqlite3_reset(row) }
         try SQLiteCalls.bind(key.id, at: 1, to: row)
         return try SQLiteCalls.step(row) ? sqlite3_column_int64(row, 0) : nil

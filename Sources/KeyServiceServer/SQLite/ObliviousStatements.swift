@@ -8,9 +8,7 @@ struct ObliviousStatements {
     private let limits: GuessLimits
     private let find: Statement
     private let tries: Statement
-    private let addTry: Statement
     private let removeTry: Statement
-    private static let addTry = "INSERT INTO open_try (ticket, number, blinded, opened_at) VALUES (?, ?, ?, ?)"
 
     init(_ db: Database) throws {
         self.db = db
@@ -22,7 +20,6 @@ struct ObliviousStatements {
                 """)
         tries = try db.cachedStatement(
             sql: "SELECT ticket, blinded, opened_at FROM open_try WHERE number = ? ORDER BY opened_at, ticket")
-        addTry = try db.cachedStatement(sql: Self.addTry)
         removeTry = try db.cachedStatement(sql: "DELETE FROM open_try WHERE ticket = ?")
     }
 
@@ -31,15 +28,26 @@ struct ObliviousStatements {
     /// - Parameter mayAdd: whether the disk has room for new keys.
     func update(_ keyID: String, _ update: ObliviousUpdate, mayAdd: Bool) throws {
         guard let (number, old) = try key(keyID) else {
-            guard let new = try update.apply(try exists(keyID) ? .otherVersion : .nothing, limits) else { return }
+            if try exists(keyID) {
+                _ = try update.apply(.otherVersion, limits)
+                return
+            }
+            guard let new = try update.apply(.nothing, limits) else { return }
             guard mayAdd else { throw KeyServiceServerError.diskNearlyFull }
-            guard try !exists(keyID) else { return }
-            return try insert(new)
+            return try whole { try Self.insert(new, db) }
         }
         guard let new = try update.apply(.key(old), limits) else {
             return try db.execute(sql: "DELETE FROM key_record WHERE number = ?", arguments: [number])
         }
-        try write(new, insteadOf: old, number)
+        try whole { try write(new, insteadOf: old, number) }
+    }
+
+    /// Writes a key with several statements: all of them, or none.
+    private func whole(_ body: () throws -> Void) throws {
+        try db.inSavepoint {
+            try body()
+            return .commit
+        }
     }
 
     /// Reads a key with its tries; nil if there is none of this version.
@@ -83,10 +91,6 @@ struct ObliviousStatements {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM key_record WHERE id = ?)", arguments: [keyID]) ?? false
     }
 
-    private func insert(_ key: ObliviousKey) throws {
-        try Self.insert(key, db)
-    }
-
     /// Adds a key with all its stored values.
     static func insert(_ key: ObliviousKey, _ db: Database) throws {
         let record = key.record
@@ -104,12 +108,13 @@ struct ObliviousStatements {
         try db.cachedStatement(
             sql: "INSERT INTO guess_counter (number, wrong_guesses, last_used_at, room) VALUES (?, 0, ?, zeroblob(8))"
         ).execute(arguments: [number, key.lastUsedAt])
-        let addTry = try db.cachedStatement(sql: addTry)
-        for new in key.tries { try add(new, to: number, addTry) }
+        for new in key.tries { try add(new, number, db) }
     }
 
-    private static func add(_ new: ObliviousKey.Try, to number: Int64, _ addTry: Statement) throws {
-        let statement = addTry.sqliteStatement
+    private static func add(_ new: ObliviousKey.Try, _ number: Int64, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: "INSERT INTO open_try (ticket, number, blinded, opened_at) VALUES (?, ?, ?, ?)"
+        ).sqliteStatement
         try SQLiteCalls.bind(new.ticket, at: 1, to: statement)
         try SQLiteCalls.bind(number, at: 2, to: statement)
         try SQLiteCalls.bind(new.blinded, at: 3, to: statement)
@@ -122,9 +127,7 @@ struct ObliviousStatements {
             try SQLiteCalls.bind(gone.ticket, at: 1, to: removeTry.sqliteStatement)
             try SQLiteCalls.run(removeTry.sqliteStatement)
         }
-        for added in new.tries where !old.tries.contains(added) {
-            try Self.add(added, to: number, addTry)
-        }
+        for added in new.tries where !old.tries.contains(added) { try Self.add(added, number, db) }
         if (new.record, new.state) != (old.record, old.state) || new.owner != old.owner || new.label != old.label {
             try db.cachedStatement(
                 sql: """
@@ -149,12 +152,11 @@ extension ObliviousStatements {
     /// The part of a content that stays when a key ends: its first half.
     private static let withoutKey = "substr(content, 1, length(content) / 2)"
 
-    /// Reads the tries of a page of keys.
-    static func tries(of numbers: [Int64], _ db: Database) throws -> [Int64: [ObliviousKey.Try]] {
-        let marks = numbers.map { _ in "?" }.joined(separator: ",")
+    /// Reads the tries of keys whose numbers follow each other.
+    static func tries(of numbers: ClosedRange<Int64>, _ db: Database) throws -> [Int64: [ObliviousKey.Try]] {
         let rows = try Row.fetchAll(
-            db, sql: "SELECT * FROM open_try WHERE number IN (\(marks)) ORDER BY opened_at, ticket",
-            arguments: StatementArguments(numbers))
+            db, sql: "SELECT * FROM open_try WHERE number BETWEEN ? AND ? ORDER BY opened_at, ticket",
+            arguments: [numbers.lowerBound, numbers.upperBound])
         var found: [Int64: [ObliviousKey.Try]] = [:]
         for row in rows {
             let (ticket, blinded): (Data, Data) = (

@@ -28,10 +28,13 @@ enum RecordStatements {
         ]
     }
 
+    /// Replaces a known content. The details of a key of version 2 change without its content, so they stay.
     static func reseal(_ record: KeyRecord, replaced: [UInt8], _ db: Database) throws -> KeyRecordOutcome {
         try db.cachedStatement(
             sql: """
-                UPDATE key_record SET kind = ?, details = ?, master_key = ?, content = ? WHERE id = ? AND content = ?
+                UPDATE key_record SET kind = ?1, master_key = ?3, content = ?4,
+                    details = iif(kind = \(KeyDetails.obliviousKind), details, ?2)
+                WHERE id = ?5 AND content = ?6
                 """
         ).execute(arguments: [
             record.details.kind, Data(record.details.bytes), Int64(bitPattern: record.masterKeyID.rawValue),

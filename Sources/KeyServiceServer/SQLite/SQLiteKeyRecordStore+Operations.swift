@@ -85,19 +85,27 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
 
     /// Gives a key all its guesses back: sets both counts to 0.
     public func unlock(keyID: String) async throws {
-        try blocking { try ObliviousStatements.unlock(keyID, $0) }
-        try change(
-            """
-            UPDATE guess_counter SET wrong_guesses = 0, wrong_guesses_in_all = 0, last_wrong_at = NULL,
-                locked_at = NULL, ticket = NULL, held_until = NULL
-            WHERE number = (SELECT number FROM key_record WHERE id = ? AND state = 0)
-            """, keyID: keyID)
+        let count = try blocking { db in
+            try ObliviousStatements.unlock(keyID, db)
+            try db.execute(
+                sql: """
+                    UPDATE guess_counter SET wrong_guesses = 0, wrong_guesses_in_all = 0, last_wrong_at = NULL,
+                        locked_at = NULL, ticket = NULL, held_until = NULL
+                    WHERE number = (SELECT number FROM key_record WHERE id = ? AND state = 0)
+                    """, arguments: [keyID])
+            return db.changesCount
+        }
+        guard count > 0 else { throw KeyServiceServerError.noSuchKey }
     }
 
     /// Ends a key for good, but keeps its row.
     public func revoke(keyID: String) async throws {
         let isOblivious = try blocking { try ObliviousStatements.revoke(keyID, $0) }
-        if isOblivious { return }
+        if isOblivious {
+            // The old pages in the write-ahead log have the key.
+            _ = truncateLog()
+            return
+        }
         // A final state of the protocol's version 2 stays.
         try change(
             """
@@ -129,16 +137,22 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
                     SELECT * FROM key_record JOIN guess_counter USING (number) WHERE owner = ?
                     ORDER BY number LIMIT 1000
                     """, arguments: [Data(owner)])
-            return try Self.storedKeys(rows, limits, db).map(\.1)
+            return try rows.map { row in
+                let number: Int64 = try row.decode(forColumn: "number")
+                let tries = try ObliviousStatements.tries(of: number...number, db)[number]
+                return try RecordStatements.storedKey(row, limits, tries: tries ?? [])
+            }
         }
     }
 
     /// Deletes unfinished keys, and destroys keys that were locked for too long.
     public func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
-        try blocking { db in
+        let swept = try blocking { db in
             try ObliviousStatements.sweep(
                 unfinishedSince: unfinishedSince, lockedSince: lockedSince, GuessStatements.limits(db), db)
         }
+        if swept != (0, 0) { _ = truncateLog() }
+        return swept
     }
 
     /// Leaves each key at most one guess.
@@ -196,17 +210,14 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
     private func storedKeysBlocking(after row: Int64?, count: Int) throws -> [(row: Int64, StoredKey)] {
         try reading { db in
             let limits = try GuessStatements.limits(db)
-            return try Self.storedKeys(RecordStatements.page(after: row, count: count, db), limits, db)
-        }
-    }
-
-    private static func storedKeys(
-        _ rows: [Row], _ limits: GuessLimits, _ db: Database
-    ) throws -> [(row: Int64, StoredKey)] {
-        let tries = try ObliviousStatements.tries(of: rows.map { try $0.decode(forColumn: "number") }, db)
-        return try rows.map { row in
-            let number: Int64 = try row.decode(forColumn: "number")
-            return (number, try RecordStatements.storedKey(row, limits, tries: tries[number] ?? []))
+            let rows = try RecordStatements.page(after: row, count: count, db)
+            guard let first = rows.first, let last = rows.last else { return [] }
+            let tries = try ObliviousStatements.tries(
+                of: first.decode(forColumn: "number")...last.decode(forColumn: "number"), db)
+            return try rows.map { row in
+                let number: Int64 = try row.decode(forColumn: "number")
+                return (number, try RecordStatements.storedKey(row, limits, tries: tries[number] ?? []))
+            }
         }
     }
 

@@ -13,6 +13,7 @@ extension InMemoryKeyRecordStore {
                 content.entries[id]?.key.lock = .locked
             }
             content.state.limits = limits
+            for key in content.entries.values.compactMap(\.key.oblivious) { content.add(StoredKey(key, limits)) }
         }
     }
 

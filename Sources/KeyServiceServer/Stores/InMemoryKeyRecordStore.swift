@@ -77,14 +77,17 @@ public final class InMemoryKeyRecordStore: KeyRecordOperations {
             guard content.entries[reference.id]?.ticket == ticket else { return .superseded }
             content.entries[reference.id]?.settle(result)
         case .noteUse(let reference, let time):
-            guard var entry = content.entries[reference.id] else { break }
+            guard var entry = content.entries[reference.id], entry.key.oblivious == nil else { break }
             entry.key.lastUsedAt = time
             if entry.ticket == nil { entry.key.count = GuessCount(inAll: entry.key.count.inAll) }
             content.entries[reference.id] = entry
         case .reseal(let record, let replaced):
             guard content.entries[record.id]?.key.record.content == replaced else { return .superseded }
-            content.entries[record.id]?.key.record = record
-            content.entries[record.id]?.key.oblivious?.record = record
+            var new = record
+            // The details of a key of version 2 change without its content, so they stay.
+            if let oblivious = content.entries[record.id]?.key.oblivious { new.details = oblivious.record.details }
+            content.entries[record.id]?.key.record = new
+            content.entries[record.id]?.key.oblivious?.record = new
         case .update(let keyID, let update):
             let known = content.entries[keyID]?.key
             let found: ObliviousUpdate.Found =

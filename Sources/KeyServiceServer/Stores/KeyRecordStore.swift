@@ -85,7 +85,8 @@ public enum KeyRecordChange: Sendable {
     /// Notes a right long secret, which is not charged: sets the wrong guesses in a row to 0 if no ticket is open, and
     /// the last use to `time`. Outcome: `done`, also for a deleted key.
     case noteUse(KeyReference, time: Int64)
-    /// Replaces the content `replaced` with a new content, and with its details and master key. Outcome: `done`; or
+    /// Replaces the content `replaced` with a new content, and with its details and master key. The details of a key of
+    /// the protocol's version 2 stay as they are. Outcome: `done`; or
     /// `superseded` if the record has another content now, or is gone.
     case reseal(KeyRecord, replaced: [UInt8])
     /// Reads a key of the protocol's version 2, lets the update change it, and writes the difference. Outcome: `done`.
