@@ -46,7 +46,10 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
             case .postgreSQL:
                 let database = try await PrivateServer.shared.makeDatabase()
                 let store = try await PostgreSQLKeyRecordStore.open(url: database.url, purpose: .create, lanes: 2)
-                return TestStore(store: store) {
+                let another = { @Sendable () async throws -> any KeyRecordOperations in
+                    try await PostgreSQLKeyRecordStore.open(url: database.url, purpose: .serve, lanes: 2)
+                }
+                return TestStore(store: store, another: another) {
                     // This store asks the clock of the database.
                     try database.run("UPDATE key_service.guess_counter SET held_until = held_until - interval '1 h'")
                 }
@@ -61,15 +64,23 @@ struct TestStore: Sendable {
 
     let store: any KeyRecordOperations
     private let temporary: TemporaryFolder?
+    private let another: (@Sendable () async throws -> any KeyRecordOperations)?
     private let expire: @Sendable () throws -> Void
 
     init(
         store: any KeyRecordOperations, temporary: TemporaryFolder? = nil,
+        another: (@Sendable () async throws -> any KeyRecordOperations)? = nil,
         expire: @escaping @Sendable () throws -> Void = {}
     ) {
         self.store = store
         self.temporary = temporary
+        self.another = another
         self.expire = expire
+    }
+
+    /// The store for a second instance of the service. Only a shared database opens twice.
+    func secondInstance() async throws -> any KeyRecordOperations {
+        try await another?() ?? store
     }
 
     /// The time of all changes; later after ``expireTickets()``.
