@@ -18,8 +18,9 @@ UNITS = {"us": 1, "ms": 1000, "s": 1_000_000}
 class Service:
     """`vault-key-service serve` without the limits of new keys and connections."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, *options):
         self.folder = folder
+        self.options = options
         folder.mkdir()
         self.program, self.data, self.runs = program, folder / "keys", 0
         subprocess.run([program, "init", "--data", self.data], check=True, stdout=subprocess.DEVNULL)
@@ -30,7 +31,7 @@ class Service:
         self.runs += 1
         self.process = subprocess.Popen(
             [self.program, "serve", "--data", self.data, "--listen", "127.0.0.1:0", "--creates-per-hour", "0",
-             "--creates-per-hour-total", "0", "--max-connections-per-address", "400"],
+             "--creates-per-hour-total", "0", "--max-connections-per-address", "400", *self.options],
             stdout=subprocess.PIPE, stderr=log, text=True)
         self.base = self.process.stdout.readline().split()[-1]
 

@@ -104,7 +104,7 @@ class ObliviousKey:
         self.request_key = os.urandom(32)
         self.end = Signer(os.urandom(32))
         self.check = None
-        self.session = session or requests.Session()
+        self.session = requests.Session() if session is None else session
 
     @property
     def bytes(self):
