@@ -42,13 +42,17 @@ struct ObliviousTestKey: Sendable {
     var id: String { new.record.id }
 
     /// A key that is in no store yet.
-    init(_ test: TestStore, id: String = TestStore.record().id, masterKeyID: MasterKeyID = TestStore.masterKeyID) {
+    init(
+        _ test: TestStore, id: String = TestStore.record().id, masterKeyID: MasterKeyID = TestStore.masterKeyID,
+        content: [UInt8] = random(144), createdAt: Int64 = TestStore.now
+    ) {
         self.test = test
         let record = KeyRecord(
-            id: id, createdAt: TestStore.now, details: .oblivious(endKey: Self.random(32), confirmKey: nil),
-            masterKeyID: masterKeyID, content: Self.random(144))
+            id: id, createdAt: createdAt, details: .oblivious(endKey: Self.random(32), confirmKey: nil),
+            masterKeyID: masterKeyID, content: content)
         new = ObliviousKey(
-            record: record, state: .unfinished, tries: [Self.newTry()], owner: Self.random(64), label: Self.random(100))
+            record: record, state: .unfinished, tries: [Self.newTry(at: createdAt)], owner: Self.random(64),
+            label: Self.random(100))
     }
 
     /// Makes a live key without tries.

@@ -1,0 +1,286 @@
+import Testing
+import VaultCrypto
+
+@testable import KeyServiceServer
+
+/// What each store does with keys of the protocol's version 2 for operators.
+@Suite struct ObliviousOperationTests {
+    private typealias Key = ObliviousTestKey
+    private static let now = TestStore.now
+
+    private static func expectNoSuchKey(_ call: () async throws -> Void) async {
+        let error = await #expect(throws: KeyServiceServerError.self) { try await call() }
+        #expect(error?.code == .noSuchKey)
+    }
+
+    private static func summary(_ key: Key) async throws -> KeyRecordSummary {
+        try #require(try await key.test.store.summaries(after: nil, count: 100).first { $0.id == key.id })
+    }
+
+    private static func fill(_ key: Key, count: Int = 3, at time: Int64 = now) async throws {
+        for _ in 0..<count { #expect(try await key.evaluate(at: time) != .refused(.locked)) }
+    }
+
+    @Test(arguments: StoreKind.allCases) func unlockingGivesALiveKeyItsTriesBack(kind: StoreKind) async throws {
+        let key = try await Key.live(try await kind.make())
+        try await Self.fill(key)
+        var summary = try await Self.summary(key)
+        #expect(summary.lock == .locked)
+        #expect(summary.wrongGuesses == GuessCount(inARow: 3, inAll: 0, lastWrongAt: Self.now))
+        #expect(summary.lastUsedAt == Self.now)
+        let store = key.test.store
+        try await store.unlock(keyID: key.id)
+        summary = try await Self.summary(key)
+        #expect(summary.lock == nil)
+        #expect(summary.wrongGuesses == GuessCount())
+        #expect(try await key.stored()?.tries.isEmpty == true)
+        #expect(try await key.end() == .done)
+        await Self.expectNoSuchKey { try await store.unlock(keyID: key.id) }
+        let unfinished = Key(key.test)
+        #expect(try await unfinished.create() == .done)
+        await Self.expectNoSuchKey { try await store.unlock(keyID: unfinished.id) }
+        #expect(try await unfinished.stored() == unfinished.new)
+        await Self.expectNoSuchKey { try await store.unlock(keyID: "unknown") }
+    }
+
+    @Test(arguments: StoreKind.allCases) func revokingErasesTheKeyOnce(kind: StoreKind) async throws {
+        let key = try await Key.live(try await kind.make())
+        let (store, ended, unfinished) = (key.test.store, try await Key.live(key.test), Key(key.test))
+        try await Self.fill(key, count: 2)
+        #expect(try await ended.end() == .done)
+        #expect(try await unfinished.create() == .done)
+        for _ in 1...2 {
+            for one in [key, ended, unfinished] { try await store.revoke(keyID: one.id) }
+        }
+        for one in [key, unfinished] {
+            let stored = try #require(try await one.stored())
+            #expect(stored.state == .revoked && stored.tries.isEmpty)
+            #expect(stored.record.content == Array(one.new.record.content.prefix(72)), "twice is no quarter")
+            #expect(stored.label == one.new.label && stored.owner == one.new.owner)
+            #expect(try await Self.summary(one).lock == .revoked)
+            #expect(try await one.evaluate() == .refused(.gone(.revoked)))
+            await Self.expectNoSuchKey { try await store.unlock(keyID: one.id) }
+        }
+        #expect(try await ended.stored()?.state == .ended, "a final state stays")
+        #expect(try await ended.stored()?.record.content.count == 72)
+    }
+
+    @Test(arguments: StoreKind.allCases) func deletingRemovesTheTriesToo(kind: StoreKind) async throws {
+        let key = try await Key.live(try await kind.make())
+        let one = Key.newTry()
+        _ = try await key.evaluate(one.blinded, ticket: one.ticket)
+        let store = key.test.store
+        _ = try await store.delete(keyID: key.id)
+        #expect(try await key.evaluate() == .unauthorized)
+        await Self.expectNoSuchKey { _ = try await store.delete(keyID: key.id) }
+        let other = try await Key.live(key.test)
+        #expect(try await other.evaluate(one.blinded, ticket: one.ticket) == .tried(ticket: one.ticket, open: 1))
+    }
+
+    @Test(arguments: StoreKind.allCases) func sweepingTakesOnlyWhatIsDue(kind: StoreKind) async throws {
+        let locked = try await Key.live(try await kind.make())
+        let test = locked.test
+        let (recent, free) = (try await Key.live(test), try await Key.live(test))
+        try await Self.fill(locked, at: 100)
+        try await Self.fill(recent, count: 2, at: 100)
+        try await Self.fill(recent, count: 1, at: 101)
+        try await Self.fill(free, count: 2, at: 100)
+        let new = Key(test)
+        #expect(try await new.create() == .done)
+        let v1 = TestStore.record()
+        #expect(try await test.change(.insert(v1)) == "done")
+        try await test.guessWrong(v1, times: 3)
+
+        var swept = try await test.store.sweep(unfinishedSince: Self.now - 1, lockedSince: 99)
+        #expect(swept == (0, 0))
+        swept = try await test.store.sweep(unfinishedSince: Self.now, lockedSince: 100)
+        #expect(swept == (1, 1))
+        #expect(try await new.stored() == nil)
+        let destroyed = try #require(try await locked.stored())
+        #expect(destroyed.state == .destroyed && destroyed.tries.isEmpty && destroyed.record.content.count == 72)
+        #expect(try await Self.summary(locked).lock == .destroyed)
+        #expect(try await recent.stored()?.tries.count == 3)
+        #expect(try await free.stored()?.tries.count == 2)
+        swept = try await test.store.sweep(unfinishedSince: Self.now, lockedSince: 100)
+        #expect(swept == (0, 0), "nothing twice")
+        #expect(try await test.summary(v1).lock == .locked)
+    }
+
+    @Test(arguments: StoreKind.allCases) func anAcceptedRollbackLeavesOneTry(kind: StoreKind) async throws {
+        let empty = try await Key.live(try await kind.make())
+        let test = empty.test
+        let (one, full, ended) = (try await Key.live(test), try await Key.live(test), try await Key.live(test))
+        let unfinished = Key(test)
+        #expect(try await unfinished.create() == .done)
+        try await Self.fill(one, count: 1)
+        try await Self.fill(full)
+        #expect(try await ended.end() == .done)
+        let (known, before) = (try await one.stored()?.tries.first, try await full.stored())
+        for _ in 1...2 { try await test.store.acceptRollback(generation: 1000, now: 2_000_000_000) }
+        #expect(try await test.store.state().generation == 1000)
+        var tickets: Set<[UInt8]> = []
+        for key in [empty, one] {
+            let tries = try #require(try await key.stored()).tries
+            #expect(tries.count == 2)
+            for filled in tries where filled != known {
+                #expect(filled.ticket.count == 16 && filled.blinded.count == 32 && filled.openedAt == 2_000_000_000)
+                tickets.insert(filled.ticket)
+            }
+        }
+        #expect(tickets.count == 3)
+        #expect(try await one.stored()?.tries.first == known)
+        #expect(try await full.stored() == before)
+        #expect(try await unfinished.stored() == unfinished.new)
+        #expect(try await ended.stored()?.tries.isEmpty == true)
+        try await Self.fill(empty, count: 1, at: 2_000_000_000)
+        #expect(try await empty.evaluate(at: 2_000_000_010) == .refused(.locked))
+    }
+
+    @Test(arguments: StoreKind.allCases) func newLimitsCountAtOnce(kind: StoreKind) async throws {
+        let key = try await Key.live(try await kind.make())
+        try await Self.fill(key, count: 2)
+        try await key.test.store.setLimits(GuessLimits(inARow: 2, inAll: 100))
+        #expect(try await Self.summary(key).lock == .locked)
+        try await key.test.store.setLimits(GuessLimits(inARow: 5, inAll: 100))
+        #expect(try await Self.summary(key).lock == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases) func keysComeWithAllTheirValues(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
+        let limits = try await test.store.state().limits
+        let keys = Self.manyKeys(test, limits)
+        for _ in 1...2 { #expect(try await test.store.put(keys, whileRetiredBecause: nil)) }
+        #expect(try await test.store.storedKeys(after: nil, count: 99).map(\.1) == keys)
+        var pages: [StoredKey] = []
+        var row: Int64?
+        while case let page = try await test.store.storedKeys(after: row, count: 3), let last = page.last {
+            pages += page.map(\.1)
+            row = last.row
+        }
+        #expect(pages == keys)
+        // Another state of the first key, without owner, label and tries.
+        var first = try #require(keys[0].oblivious)
+        (first.owner, first.label, first.tries, first.lastUsedAt) = (nil, nil, [], nil)
+        let fresh = StoredKey(first, limits)
+        #expect(try await !test.store.put([fresh], whileRetiredBecause: "It moves."))
+        #expect(try await test.store.put([fresh], whileRetiredBecause: nil))
+        let stored = try await test.store.storedKeys(after: nil, count: 99).map(\.1)
+        #expect(Set(stored) == Set([fresh] + keys.dropFirst()))
+    }
+
+    /// A key in each state, and one of version 1.
+    private static func manyKeys(_ test: TestStore, _ limits: GuessLimits) -> [StoredKey] {
+        let states: [ObliviousKey.State] = [.live, .live, .unfinished, .ended, .revoked, .destroyed, .live]
+        var keys = states.enumerated().map { number, state in
+            var key = Key(test).new
+            key.state = state
+            key.tries = state == .live ? (0..<number).map { Key.newTry(at: now + Int64($0)) } : []
+            if state != .unfinished {
+                key.record.details = .oblivious(endKey: key.endKey, confirmKey: Key.random(32))
+                key.lastUsedAt = now + 9
+            }
+            if state.isFinal { key.record.content.removeLast(72) }
+            if number % 3 == 1 { (key.owner, key.label) = (nil, nil) }
+            return StoredKey(key, limits)
+        }
+        let count = GuessCount(inARow: 1, inAll: 2, lastWrongAt: 3)
+        keys.append(StoredKey(record: TestStore.record(), count: count, lastUsedAt: 4, lock: nil))
+        return keys
+    }
+
+    @Test(arguments: StoreKind.allCases, StoreKind.allCases)
+    func keysMoveWithTheirTriesOwnersAndLabels(from: StoreKind, to: StoreKind) async throws {
+        let (source, target) = (try await from.make(), try await to.make())
+        try await source.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
+        try await source.store.setLimits(GuessLimits(inARow: 6, inAll: 50))
+        let keys = Self.manyKeys(source, GuessLimits(inARow: 6, inAll: 50))
+        #expect(try await source.store.put(keys, whileRetiredBecause: nil))
+        let move = StoreMove(folder: "/srv/keys", source: source.store, target: target.store, report: { _ in })
+        #expect(try await move.run() == keys.count)
+        #expect(try await target.store.storedKeys(after: nil, count: 99).map(\.1) == keys)
+        #expect(keys.last { $0.oblivious != nil }?.lock == .locked, "one of them is full")
+    }
+
+    @Test(arguments: StoreKind.allCases) func aRotationResealsEachState(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let (old, new) = (try MasterKey.random(), try MasterKey.random())
+        try await test.store.addMasterKey(old.makeEntry())
+        let requestKeys = (0..<3).map { _ in Key.random(32) }
+        let functionKeys = (0..<3).map { _ in Key.random(32) }
+        var keys: [Key] = []
+        for (requestKey, functionKey) in zip(requestKeys, functionKeys) {
+            let id = TestStore.record().id
+            let content = try ObliviousContent.sealed(
+                requestKey: SecretBytes(copying: requestKey), key: SecretBytes(copying: functionKey), keyID: id, old)
+            keys.append(Key(test, id: id, masterKeyID: old.id, content: content))
+            #expect(try await keys.last?.create() == .done)
+        }
+        for key in keys.dropFirst() { #expect(try await key.confirm([key.new.tries[0].ticket]) == .done) }
+        #expect(try await keys[2].end() == .done)
+        let before = try await keys[1].stored()
+        let outcome = try await MasterKeyRotation(test.store, MasterKeys(new, old: [old])).run()
+        #expect(outcome.resealed == 3 && outcome.removed == [old.id])
+
+        let (ours, theirs) = (MasterKeys(new), MasterKeys(old))
+        for (index, key) in keys.enumerated() {
+            let stored = try #require(try await key.stored())
+            #expect(try Self.bytes(ObliviousContent.requestKey(of: stored, ours)) == requestKeys[index])
+            if !stored.state.isFinal {
+                #expect(try Self.bytes(ObliviousContent.key(of: stored, ours)) == functionKeys[index])
+            }
+            var forged = stored
+            forged.record.masterKeyID = old.id
+            #expect(throws: KeyServiceServerError.self) { _ = try ObliviousContent.requestKey(of: stored, theirs) }
+            #expect(throws: KeyServiceServerError.self) { _ = try ObliviousContent.requestKey(of: forged, theirs) }
+        }
+        #expect(try await keys.last?.stored()?.state == .ended)
+        var same = try #require(try await keys[1].stored())
+        (same.record.content, same.record.masterKeyID) = (before?.record.content ?? [], old.id)
+        #expect(same == before, "only the seal is new")
+    }
+
+    private static func bytes(_ secret: borrowing SecretBytes) -> [UInt8] { secret.withUnsafeBytes { Array($0) } }
+
+    @Test(arguments: StoreKind.allCases) func aRotationBesideAConfirmKeepsTheConfirmKey(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
+        let key = Key(test)
+        #expect(try await key.create() == .done)
+        var resealed = key.new.record
+        resealed.content = Key.random(144)
+        // The rotation read the record before.
+        #expect(try await key.confirm([]) == .done)
+        #expect(try await test.change(.reseal(resealed, replaced: key.new.record.content)) == "done")
+        let stored = try #require(try await key.stored())
+        #expect(stored.confirmKey == key.confirmKey)
+        #expect(stored.record.content == resealed.content)
+        #expect(try await key.end() == .done)
+        #expect(try await test.change(.reseal(key.new.record, replaced: resealed.content)) == "superseded")
+        #expect(try await key.stored()?.record.content.count == 72, "no rotation brings the erased part back")
+    }
+
+    @Test(arguments: StoreKind.checked) func aDamagedKeyFailsAlone(kind: StoreKind) async throws {
+        let good = try await Key.live(try await kind.make())
+        let (test, v1, bad) = (good.test, TestStore.record(), Key(good.test))
+        var damaged = bad.new
+        damaged.record.details = .oblivious(endKey: [1, 2, 3], confirmKey: nil)
+        let key = StoredKey(damaged, GuessLimits())
+        #expect(try await test.store.put([key], whileRetiredBecause: nil))
+        #expect(try await test.change(.insert(v1)) == "done")
+        let (first, second) = (Key.LastAnswer(), Key.LastAnswer())
+        let outcomes = await test.commit(
+            Key.update(bad.id, into: first, Key.evaluation(Key.random(32))),
+            Key.update(good.id, into: second, Key.evaluation(Key.random(32))),
+            .charge(keyID: v1.id, ticket: .random(), time: Self.now))
+        let error = #expect(throws: KeyServiceServerError.self) { try outcomes[0].get() }
+        #expect(error?.code == .storeUnusable && error?.isOutcomeUnknown == false)
+        #expect(try TestStore.text(outcomes[1]) == "done")
+        #expect(try TestStore.text(outcomes[2]) == "found 0/0")
+        #expect(try await good.stored()?.tries.count == 1)
+        // Operators can still get rid of it.
+        try await test.store.revoke(keyID: bad.id)
+        _ = try await test.store.delete(keyID: bad.id)
+        #expect(try await test.store.storedKeys(after: nil, count: 9).count == 2)
+    }
+}
