@@ -22,14 +22,16 @@ import VaultLocks
 
     @Test func anOwnerWithoutAThiefIsNeverLockedOut() {
         var (logins, newSlots) = (0, 0)
+        var lockedOut: [UInt64: Int] = [:]
         for seed in Self.seeds {
             var run = Run(seed: seed, hasThief: false)
             run.explore()
             #expect(run.faults.isEmpty, "seed \(seed)")
-            #expect(run.lockedOut == 0, "seed \(seed)")
+            if run.lockedOut > 0 { lockedOut[seed] = run.lockedOut }
             logins += run.logins
             newSlots += run.newSlots
         }
+        #expect(lockedOut.isEmpty, "refused right logins, by seeds")
         #expect(logins > 5000, "most logins succeed")
         #expect(newSlots > 100, "tries of killed logins lead to new slots")
     }
