@@ -302,8 +302,7 @@ let package = Package(
             name: "VaultStorageTests",
             dependencies: [
                 "VaultStorage", "VaultSQLite", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto",
-                "VaultLocks",
-                "KeyService", "TestSupport", grdb,
+                "VaultHTTP", "VaultLocks", "KeyService", "TestSupport", grdb, httpTypes,
             ]),
         .testTarget(
             name: "VaultAuthTests",

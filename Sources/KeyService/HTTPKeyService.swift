@@ -6,11 +6,9 @@ public import VaultHTTP
 
 /// The key service over HTTP, protocol version 1 (Trifork Identity Manager's).
 public struct HTTPKeyService: KeyService {
-    let scheme: String
-    let authority: String
-    let basePath: String
-    private let transport: any HTTPTransport
-    private let limits: HTTPLimits
+    private let endpoint: KeyServiceEndpoint
+    var authority: String { endpoint.authority }
+    private var nothingHere: KeyServiceError { endpoint.nothingHere }
 
     /// - Parameters:
     ///   - baseURL: the URL before `/keyservice/v1/…`, possibly with a path such as `/auth/realms/demo`. It is
@@ -19,20 +17,7 @@ public struct HTTPKeyService: KeyService {
     ///   - limits: the time limits of a call.
     /// - Throws: ``KeyServiceError`` with code `invalidURL`.
     public init(baseURL: String, transport: any HTTPTransport, limits: HTTPLimits = HTTPLimits()) throws {
-        guard let parts = URLComponents(string: baseURL), let scheme = parts.scheme?.lowercased(),
-            scheme == "https" || scheme == "http", let host = parts.host, !host.isEmpty, parts.query == nil,
-            parts.fragment == nil, parts.user == nil
-        else {
-            throw KeyServiceError(
-                .invalidURL, "The key service's URL must look like https://keys.example.com, with no query in it.")
-        }
-        self.scheme = scheme
-        authority = parts.port.map { "\(host):\($0)" } ?? host
-        var path = parts.percentEncodedPath
-        while path.hasSuffix("/") { path.removeLast() }
-        basePath = path
-        self.transport = transport
-        self.limits = limits
+        endpoint = try KeyServiceEndpoint(baseURL: baseURL, transport: transport, limits: limits)
     }
 
     /// Makes a new key with `POST createkey`.
@@ -96,29 +81,9 @@ public struct HTTPKeyService: KeyService {
     }
 
     func post(_ path: String, _ body: some Encodable, renews: Bool = false) async throws -> HTTPAnswer {
-        var headers: HTTPFields = [.contentType: "application/json", .accept: "application/json"]
-        if renews, let name = HTTPField.Name(KeyServiceHeader.renews) { headers[name] = "1" }
-        let request = HTTPRequest(
-            method: .post, scheme: scheme, authority: authority, path: basePath + path, headerFields: headers)
-        do {
-            return try await transport.send(request, body: Array(JSONEncoder().encode(body)), limits: limits)
-        } catch let error as HTTPError where error.code == .forbiddenURL {
-            throw KeyServiceError(.invalidURL, "The key service needs https (plain http only works on this machine).")
-        } catch let error as HTTPError where error.code == .untrustedCertificate {
-            throw KeyServiceError(.unavailable, "The key service: \(error.description)", underlying: error)
-        } catch let error as HTTPError where error.code == .certificateFileInvalid {
-            throw KeyServiceError(.configurationInvalid, error.description, underlying: error)
-        } catch let error as HTTPError where error.code == .cancelled {
-            throw CancellationError()
-        } catch {
-            throw KeyServiceError(.unavailable, "The key service at \(authority) does not answer.", underlying: error)
-        }
-    }
-
-    var nothingHere: KeyServiceError {
-        KeyServiceError(
-            .invalidAnswer,
-            "There is no key service at \(scheme)://\(authority)\(basePath). Check the URL and its base path.")
+        var fields: HTTPFields = [:]
+        if renews, let name = HTTPField.Name(KeyServiceHeader.renews) { fields[name] = "1" }
+        return try await endpoint.send(path, body: Array(JSONEncoder().encode(body)), fields: fields)
     }
 
     func refusal(_ answer: HTTPAnswer) -> KeyServiceError {

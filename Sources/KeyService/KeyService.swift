@@ -110,12 +110,26 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
         public static let invalidURL = Code(name: "invalidURL")
         /// A setting of this machine prevents the request. The text names the setting.
         public static let configurationInvalid = Code(name: "configurationInvalid")
+        /// The service has too much to do now: try again in a second. No guess was counted.
+        public static let busy = Code(name: "busy")
+        /// This machine's clock is wrong: try again with ``KeyServiceError/serviceTime``. No guess was counted.
+        public static let clock = Code(name: "clock")
+        /// The key never got its first confirmation. Make another key.
+        public static let unfinished = Code(name: "unfinished")
+        /// The owner's program ended the key. Read the account again, or use another way in.
+        public static let keyEnded = Code(name: "keyEnded")
+        /// The owner or the operator revoked the key. Use another way in, or register again.
+        public static let keyRevoked = Code(name: "keyRevoked")
+        /// The service destroyed the key, because it was locked for too long. Use another way in, or register again.
+        public static let keyDestroyed = Code(name: "keyDestroyed")
     }
 
     /// The code that tells what happened, and so what to do next.
     public let code: Code
     /// The number of wrong guesses that are left; nil if the service did not tell.
     public let guessesRemaining: Int?
+    /// The time by the service's clock, with `clock`; nil if the service did not tell.
+    public let serviceTime: Date?
     /// One sentence for a person.
     public let description: String
     /// The error that caused this one, for a log: mostly `HTTPError`. Nil when the service itself refused.
@@ -128,11 +142,16 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
     ///   - description: one sentence for a person, without anything secret.
     ///   - guessesRemaining: with `wrongSecret`, the number of wrong guesses that are left; nil when the service does
     ///     not tell.
+    ///   - serviceTime: with `clock`, the time by the service's clock.
     ///   - underlying: the error that caused this one.
-    public init(_ code: Code, _ description: String, guessesRemaining: Int? = nil, underlying: (any Error)? = nil) {
+    public init(
+        _ code: Code, _ description: String, guessesRemaining: Int? = nil, serviceTime: Date? = nil,
+        underlying: (any Error)? = nil
+    ) {
         self.code = code
         self.description = description
         self.guessesRemaining = guessesRemaining
+        self.serviceTime = serviceTime
         self.underlying = underlying
     }
 
@@ -143,5 +162,11 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
     package var mayHaveCounted: Bool {
         guard let code = (underlying as? HTTPError)?.code else { return false }
         return code != .notConnected
+    }
+
+    /// Whether the request may have been carried out and its answer was lost.
+    package var isAnswerLost: Bool {
+        guard code == .unavailable, let cause = (underlying as? HTTPError)?.code else { return false }
+        return [.interrupted, .timedOut, .invalidAnswer].contains(cause)
     }
 }

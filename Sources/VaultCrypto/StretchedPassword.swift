@@ -23,6 +23,17 @@ public struct StretchedPassword: ~Copyable, Sendable {
             password: prepared, salt: salt, secret: deviceSecret, parameters: parameters)
     }
 
+    /// Prepares and stretches a password to the input of the oblivious function, 64 bytes. See the initializer.
+    package static func obliviousInput(
+        password: borrowing SecretBytes, salt: [UInt8], deviceSecret: borrowing SecretBytes,
+        parameters: Argon2Parameters, name: String = "password"
+    ) async throws -> SharedSecret {
+        let prepared = try Password.opaqueString(password, name: name)
+        return SharedSecret(
+            try await Argon2id.derive(
+                password: prepared, salt: salt, secret: deviceSecret, parameters: parameters, count: 64))
+    }
+
     /// Derives the secret for the key service: `cv1.` and 43 base64url characters, 256 bits.
     public borrowing func authSecret() throws -> SecretBytes {
         try AuthSecret.encode(KeyDerivation.hkdf(stretched, info: "credential-vault/v1/auth-secret"))

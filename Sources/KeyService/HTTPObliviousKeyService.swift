@@ -1,0 +1,165 @@
+public import Foundation
+internal import HTTPTypes
+internal import KeyServiceAPI
+public import VaultCrypto
+public import VaultHTTP
+
+/// The key service over HTTP, protocol version 2.
+public struct HTTPObliviousKeyService: ObliviousKeyService {
+    private let endpoint: KeyServiceEndpoint
+
+    /// - Parameters:
+    ///   - baseURL: the URL before `/keyservice/v2/…`, possibly with a path such as `/auth/realms/demo`. It is
+    ///     `https:`, or `http:` to this machine.
+    ///   - transport: carries the calls.
+    ///   - limits: the time limits of a call.
+    /// - Throws: ``KeyServiceError`` with code `invalidURL`.
+    public init(baseURL: String, transport: any HTTPTransport, limits: HTTPLimits = HTTPLimits()) throws {
+        endpoint = try KeyServiceEndpoint(baseURL: baseURL, transport: transport, limits: limits)
+    }
+
+    /// Asks for the versions with `GET`. Any answer but a list of versions means that there is only version 1.
+    ///
+    /// - Throws: ``KeyServiceError``: `unavailable`: try again. `invalidURL`, `configurationInvalid`: correct the
+    ///   setting that the text names. `CancellationError` when the task is cancelled.
+    public func protocolVersions() async throws -> Set<Int> {
+        let answer = try await endpoint.send(ObliviousPath.base)
+        if [429, 502, 503, 504].contains(answer.status.code) { throw busy }
+        guard answer.status == .ok, let list: ProtocolVersions = decoded(answer) else { return [] }
+        return Set(list.versions)
+    }
+
+    /// Makes a key with `POST keys`.
+    ///
+    /// - Throws: ``KeyServiceError``: `unavailable`, `busy`: call it again with the same values. `invalidAnswer`: check
+    ///   the URL of the service. `invalidURL`, `configurationInvalid`: correct the setting that the text names.
+    ///   `CancellationError` when the task is cancelled.
+    public func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
+        let body = CreateObliviousKeyRequest(
+            id: key.id, requestKey: key.requestKey.bytes.withUnsafeBytes { Array($0) }, endKey: key.endKey,
+            blinded: key.blinded.bytes, label: key.label)
+        let answer = try await post(ObliviousPath.keys, body)
+        guard let created: CreatedObliviousKey = decoded(answer), created.ticket.bytes.count == ObliviousSize.ticket
+        else { throw breaksProtocol }
+        return FirstEvaluation(
+            element: try element(created.evaluated, for: key.blinded), ticket: created.ticket.bytes)
+    }
+
+    /// Evaluates a try with `POST evaluate`.
+    ///
+    /// - Throws: ``KeyServiceError``: `keyLocked`, `noSuchKey`, `unfinished`, `keyEnded`, `keyRevoked`, `keyDestroyed`:
+    ///   use another way in, or register again. `clock`: call it again with ``KeyServiceError/serviceTime``. `busy`:
+    ///   call it again with the same element. `unavailable`: call it again with the same element; the try may count.
+    ///   `invalidAnswer`: check the URL of the service. `invalidURL`, `configurationInvalid`: correct the setting that
+    ///   the text names. `CancellationError` when the task is cancelled; the try may count.
+    public func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        let body = try Self.encoded(EvaluateRequest(blinded: blinded.bytes))
+        // A clock far off must not trap here.
+        let seconds = String(Int64(max(0, min(date.timeIntervalSince1970, 1e15))))
+        let message = ObliviousMessage.evaluate(id: id, seconds: seconds, bodyHash: PublicHash.sha512(body))
+        let code = Base64URL.encode(try RequestMAC.code(of: message, key: requestKey))
+        let answer = try await post(
+            ObliviousPath.key(id, .evaluate), body, fields: [.authorization: "CV2 \(seconds).\(code)"])
+        guard let evaluated: EvaluateAnswer = decoded(answer), evaluated.guessesRemaining >= 0,
+            (evaluated.open.map(\.ticket) + [evaluated.ticket]).allSatisfy({ $0.bytes.count == ObliviousSize.ticket }),
+            evaluated.open.contains(where: { $0.ticket == evaluated.ticket })
+        else { throw breaksProtocol }
+        return Evaluation(
+            element: try element(evaluated.evaluated, for: blinded), ticket: evaluated.ticket.bytes,
+            guessesRemaining: evaluated.guessesRemaining,
+            open: evaluated.open.map {
+                .init(ticket: $0.ticket.bytes, date: Date(timeIntervalSince1970: TimeInterval($0.at)))
+            })
+    }
+
+    /// Confirms tries with `POST confirm`.
+    ///
+    /// - Throws: ``KeyServiceError``: `unavailable`, `busy`: call it again later. `noSuchKey`: the key is unknown, or
+    ///   has another confirm key. `keyEnded`, `keyRevoked`, `keyDestroyed`: forget the confirmation. `invalidAnswer`:
+    ///   check the URL of the service. `CancellationError` when the task is cancelled: call it again later.
+    public func confirm(_ confirmation: KeyConfirmation) async throws {
+        let body = ConfirmRequest(
+            tickets: confirmation.tickets, signature: confirmation.signature,
+            confirmKey: confirmation.installation?.confirmKey, endSignature: confirmation.installation?.endSignature)
+        _ = try await post(ObliviousPath.key(confirmation.id, .confirm), body)
+    }
+
+    /// Ends a key with `POST end`.
+    ///
+    /// - Throws: ``KeyServiceError``: `unavailable`, `busy`: call it again later. `noSuchKey`: the key is unknown, or
+    ///   has another end key. `keyRevoked`, `keyDestroyed`, `keyEnded`: the key is ended. `invalidAnswer`: check the
+    ///   URL of the service. `CancellationError` when the task is cancelled: call it again later.
+    public func endKey(id: String, signature: [UInt8]) async throws {
+        _ = try await post(ObliviousPath.key(id, .end), EndRequest(signature: signature))
+    }
+
+    // MARK: - The parts
+
+    private func post(_ path: String, _ body: some Encodable) async throws -> HTTPAnswer {
+        try await post(path, Self.encoded(body))
+    }
+
+    private func post(_ path: String, _ body: [UInt8], fields: HTTPFields = [:]) async throws -> HTTPAnswer {
+        let answer = try await endpoint.send(path, body: body, fields: fields)
+        guard answer.status == .ok else { throw refusal(answer) }
+        // A page of a proxy says nothing about a key.
+        guard answer.isJSON else { throw breaksProtocol }
+        return answer
+    }
+
+    private static func encoded(_ body: some Encodable) throws -> [UInt8] { Array(try JSONEncoder().encode(body)) }
+
+    private func decoded<Body: Decodable>(_ answer: HTTPAnswer) -> Body? {
+        try? JSONDecoder().decode(Body.self, from: Data(answer.body))
+    }
+
+    /// Refuses an element that is invalid or zero, and the one that was sent: it would come from a key that everybody
+    /// knows.
+    private func element(_ bytes: JSONBytes, for blinded: RistrettoElement) throws -> RistrettoElement {
+        guard let element = try? RistrettoElement(bytes.bytes), element != blinded else {
+            throw KeyServiceError(
+                .invalidAnswer, "The key service at \(endpoint.authority) answered with an impossible element.")
+        }
+        return element
+    }
+
+    private var breaksProtocol: KeyServiceError {
+        KeyServiceError(.invalidAnswer, "The answer of the key service at \(endpoint.authority) breaks its protocol.")
+    }
+
+    private var busy: KeyServiceError {
+        KeyServiceError(.busy, "The key service at \(endpoint.authority) is busy.")
+    }
+
+    private func refusal(_ answer: HTTPAnswer) -> KeyServiceError {
+        let problem: ObliviousProblem? = decoded(answer)
+        let code = problem.flatMap { $0.status == answer.status.code ? ObliviousProblem.Code(rawValue: $0.code) : nil }
+        switch (answer.status.code, code) {
+        case (401, .unauthorized):
+            return KeyServiceError(.noSuchKey, "The key service does not know this key.")
+        case (401, .clock):
+            return KeyServiceError(
+                .clock, "The clock of this machine and the clock of the key service differ by more than 5 minutes.",
+                serviceTime: problem?.time.map { Date(timeIntervalSince1970: TimeInterval($0)) })
+        case (403, .locked): return KeyServiceError(.keyLocked, "The key is locked after too many wrong guesses.")
+        case (409, .unfinished): return KeyServiceError(.unfinished, "The key was never completed.")
+        case (410, .revoked): return KeyServiceError(.keyRevoked, "This device was revoked.")
+        case (410, .destroyed):
+            return KeyServiceError(.keyDestroyed, "The key service destroyed the key, because it was locked too long.")
+        case (410, .ended): return KeyServiceError(.keyEnded, "The key was ended.")
+        case (404, .noSuchPath), (404, nil): return endpoint.nothingHere
+        case (429, _), (503, _): return busy
+        case (500, _), (502, _), (504, _):
+            // The service may have carried out the request, so the same call again is right.
+            return KeyServiceError(
+                .unavailable, "The key service at \(endpoint.authority) failed (status \(answer.status.code)).",
+                underlying: HTTPError(.interrupted, authority: endpoint.authority))
+        default:
+            return KeyServiceError(
+                .invalidAnswer,
+                "The key service at \(endpoint.authority) refused the request (status \(answer.status.code)).")
+        }
+    }
+}

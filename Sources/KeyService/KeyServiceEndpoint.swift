@@ -1,0 +1,65 @@
+internal import Foundation
+internal import HTTPTypes
+internal import VaultHTTP
+
+/// The address of a key service, and the requests to it. Each version of the protocol uses it.
+struct KeyServiceEndpoint: Sendable {
+    let scheme: String
+    let authority: String
+    let basePath: String
+    private let transport: any HTTPTransport
+    private let limits: HTTPLimits
+
+    /// - Throws: ``KeyServiceError`` with code `invalidURL`.
+    init(baseURL: String, transport: any HTTPTransport, limits: HTTPLimits) throws {
+        guard let parts = URLComponents(string: baseURL), let scheme = parts.scheme?.lowercased(),
+            scheme == "https" || scheme == "http", let host = parts.host, !host.isEmpty, parts.query == nil,
+            parts.fragment == nil, parts.user == nil
+        else {
+            throw KeyServiceError(
+                .invalidURL, "The key service's URL must look like https://keys.example.com, with no query in it.")
+        }
+        self.scheme = scheme
+        authority = parts.port.map { "\(host):\($0)" } ?? host
+        var path = parts.percentEncodedPath
+        while path.hasSuffix("/") { path.removeLast() }
+        basePath = path
+        self.transport = transport
+        self.limits = limits
+    }
+
+    /// Sends one request and returns the whole answer with any status.
+    ///
+    /// - Parameters:
+    ///   - path: the path below the base URL.
+    ///   - body: JSON; nil for a `GET`.
+    ///   - fields: further header fields.
+    /// - Throws: ``KeyServiceError``: `unavailable`, `invalidURL`, `configurationInvalid`. `CancellationError`.
+    func send(_ path: String, body: [UInt8]? = nil, fields: HTTPFields = [:]) async throws -> HTTPAnswer {
+        var headers = fields
+        headers[.accept] = "application/json"
+        if body != nil { headers[.contentType] = "application/json" }
+        let request = HTTPRequest(
+            method: body == nil ? .get : .post, scheme: scheme, authority: authority, path: basePath + path,
+            headerFields: headers)
+        do {
+            return try await transport.send(request, body: body ?? [], limits: limits)
+        } catch let error as HTTPError where error.code == .forbiddenURL {
+            throw KeyServiceError(.invalidURL, "The key service needs https (plain http only works on this machine).")
+        } catch let error as HTTPError where error.code == .untrustedCertificate {
+            throw KeyServiceError(.unavailable, "The key service: \(error.description)", underlying: error)
+        } catch let error as HTTPError where error.code == .certificateFileInvalid {
+            throw KeyServiceError(.configurationInvalid, error.description, underlying: error)
+        } catch let error as HTTPError where error.code == .cancelled {
+            throw CancellationError()
+        } catch {
+            throw KeyServiceError(.unavailable, "The key service at \(authority) does not answer.", underlying: error)
+        }
+    }
+
+    var nothingHere: KeyServiceError {
+        KeyServiceError(
+            .invalidAnswer,
+            "There is no key service at \(scheme)://\(authority)\(basePath). Check the URL and its base path.")
+    }
+}

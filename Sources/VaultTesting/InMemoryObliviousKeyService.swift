@@ -1,0 +1,311 @@
+public import Foundation
+public import KeyService
+public import VaultCrypto
+internal import VaultHTTP
+internal import VaultLocks
+
+/// A key service of protocol version 2 in memory, with the real states of a key.
+public final class InMemoryObliviousKeyService: ObliviousKeyService {
+    /// A call that arrived.
+    public enum Call: Hashable, Sendable {
+        case versions
+        case create(id: String)
+        case evaluate(id: String, blinded: [UInt8])
+        case confirm(id: String, tickets: [[UInt8]])
+        case end(id: String)
+    }
+
+    private enum Condition { case new, live, ended, revoked, destroyed }
+
+    private final class Secrets: Sendable {
+        let key: SecretBytes
+        let requestKey: SharedSecret
+
+        init(requestKey: SharedSecret) throws {
+            key = try ObliviousFunction.randomKey()
+            self.requestKey = requestKey
+        }
+    }
+
+    private struct Try {
+        let blinded: RistrettoElement
+        let ticket: [UInt8]
+        let date: Date
+    }
+
+    private struct Record {
+        let secrets: Secrets
+        let creation: NewObliviousKey
+        var condition = Condition.new
+        var confirmKey: [UInt8] = []
+        var open: [Try]
+    }
+
+    private struct State {
+        var records: [String: Record] = [:]
+        var calls: [Call] = []
+        var evaluated: [String: Set<[UInt8]>] = [:]
+        var isReachable = true
+        var versions: Set<Int> = [2]
+        var losesConfirms = false
+        var lostAnswers = 0
+        var busyAnswers = 0
+        var rogueKey: SharedSecret?
+        var clockOffset: TimeInterval = 0
+    }
+
+    private let state = Lock(State())
+    private let maxGuesses: Int
+    private let clock: @Sendable () -> Date
+
+    /// - Parameters:
+    ///   - maxGuesses: the most open tries of a key.
+    ///   - now: the time of the service.
+    public init(maxGuesses: Int = 3, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.maxGuesses = maxGuesses
+        clock = now
+    }
+
+    // MARK: - What a test sets and sees
+
+    /// Whether it answers. Set it to false to simulate an outage.
+    public var isReachable: Bool {
+        get { state.withLock { $0.isReachable } }
+        set { state.withLock { $0.isReachable = newValue } }
+    }
+
+    /// The answer of ``protocolVersions()``. Empty for a service that has only version 1.
+    public var versions: Set<Int> {
+        get { state.withLock { $0.versions } }
+        set { state.withLock { $0.versions = newValue } }
+    }
+
+    /// Whether confirmations of live keys do not arrive.
+    public var losesConfirms: Bool {
+        get { state.withLock { $0.losesConfirms } }
+        set { state.withLock { $0.losesConfirms = newValue } }
+    }
+
+    /// The number of next calls that are carried out, but whose answers are lost.
+    public var lostAnswers: Int {
+        get { state.withLock { $0.lostAnswers } }
+        set { state.withLock { $0.lostAnswers = newValue } }
+    }
+
+    /// The number of next evaluations that are refused as busy.
+    public var busyAnswers: Int {
+        get { state.withLock { $0.busyAnswers } }
+        set { state.withLock { $0.busyAnswers = newValue } }
+    }
+
+    /// Whether it evaluates with another key than the right one, as a thief's server would.
+    public var isRogue: Bool {
+        get { state.withLock { $0.rogueKey != nil } }
+        set { state.withLock { $0.rogueKey = newValue ? try? SharedSecret(ObliviousFunction.randomKey()) : nil } }
+    }
+
+    /// The difference of the service's clock to the right time, in seconds.
+    public var clockOffset: TimeInterval {
+        get { state.withLock { $0.clockOffset } }
+        set { state.withLock { $0.clockOffset = newValue } }
+    }
+
+    /// All calls that arrived, oldest first.
+    public var calls: [Call] { state.withLock { $0.calls } }
+
+    /// The keys that some secret can still open.
+    public var liveKeys: Set<String> {
+        state.withLock { state in
+            Set(state.records.filter { $0.value.condition == .live && $0.value.open.count < maxGuesses }.keys)
+        }
+    }
+
+    /// The number of different elements of a key that were evaluated.
+    public func evaluations(of id: String) -> Int { state.withLock { $0.evaluated[id]?.count ?? 0 } }
+
+    /// The number of open tries of a key.
+    public func openTries(of id: String) -> Int { state.withLock { $0.records[id]?.open.count ?? 0 } }
+
+    /// Revokes a key, as the owner does from another machine.
+    public func revoke(_ id: String) { finish(id, .revoked) }
+
+    /// Destroys a key, as the service does after a long lock.
+    public func destroy(_ id: String) { finish(id, .destroyed) }
+
+    /// Forgets every key.
+    public func deleteAllKeys() { state.withLock { $0.records = [:] } }
+
+    private func finish(_ id: String, _ condition: Condition) {
+        state.withLock { state in
+            state.records[id]?.condition = condition
+            state.records[id]?.open = []
+        }
+    }
+
+    // MARK: - The calls
+
+    /// Answers ``versions``.
+    ///
+    /// - Throws: ``KeyServiceError`` with code `unavailable` while ``isReachable`` is false.
+    public func protocolVersions() async throws -> Set<Int> {
+        try state.withLock { state in
+            try Self.begin(.versions, &state)
+            return state.versions
+        }
+    }
+
+    /// Makes a key with one open try.
+    ///
+    /// - Throws: ``KeyServiceError``: `unavailable`; `invalidAnswer` if another key has the id.
+    public func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
+        let secrets = try Secrets(requestKey: key.requestKey)
+        let ticket = try Self.newTicket()
+        return try state.withLock { state in
+            try Self.begin(.create(id: key.id), &state)
+            if let record = state.records[key.id] {
+                guard record.condition == .new, record.creation.endKey == key.endKey,
+                    record.creation.blinded == key.blinded,
+                    record.secrets.requestKey.bytes.isEqual(to: key.requestKey.bytes)
+                else { throw KeyServiceError(.invalidAnswer, "Another key has this id.") }
+            } else {
+                state.records[key.id] = Record(
+                    secrets: secrets, creation: key,
+                    open: [Try(blinded: key.blinded, ticket: ticket, date: now(state))])
+            }
+            guard let record = state.records[key.id] else { throw Self.unknown }
+            let element = try evaluate(key.blinded, of: record, in: state)
+            try Self.end(&state)
+            return FirstEvaluation(element: element, ticket: record.open[0].ticket)
+        }
+    }
+
+    /// Evaluates a try.
+    ///
+    /// - Throws: ``KeyServiceError``: `noSuchKey`, `clock`, `keyEnded`, `keyRevoked`, `keyDestroyed`, `unfinished`,
+    ///   `busy`, `keyLocked`, `unavailable`.
+    public func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        let ticket = try Self.newTicket()
+        let given = SharedSecret(try requestKey.copy())
+        return try state.withLock { state in
+            try Self.begin(.evaluate(id: id, blinded: blinded.bytes), &state)
+            guard var record = state.records[id], record.secrets.requestKey.bytes.isEqual(to: given.bytes) else {
+                throw Self.unknown
+            }
+            let now = now(state)
+            guard abs(date.timeIntervalSince(now)) <= 300 else {
+                throw KeyServiceError(.clock, "The clocks differ.", serviceTime: now)
+            }
+            try Self.requireNotOver(record)
+            guard record.condition != .new else { throw KeyServiceError(.unfinished, "The key is not finished.") }
+            if state.busyAnswers > 0 {
+                state.busyAnswers -= 1
+                throw KeyServiceError(.busy, "The key service is busy.")
+            }
+            if !record.open.contains(where: { $0.blinded == blinded }) {
+                guard record.open.count < maxGuesses else {
+                    let isYoung = record.open.contains { now.timeIntervalSince($0.date) < 10 }
+                    throw isYoung
+                        ? KeyServiceError(.busy, "The key service is busy.")
+                        : KeyServiceError(.keyLocked, "The key is locked.")
+                }
+                record.open.append(Try(blinded: blinded, ticket: ticket, date: now))
+            }
+            state.records[id] = record
+            state.evaluated[id, default: []].insert(blinded.bytes)
+            let element = try evaluate(blinded, of: record, in: state)
+            guard let mine = record.open.first(where: { $0.blinded == blinded }) else { throw Self.unknown }
+            try Self.end(&state)
+            return Evaluation(
+                element: element, ticket: mine.ticket, guessesRemaining: max(0, maxGuesses - record.open.count),
+                open: record.open.map { .init(ticket: $0.ticket, date: $0.date) })
+        }
+    }
+
+    /// Removes the named tries.
+    ///
+    /// - Throws: ``KeyServiceError``: `noSuchKey` for a wrong signature, `keyEnded`, `keyRevoked`, `keyDestroyed`,
+    ///   `invalidAnswer` for another confirm key, `unavailable`.
+    public func confirm(_ confirmation: KeyConfirmation) async throws {
+        try state.withLock { state in
+            guard !state.losesConfirms || confirmation.installation != nil else { throw Self.outage }
+            try Self.begin(.confirm(id: confirmation.id, tickets: confirmation.tickets), &state)
+            guard var record = state.records[confirmation.id] else { throw Self.unknown }
+            try Self.requireNotOver(record)
+            if record.condition == .new {
+                guard confirmation.isInstalled(by: record.creation.endKey), let installation = confirmation.installation
+                else { throw Self.unknown }
+                record.confirmKey = installation.confirmKey
+            }
+            guard confirmation.isSigned(by: record.confirmKey) else { throw Self.unknown }
+            if let other = confirmation.installation?.confirmKey, other != record.confirmKey {
+                throw KeyServiceError(.invalidAnswer, "The key has another confirm key.")
+            }
+            record.condition = .live
+            record.open.removeAll { confirmation.tickets.contains($0.ticket) }
+            state.records[confirmation.id] = record
+            try Self.end(&state)
+        }
+    }
+
+    /// Ends a key.
+    ///
+    /// - Throws: ``KeyServiceError``: `noSuchKey` for a wrong signature, `unavailable`.
+    public func endKey(id: String, signature: [UInt8]) async throws {
+        try state.withLock { state in
+            try Self.begin(.end(id: id), &state)
+            guard let record = state.records[id], ObliviousKeys.ends(id, signature, by: record.creation.endKey) else {
+                throw Self.unknown
+            }
+            switch record.condition {
+            case .new: state.records[id] = nil
+            case .live:
+                state.records[id]?.condition = .ended
+                state.records[id]?.open = []
+            default: break
+            }
+            try Self.end(&state)
+        }
+    }
+
+    // MARK: - The parts
+
+    private func now(_ state: State) -> Date { clock() + state.clockOffset }
+
+    private func evaluate(
+        _ blinded: RistrettoElement, of record: Record, in state: State
+    ) throws -> RistrettoElement {
+        if let rogue = state.rogueKey { return try ObliviousFunction.evaluate(blinded, key: rogue.bytes) }
+        return try ObliviousFunction.evaluate(blinded, key: record.secrets.key)
+    }
+
+    private static func requireNotOver(_ record: Record) throws {
+        switch record.condition {
+        case .new, .live: break
+        case .ended: throw KeyServiceError(.keyEnded, "The key was ended.")
+        case .revoked: throw KeyServiceError(.keyRevoked, "This device was revoked.")
+        case .destroyed: throw KeyServiceError(.keyDestroyed, "The key service destroyed the key.")
+        }
+    }
+
+    private static func begin(_ call: Call, _ state: inout State) throws {
+        guard state.isReachable else { throw outage }
+        state.calls.append(call)
+    }
+
+    private static func end(_ state: inout State) throws {
+        guard state.lostAnswers > 0 else { return }
+        state.lostAnswers -= 1
+        throw KeyServiceError(
+            .unavailable, "The key service does not answer.",
+            underlying: HTTPError(.interrupted, authority: "keys.example"))
+    }
+
+    private static func newTicket() throws -> [UInt8] {
+        try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
+    }
+
+    private static let outage = KeyServiceError(.unavailable, "The key service does not answer.")
+    private static let unknown = KeyServiceError(.noSuchKey, "The key service does not know this key.")
+}

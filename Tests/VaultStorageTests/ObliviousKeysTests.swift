@@ -1,0 +1,180 @@
+import Foundation
+import HTTPTypes
+import KeyService
+import Testing
+import VaultHTTP
+import VaultLocks
+import VaultTesting
+
+@testable import VaultCrypto
+
+/// The derivations and requests of protocol version 2, with the values of the protocol's own file.
+struct ObliviousKeysTests {
+    private let values: [String: String]
+
+    init() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../Vectors/oblivious/protocol-v2.json").standardizedFileURL
+        values = try JSONDecoder().decode([String: String].self, from: Data(contentsOf: file))
+    }
+
+    private func text(_ name: String) throws -> String { try #require(values[name]) }
+
+    private func bytes(_ name: String) throws -> [UInt8] {
+        let digits = Array(try text(name))
+        return try stride(from: 0, to: digits.count, by: 2).map { index in
+            try #require(UInt8(String(digits[index...index + 1]), radix: 16))
+        }
+    }
+
+    private func secret(_ name: String) throws -> SecretBytes { try SecretBytes(copying: bytes(name)) }
+
+    private static func bytes(_ secret: borrowing SecretBytes) -> [UInt8] { secret.withUnsafeBytes { Array($0) } }
+
+    @Test func `every value of a typed secret is the published one`() async throws {
+        let (id, slot) = (try text("key_id"), try text("slot_id"))
+        let stretched = try await StretchedPassword.obliviousInput(
+            password: SecretBytes(utf8: text("secret")), salt: bytes("salt"), deviceSecret: secret("device_secret"),
+            parameters: .init(passes: 3, memoryKiB: 65_536, lanes: 4))
+        #expect(Self.bytes(stretched.bytes) == (try bytes("stretched")))
+        let requestKey = try ObliviousKeys.requestKey(from: secret("device_secret"), id: id)
+        #expect(Self.bytes(requestKey) == (try bytes("request_key")))
+        let blinding = try ObliviousFunction.blind(stretched.bytes, with: secret("blind"))
+        #expect(blinding.element.bytes == (try bytes("blinded")))
+        let evaluated = try ObliviousFunction.evaluate(blinding.element, key: secret("oprf_key"))
+        #expect(evaluated.bytes == (try bytes("evaluated")))
+        let output = try ObliviousFunction.finalize(stretched.bytes, blinding, evaluated: evaluated)
+        #expect(Self.bytes(output) == (try bytes("rwd")))
+        let confirmKey = try ObliviousKeys.confirmKey(output, id: id)
+        #expect(confirmKey.publicKey == (try bytes("confirm_key")))
+        let endKey = try ObliviousKeys.endKey(secret("vault_key"), id: id)
+        #expect(endKey.publicKey == (try bytes("end_key")))
+        #expect(Self.bytes(try ObliviousKeys.slotKey(output, slotID: slot)) == (try bytes("slot_key")))
+        let first = confirmKey.firstConfirmation(of: id, ticket: try bytes("ticket"), endKey: endKey)
+        #expect(first.signature == (try bytes("confirm_signature")))
+        #expect(first.installation?.endSignature == (try bytes("install_signature")))
+        #expect(confirmKey.confirmation(of: id, tickets: [try bytes("ticket")]).signature == first.signature)
+        #expect(endKey.end(of: id) == (try bytes("end_signature")))
+    }
+
+    @Test func `a request has the published body and authorization`() async throws {
+        let sent = Lock<[(HTTPRequest, [UInt8])]>([])
+        let transport = FakeTransport { request, body in
+            sent.withLock { $0.append((request, body)) }
+            return HTTPAnswer(status: .badGateway)
+        }
+        let service = try HTTPObliviousKeyService(baseURL: "https://keys.example/base/", transport: transport)
+        let blinded = try RistrettoElement(bytes("blinded"))
+        _ = try? await service.evaluate(
+            text("key_id"), blinded, requestKey: secret("request_key"), at: Date(timeIntervalSince1970: 1_700_000_000.9)
+        )
+        let (request, body) = try #require(sent.withLock { $0.first })
+        #expect(String(decoding: body, as: UTF8.self) == (try text("evaluate_body")))
+        #expect(request.headerFields[.authorization] == (try text("authorization")))
+        #expect(request.path == "/base/keyservice/v2/keys/\(try text("key_id"))/evaluate" && request.method == .post)
+        #expect(request.headerFields[.contentType] == "application/json")
+    }
+}
+
+/// The answers of a service over HTTP, also of a hostile one.
+struct HTTPObliviousKeyServiceTests {
+    private static let id = "0190f3a2-5b1c-4d7e-8a61-3c2f9e7d4b10"
+    private static let ticket = Base64URL.encode([UInt8](repeating: 7, count: 16))
+
+    private func evaluate(
+        _ status: HTTPResponse.Status, _ body: (_ blinded: RistrettoElement) throws -> String,
+        contentType: String = "application/json"
+    ) async throws -> Result<Evaluation, any Error> {
+        let blinding = try ObliviousFunction.blind(SecretBytes(utf8: "input"))
+        let answer = HTTPAnswer(
+            status: status, headerFields: [.contentType: contentType], body: Array(try body(blinding.element).utf8))
+        let service = try HTTPObliviousKeyService(
+            baseURL: "https://keys.example", transport: FakeTransport { _, _ in answer })
+        do {
+            return .success(
+                try await service.evaluate(
+                    Self.id, blinding.element, requestKey: SecretBytes.random(count: 32), at: Date()))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func answer(_ element: [UInt8], ticket: String = ticket, open: String? = nil, left: Int = 2) -> String {
+        let open = open ?? "[{\"ticket\":\"\(ticket)\",\"at\":1700000000}]"
+        return
+            "{\"evaluated\":\"\(Base64URL.encode(element))\",\"ticket\":\"\(ticket)\",\"guesses_remaining\":\(left),\"open\":\(open)}"
+    }
+
+    @Test func `a good answer is read`() async throws {
+        let result = try await evaluate(.ok) { blinded in
+            try answer(ObliviousFunction.evaluate(blinded, key: ObliviousFunction.randomKey()).bytes)
+        }
+        let evaluation = try result.get()
+        #expect(evaluation.guessesRemaining == 2 && evaluation.ticket == [UInt8](repeating: 7, count: 16))
+        #expect(evaluation.open.map(\.date) == [Date(timeIntervalSince1970: 1_700_000_000)])
+    }
+
+    @Test func `an element that is reflected, zero or invalid is refused, and so are wrong sizes`() async throws {
+        let good = try ObliviousFunction.blind(SecretBytes(utf8: "other")).element.bytes
+        var high = good
+        high[31] |= 0x80
+        let bodies: [(RistrettoElement) throws -> String] = [
+            { answer($0.bytes) }, { _ in answer([UInt8](repeating: 0, count: 32)) }, { _ in answer(high) },
+            { _ in answer([UInt8](repeating: 0xFF, count: 32)) }, { _ in answer(Array(good.dropLast())) },
+            { _ in answer(good + [0]) }, { _ in answer(good, ticket: "AAAA") }, { _ in answer(good, open: "[]") },
+            { _ in answer(good, left: -1) }, { _ in "{}" }, { _ in "" },
+            { _ in answer(good).replacing("\"evaluated\":\"", with: "\"evaluated\":\"=") },
+        ]
+        for (number, body) in bodies.enumerated() {
+            let result = try await evaluate(.ok, body)
+            #expect(throws: KeyServiceError.self, "\(number)") { try result.get() }
+            if case .failure(let error) = result {
+                #expect((error as? KeyServiceError)?.code == .invalidAnswer, "\(number)")
+            }
+        }
+        let page = try await evaluate(.ok, { _ in answer(good) }, contentType: "text/html")
+        #expect(throws: KeyServiceError.self) { try page.get() }
+    }
+
+    @Test(arguments: [
+        (401, "unauthorized", KeyServiceError.Code.noSuchKey), (401, "clock", .clock), (403, "locked", .keyLocked),
+        (409, "unfinished", .unfinished), (410, "ended", .keyEnded), (410, "revoked", .keyRevoked),
+        (410, "destroyed", .keyDestroyed), (503, "busy", .busy), (429, "busy", .busy), (500, "failed", .unavailable),
+        (409, "conflict", .invalidAnswer), (422, "invalid_element", .invalidAnswer), (400, "new_code", .invalidAnswer),
+        (404, "no_such_path", .invalidAnswer), (403, "unauthorized", .invalidAnswer), (401, "nonsense", .invalidAnswer),
+    ])
+    func `each refusal has its own code`(status: Int, word: String, code: KeyServiceError.Code) async throws {
+        let body =
+            "{\"type\":\"about:blank\",\"status\":\(status),\"title\":\"T\",\"code\":\"\(word)\",\"time\":1700000000}"
+        let result = try await evaluate(
+            .init(code: status), { _ in body }, contentType: "application/problem+json")
+        guard case .failure(let error) = result, let refusal = error as? KeyServiceError else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(refusal.code == code)
+        #expect(refusal.serviceTime == (code == .clock ? Date(timeIntervalSince1970: 1_700_000_000) : nil))
+    }
+
+    @Test func `a page of a proxy says nothing about a key`() async throws {
+        for status in [401, 403, 410] {
+            let result = try await evaluate(
+                .init(code: status), { _ in "<html>" }, contentType: "text/html")
+            guard case .failure(let error) = result else { continue }
+            #expect((error as? KeyServiceError)?.code == .invalidAnswer, "\(status)")
+        }
+    }
+
+    private static let versionAnswers: [(Int, String, Set<Int>)] = [
+        (200, "{\"versions\":[2,3]}", [2, 3]), (200, "<html>", []), (404, "{\"error\":\"no_such_path\"}", []),
+        (405, "", []), (500, "", []),
+    ]
+
+    @Test(arguments: versionAnswers)
+    func `only a list of versions is one`(status: Int, body: String, versions: Set<Int>) async throws {
+        let service = try HTTPObliviousKeyService(
+            baseURL: "https://keys.example",
+            transport: FakeTransport { _, _ in HTTPAnswer(status: .init(code: status), body: Array(body.utf8)) })
+        #expect(try await service.protocolVersions() == versions)
+    }
+}
