@@ -9,6 +9,8 @@
         ///   - configuration: the settings.
         ///   - store: the store; nil for SQLite in the configured folder.
         ///   - keyService: the key service; nil for HTTP to the key service that each account was registered with.
+        ///   - obliviousKeyService: the same key service with protocol version 2. Nil for HTTP, or for none if
+        ///     `keyService` is not nil.
         ///   - transport: sends the HTTP requests; nil for async-http-client.
         ///   - clock: the wall clock.
         ///   - issuers: the app's own kinds of servers, in addition to OpenID providers and ``Backends``.
@@ -17,24 +19,26 @@
         ///   (move the store).
         public init(
             _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
-            transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
-            issuers: [any IssuerKind] = []
+            obliviousKeyService: (any ObliviousKeyService)? = nil, transport: (any HTTPTransport)? = nil,
+            clock: any WallClock = SystemWallClock(), issuers: [any IssuerKind] = []
         ) async throws {
             try await self.init(
                 configuration, machinePolicy: VaultPolicy.ofMachine(), store: store, keyService: keyService,
-                transport: transport, clock: clock, issuers: issuers)
+                obliviousKeyService: obliviousKeyService, transport: transport, clock: clock, issuers: issuers)
         }
 
-        /// As ``init(_:store:keyService:transport:clock:issuers:)``.
+        /// As ``init(_:store:keyService:obliviousKeyService:transport:clock:issuers:)``.
         ///
         /// - Parameter machinePolicy: the machine's policy; nil if it has none.
         package init(
             _ configuration: VaultConfiguration, machinePolicy: VaultPolicy?, store: (any SecureStore)? = nil,
-            keyService: (any KeyService)? = nil, transport: (any HTTPTransport)? = nil,
-            clock: any WallClock = SystemWallClock(), issuers: [any IssuerKind] = []
+            keyService: (any KeyService)? = nil, obliviousKeyService: (any ObliviousKeyService)? = nil,
+            transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
+            issuers: [any IssuerKind] = []
         ) async throws {
             try await self.init(
                 configuration, machinePolicy: machinePolicy, store: store, keyService: keyService,
+                obliviousKeyService: obliviousKeyService,
                 transport: transport ?? AsyncHTTPTransport(certificateFile: configuration.certificateFile),
                 listening: LoopbackListening(), clock: clock, issuers: issuers)
         }

@@ -44,6 +44,8 @@ public struct Vault: Sendable {
     ///   - configuration: the settings.
     ///   - store: the store; nil for SQLite in the configured folder.
     ///   - keyService: the key service; nil for HTTP to the key service that each account was registered with.
+    ///   - obliviousKeyService: the same key service with protocol version 2. Nil for HTTP, or for none if `keyService`
+    ///     is not nil.
     ///   - transport: sends the HTTP requests.
     ///   - listening: opens a port for the browser's redirect; nil if no sign-in has a redirect URI with a port.
     ///   - clock: the wall clock.
@@ -53,20 +55,23 @@ public struct Vault: Sendable {
     ///   the store).
     public init(
         _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
-        transport: any HTTPTransport, listening: (any RedirectListening)?, clock: any WallClock = SystemWallClock(),
+        obliviousKeyService: (any ObliviousKeyService)? = nil, transport: any HTTPTransport,
+        listening: (any RedirectListening)?, clock: any WallClock = SystemWallClock(),
         issuers: [any IssuerKind] = []
     ) async throws {
         try await self.init(
             configuration, machinePolicy: VaultPolicy.ofMachine(), store: store, keyService: keyService,
-            transport: transport, listening: listening, clock: clock, issuers: issuers)
+            obliviousKeyService: obliviousKeyService, transport: transport, listening: listening, clock: clock,
+            issuers: issuers)
     }
 
-    /// As ``init(_:store:keyService:transport:listening:clock:issuers:)``.
+    /// As ``init(_:store:keyService:obliviousKeyService:transport:listening:clock:issuers:)``.
     ///
     /// - Parameter machinePolicy: the machine's policy; nil if it has none.
     package init(
         _ configuration: VaultConfiguration, machinePolicy: VaultPolicy?, store: (any SecureStore)?,
-        keyService: (any KeyService)?, transport: any HTTPTransport, listening: (any RedirectListening)?,
+        keyService: (any KeyService)?, obliviousKeyService: (any ObliviousKeyService)? = nil,
+        transport: any HTTPTransport, listening: (any RedirectListening)?,
         clock: any WallClock, issuers: [any IssuerKind]
     ) async throws {
         let (limits, logger) = (try configuration.limits.checked(), configuration.logger)
@@ -82,6 +87,16 @@ public struct Vault: Sendable {
             offlineCost: configuration.offlineArgon2, offlineMaximumAge: configuration.offlineMaximumAge,
             policy: .stricter(of: configuration.policy, machinePolicy ?? configuration.policy),
             keyServiceURL: configuration.keyServiceURL ?? "", logger: logger,
+            obliviousKeyService: { url in
+                if let obliviousKeyService {
+                    return LoggedObliviousKeyService(base: obliviousKeyService, logger: logger)
+                }
+                // An app's own key service has no version 2, unless the app says so.
+                guard keyService == nil else { return nil }
+                return LoggedObliviousKeyService(
+                    base: try HTTPObliviousKeyService(
+                        baseURL: url, transport: transport, limits: limits.http(limits.keyService)), logger: logger)
+            },
             keyService: { url in
                 let service =
                     try keyService

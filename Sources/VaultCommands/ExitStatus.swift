@@ -37,7 +37,7 @@ enum ExitStatus {
         case .busy, .outOfMemory, .tooManyAttempts: 75
         case .wrongSecret, .passwordUnusable: 77
         case .configurationInvalid, .interactionRequired, .aliasTaken, .unsafeFileSystem, .lastWayIn, .notEnrolled: 78
-        case .keyLocked, .keyMissing: 80
+        case .keyLocked, .keyMissing, .deviceRevoked: 80
         case .refreshTokenExpired, .refreshInterrupted: 81
         case .cancelled, .deviceCodeExpired: cancelled
         case .notLoggedIn, .offlineTooLong: 83

@@ -51,6 +51,7 @@ struct GlobalOptions: ParsableArguments {
         let vault = try await Vault(configuration)
         Interruption.wait(for: vault.auth.stopGuard)
         Notices.listen(to: try vault.accounts, isJSON: json)
+        Confirmations.remember(try vault.accounts)
         // Closing the store would clean up its log, with two more disk writes each time. The log is as durable as the
         // database. SQLite cleans it up when it has grown.
         Self.open.withLock { $0 = vault }

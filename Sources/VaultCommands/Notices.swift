@@ -39,6 +39,7 @@ struct NoticeReport: Encodable {
         let last: Date?
         let since: Date?
         let renewed: Bool
+        let perhapsRight: Bool
     }
 
     private struct Key: Encodable {
@@ -51,7 +52,8 @@ struct NoticeReport: Encodable {
     init(_ notices: [AccountNotice]) {
         let guesses = notices.filter { $0.code == .wrongGuesses }.map {
             Guesses(
-                keyslot: $0.keyslot.rawValue, count: $0.count, last: $0.last, since: $0.since, renewed: $0.isRenewed)
+                keyslot: $0.keyslot.rawValue, count: $0.count, last: $0.last, since: $0.since, renewed: $0.isRenewed,
+                perhapsRight: $0.mayBeRight)
         }
         let keys = notices.filter { $0.code == .keyNotEnded }.map { Key(keyslot: $0.keyslot.rawValue) }
         wrongGuesses = guesses.isEmpty ? nil : guesses

@@ -35,9 +35,11 @@ public enum VaultProgram {
             }
         } catch {
             Spinner.stopAll()
+            await Confirmations.finish()
             end(error, isJSON: isJSON)
         }
         Notices.tellRest()
+        await Confirmations.finish()
         exit(ExitStatus.success)
     }
 

@@ -40,7 +40,8 @@ extension Account {
                 try damaged.append(
                     DamagedKeyslot(
                         id: slot.decode(forColumn: "id"), kind: Keyslot.Kind(rawValue: slot.decode(forColumn: "kind")),
-                        keyID: try? slot.decode(String.self, forColumn: "key_id")))
+                        keyID: try? slot.decode(String.self, forColumn: "key_id"),
+                        endSignature: Array((try? slot.decode(Data.self, forColumn: "end_signature")) ?? Data())))
             }
         }
         let lastOnlineAt: Double? = try row.decode(forColumn: "last_online_at")
@@ -97,12 +98,15 @@ extension Keyslot {
         else { throw StoreError(.corrupt, "A stored keyslot of \(id) is damaged.") }
         let lastUsedAt: Double? = try row.decode(forColumn: "last_used_at")
         let protection: Data? = try row.decode(forColumn: "protection")
+        let check: Data? = try row.decode(forColumn: "check_key")
+        let endSignature: Data? = try row.decode(forColumn: "end_signature")
         try self.init(
             id: row.decode(forColumn: "id"), kind: Kind(rawValue: row.decode(forColumn: "kind")),
             salt: row.bytes("salt"), argon2: Argon2Parameters(passes: passes, memoryKiB: memory, lanes: lanes),
             keyID: row.decode(forColumn: "key_id"), wrapped: row.bytes("wrapped"), createdAt: row.date("created_at"),
             label: row.decode(forColumn: "label"), lastUsedAt: lastUsedAt.map { Date(timeIntervalSince1970: $0) },
-            protection: Array(protection ?? Data()))
+            protection: Array(protection ?? Data()), check: Array(check ?? Data()),
+            endSignature: Array(endSignature ?? Data()))
         guard try row.bytes("checksum") == checksum(of: id) else {
             throw StoreError(.corrupt, "A stored keyslot of \(id) is damaged, or belongs to another account.")
         }
@@ -114,6 +118,9 @@ extension Keyslot {
             Array("\(argon2.passes) \(argon2.memoryKiB) \(argon2.lanes)".utf8), Array(keyID.utf8), wrapped,
         ]
         // No empty part for keyslots without protection data: their checksums are older than this part.
+        guard check.isEmpty && endSignature.isEmpty else {
+            return Checksum.of(parts + [protection, check, endSignature])
+        }
         return Checksum.of(protection.isEmpty ? parts : parts + [protection])
     }
 }

@@ -102,6 +102,14 @@ enum Schema {
                     ) STRICT;
                     """)
         }
+        // Protocol version 2 of the key service.
+        migrator.registerMigration("oblivious") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE keyslot ADD COLUMN check_key BLOB;
+                    ALTER TABLE keyslot ADD COLUMN end_signature BLOB;
+                    """)
+        }
         return migrator
     }
 }

@@ -1,3 +1,4 @@
+internal import KeyService
 package import VaultCrypto
 
 /// The key that seals one account's items: 32 random bytes, on disk only inside keyslots.
@@ -104,18 +105,32 @@ public final class VaultKey: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds the key.
     package func wrapped(
-        under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String
+        under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String,
+        version: Int = 1
     ) throws -> [UInt8] {
         switch place {
         case .here(let key):
             return try SealedEnvelope.seal(
-                key.bytes, key: slotKey, context: .keyslot(kind, of: id, slotID: slotID, keyID: keyID))
+                key.bytes, key: slotKey, context: .keyslot(kind, of: id, slotID: slotID, keyID: keyID, version: version)
+            )
         case .elsewhere:
             // A caller chooses the slot key, so the caller could then open the wrapped vault key.
-            throw VaultError(
-                .configurationInvalid,
-                "The agent keeps the vault key of this session. Log in without the agent to add this way in.")
+            throw Self.isKeptByAgent
         }
+    }
+
+    /// Derives the key pair that ends a key at a key service of protocol version 2.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds the vault key.
+    func endKey(of keyID: String) throws -> SigningKey {
+        guard case .here(let key) = place else { throw Self.isKeptByAgent }
+        return try ObliviousKeys.endKey(key.bytes, id: keyID)
+    }
+
+    private static var isKeptByAgent: VaultError {
+        VaultError(
+            .configurationInvalid,
+            "The agent keeps the vault key of this session. Log in without the agent to add this way in.")
     }
 
     private static func context(_ name: ItemName, _ id: AccountID) -> SealingContext {

@@ -98,7 +98,7 @@ package final class AgentDesk: Sendable {
         case .open(let account, let item, let sealed):
             let name = ItemName(rawValue: item)
             // No client gets the refresh token.
-            guard !name.isReserved || name == .idTokenClaims else {
+            guard !name.isReserved || name == .idTokenClaims || name.isOfKeyEnd else {
                 throw StoreError(.reservedName, "The agent does not open the vault's own items. Choose another name.")
             }
             let key = try await vaultKey(account, process)

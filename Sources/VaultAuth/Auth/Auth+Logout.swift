@@ -108,10 +108,11 @@ extension Auth {
         guard case .open(let session) = current.login else {
             throw VaultError(.notLoggedIn, "Nobody is logged in. Log in first.")
         }
+        let vaultKey = try? await session.openVaultKey()
         var failure: VaultError?
         do {
             failure = try await revoke(session) { [accounts] in
-                let retired = try await accounts.remove(session.id)
+                let retired = try await accounts.remove(session.id, vaultKey: vaultKey)
                 return { await accounts.end(retired, of: session.id) }
             }
         } catch let error as VaultError {
@@ -119,7 +120,9 @@ extension Auth {
         }
         await AttemptRecords.forget(in: accounts.store, at: accounts.clock.now, usersAt: session.id.issuer)
         await current.end(session, .deleted)
-        if failure != nil { try await converting { try await accounts.delete(session.id) } }
+        if failure != nil {
+            try await converting { try await accounts.delete(session.id, vaultKey: vaultKey) }
+        }
         return failure
     }
 
@@ -138,7 +141,7 @@ extension Auth {
             } catch let error as VaultError where error.code == .notLoggedIn {
                 // After a logout everywhere there is no token to revoke.
             }
-            return (failure, try await accounts.remove(id))
+            return (failure, try await accounts.remove(id, vaultKey: vaultKey))
         }
         await accounts.end(retired, of: id)
         await AttemptRecords.forget(in: accounts.store, at: accounts.clock.now, usersAt: id.issuer)

@@ -62,6 +62,7 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
         }
         BoundToken.tell(token, isQuiet: global.json)
         Notices.tellRest()
+        await Confirmations.finish()
         // The password was read. The command need not find the descriptor.
         if let descriptor = unlock.password.descriptor { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         try replacement.run(with: variables)

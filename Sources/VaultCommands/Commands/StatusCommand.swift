@@ -23,7 +23,10 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         ]
         let rule = servers.first { !$0.isAllowed }?.rule
         let report = Report(
-            account: AccountReport(account), hasRefreshToken: names.contains(.refreshToken),
+            account: AccountReport(account),
+            protocols: account.keyslots.compactMap { slot in
+                slot.keyServiceProtocol.map { WayProtocol(kind: slot.kind.rawValue, keyServiceProtocol: $0) }
+            }, hasRefreshToken: names.contains(.refreshToken),
             hasAccessToken: names.contains(.accessToken), scopes: grant.scopes,
             accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
             opensOfflineUntil: offlineUntil, isOffline: account.wasOpenedOffline,
@@ -45,7 +48,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Alias", account.alias ?? "-"), ("E-mail", account.email ?? "-"), ("Method", account.method.rawValue),
             ("Client", account.clientID.isEmpty ? "-" : account.clientID),
             ("Key service", account.keyServiceURL),
-            ("Ways in", account.keyslots.map(\.kind.rawValue).joined(separator: ", ")),
+            ("Ways in", account.keyslots.map(Self.words).joined(separator: ", ")),
             ("Last online", lastOnline + (account.wasOpenedOffline ? "; opened without the network since then" : "")),
             ("Offline", offline ?? "does not open without the network"),
             (
@@ -66,8 +69,20 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         for (name, value) in lines { Output.line("\(name):".padded(to: 16) + Printable.text(value)) }
     }
 
+    private static func words(_ slot: Keyslot) -> String {
+        slot.kind.rawValue + (slot.keyServiceProtocol.map { " (protocol \($0))" } ?? "")
+    }
+
+    /// The way in that speaks a version of the key service's protocol.
+    private struct WayProtocol: Encodable {
+        let kind: String
+        let keyServiceProtocol: Int
+    }
+
     private struct Report: Encodable {
         let account: AccountReport
+        /// The ways in that need the key service, with the version of its protocol.
+        let protocols: [WayProtocol]
         let hasRefreshToken: Bool
         let hasAccessToken: Bool
         /// The granted scopes; nil if the provider did not name them.

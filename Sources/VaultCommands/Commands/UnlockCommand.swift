@@ -27,22 +27,24 @@ struct UnlockCommand: AsyncParsableCommand {
                     Row(
                         kind: slot.kind.rawValue, label: slot.label, id: slot.id, addedAt: slot.createdAt,
                         lastUsedAt: slot.lastUsedAt, needsKeyService: slot.needsKeyService,
+                        keyServiceProtocol: slot.keyServiceProtocol,
                         state: states[slot.id] ?? "ready")
                 }
                 + account.damagedKeyslots.map {
                     Row(
                         kind: $0.kind.rawValue, label: nil, id: $0.id, addedAt: nil, lastUsedAt: nil,
-                        needsKeyService: nil,
+                        needsKeyService: nil, keyServiceProtocol: nil,
                         state: "damaged, to be removed: \($0.id)")
                 }
             if global.json { return Output.json(rows) }
             let date = Date.ISO8601FormatStyle.iso8601
             let table =
-                [["KIND", "LABEL", "ADDED", "LAST USED", "STATE"]]
+                [["KIND", "LABEL", "PROTOCOL", "ADDED", "LAST USED", "STATE"]]
                 + rows.map {
                     [
                         $0.needsKeyService == false && $0.kind != "offline" ? "\($0.kind), offline" : $0.kind,
-                        $0.label.map(Printable.text) ?? "-", $0.addedAt?.formatted(date) ?? "-",
+                        $0.label.map(Printable.text) ?? "-", $0.keyServiceProtocol.map { "\($0)" } ?? "-",
+                        $0.addedAt?.formatted(date) ?? "-",
                         $0.lastUsedAt?.formatted(date) ?? "-", $0.state,
                     ]
                 }
@@ -73,6 +75,8 @@ struct UnlockCommand: AsyncParsableCommand {
             let addedAt: Date?
             let lastUsedAt: Date?
             let needsKeyService: Bool?
+            /// The version of the key service's protocol; nil if it needs no key service, or is damaged.
+            let keyServiceProtocol: Int?
             let state: String
         }
     }

@@ -27,6 +27,10 @@ package struct Accounts: Sendable {
     let keyServiceURL: String
     /// Returns the key service at a URL. An account keeps the key service that it was registered with.
     let keyService: @Sendable (_ url: String) throws -> any KeyService
+    /// Returns the same service with protocol version 2; nil if the program has only version 1.
+    let obliviousKeyService: @Sendable (_ url: String) throws -> (any ObliviousKeyService)?
+    /// The tasks that send confirmations.
+    let confirming = ConfirmingTasks()
     /// The clock that limits the wait for old keys to be ended.
     let timer: any Clock<Duration>
     /// The handlers of notices for the person.
@@ -44,6 +48,7 @@ package struct Accounts: Sendable {
         offlineMaximumAge: Duration = .seconds(14 * 86_400),
         policy: VaultPolicy, keyServiceURL: String, timer: any Clock<Duration> = ContinuousClock(),
         logger: Logger = .silent,
+        obliviousKeyService: @escaping @Sendable (_ url: String) throws -> (any ObliviousKeyService)? = { _ in nil },
         keyService: @escaping @Sendable (_ url: String) throws -> any KeyService
     ) {
         self.store = store
@@ -58,6 +63,7 @@ package struct Accounts: Sendable {
         self.policy = policy
         self.keyServiceURL = keyServiceURL
         self.keyService = keyService
+        self.obliviousKeyService = obliviousKeyService
     }
 
     /// Runs `body` with the account's lock. Stores a held renewed token first, if possible.
@@ -106,9 +112,8 @@ package struct Accounts: Sendable {
             deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) },
             createdAt: existing?.createdAt ?? clock.now)
         let vaultKey = try VaultKey.random()
-        let slot = try await SecretKeyslot.make(
-            .password, for: account, vaultKey: vaultKey, secret: newPassword, keyService: keyService(keyServiceURL),
-            parameters: argon2, now: clock.now)
+        let slot = try await typedSlot(.password, newPassword, account, vaultKey)
+        FaultPoint.keyslotMade.reach()
         do {
             let tokens = try await sealed(token, vaultKey)
             let retired = try await withLock(on: account.id) { _ in
@@ -123,7 +128,7 @@ package struct Accounts: Sendable {
                 var changes: [StoreChange] = []
                 if current != nil { changes.append(.removeAccount) }
                 changes += [.putAccount(account), .putKeyslot(slot)]
-                return try await apply(changes + tokens, to: account.id, retiringKeysOf: current)
+                return try await apply(changes + tokens, to: account.id, retiringKeysOf: current, for: account)
             }
             await end(retired, of: account.id)
         } catch {
@@ -182,21 +187,26 @@ package struct Accounts: Sendable {
 
     /// Deletes an account with all its data, and ends its keys at the key service. If a key cannot be ended, a notice
     /// tells the person (see ``onNotice(_:)``). Another try follows later: see ``endRetiredKeys(at:within:)``.
-    package func delete(_ id: AccountID) async throws {
+    ///
+    /// - Parameter vaultKey: as for ``remove(_:vaultKey:)``.
+    package func delete(_ id: AccountID, vaultKey: VaultKey? = nil) async throws {
         await AttemptRecords.forget(in: store, at: clock.now, usersAt: id.issuer)
-        let retired = try await withLock(on: id) { _ in try await remove(id) }
+        let retired = try await withLock(on: id) { _ in try await remove(id, vaultKey: vaultKey) }
         await end(retired, of: id)
     }
 
     /// Removes an account from the store. Must be called under the account's lock.
-    package func remove(_ id: AccountID) async throws -> JustRetired {
+    ///
+    /// - Parameter vaultKey: the account's vault key, if the account is open. Without it the keys of recovery codes and
+    ///   hardware cannot be ended any more.
+    package func remove(_ id: AccountID, vaultKey: VaultKey? = nil) async throws -> JustRetired {
         let current: Account?
         do {
             current = try await store.account(id)
         } catch let error as StoreError where error.code == .corrupt {
             current = nil  // A damaged account can still be deleted.
         }
-        return try await apply([.removeAccount], to: id, retiringKeysOf: current)
+        return try await apply([.removeAccount], to: id, retiringKeysOf: current, vaultKey)
     }
 
     /// Returns the stored refresh token with the person's identity.

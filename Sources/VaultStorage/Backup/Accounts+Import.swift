@@ -41,9 +41,7 @@ extension Accounts {
         let account = stored.account(
             alias: alias, deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) }, now: clock.now)
         try requireAllowedServers(of: account)
-        let slot = try await SecretKeyslot.make(
-            .password, for: account, vaultKey: vaultKey, secret: newPassword.bytes,
-            keyService: keyService(account.keyServiceURL), parameters: argon2, now: clock.now)
+        let slot = try await typedSlot(.password, newPassword.bytes, account, vaultKey)
         do {
             // Every account has claims from the start. Registration replaces these.
             let claims = try await TokenItems(store: store, id: id, vaultKey: vaultKey).put(
@@ -51,8 +49,9 @@ extension Accounts {
             try await withLock(on: id) { _ in
                 try await requireMissing(id)
                 FaultPoint.backupRead.reach()
-                try await store.apply(
-                    [.putAccount(account), .putKeyslot(slot), claims] + items.map(\.change), to: id)
+                _ = try await apply(
+                    [.putAccount(account), .putKeyslot(slot), claims] + items.map(\.change), to: id,
+                    retiringKeysOf: nil, for: account)
             }
         } catch {
             await discard(slot, of: account)

@@ -8,7 +8,9 @@ extension VaultError {
 
     /// Whether the key service did not release the key: it cannot be reached, it has locked the key, or it has lost the
     /// key. False for a wrong secret.
-    public var isKeyServiceError: Bool { [.keyServiceUnavailable, .keyLocked, .keyMissing].contains(code) }
+    public var isKeyServiceError: Bool {
+        [.keyServiceUnavailable, .keyLocked, .keyMissing, .deviceRevoked].contains(code)
+    }
 
     /// Whether the hardware did not open the account, or its PIN was wrong. Try again, or ask for the password.
     public var isBiometricFailed: Bool {
@@ -34,7 +36,7 @@ extension VaultError {
     /// Whether the error is about the way into an account, and not about the account.
     var isOfWay: Bool {
         [
-            .wrongSecret, .keyLocked, .keyMissing, .hardwareFailed, .hardwareLocked, .hardwareMissing,
+            .wrongSecret, .keyLocked, .keyMissing, .deviceRevoked, .hardwareFailed, .hardwareLocked, .hardwareMissing,
             .hardwareReplaced, .notEnrolled, .offlineTooLong,
         ].contains(code)
     }

@@ -40,6 +40,11 @@ extension VaultError {
             switch error.code {
             case .wrongSecret:
                 switch error.guessesRemaining {
+                case nil where kind == .recovery:
+                    (
+                        .wrongSecret,
+                        "Wrong recovery code. If it is right, the key service does not have its key any more: register again."
+                    )
                 case nil: (.wrongSecret, "Wrong \(name).")
                 case 0: (.wrongSecret, "Wrong \(name). The key is locked now. \(wayBack)")
                 case 1: (.wrongSecret, "Wrong \(name). 1 guess is left.")
@@ -54,6 +59,16 @@ extension VaultError {
                     .keyMissing,
                     "The key service does not have this account's key. Check the key service's URL, or register again."
                 )
+            case .keyRevoked: (.deviceRevoked, "This device was revoked: the \(name) opens nothing here. \(wayBack)")
+            case .keyDestroyed:
+                (
+                    .keyMissing,
+                    "The key service destroyed the \(name)'s key, because the key was locked for too long. \(wayBack)"
+                )
+            case .keyEnded: (.keyMissing, "The \(name)'s key was ended. \(wayBack)")
+            case .unfinished: (.keyMissing, "The \(name)'s key was never completed. \(wayBack)")
+            case .busy: (.keyServiceUnavailable, error.description + " Try again in a minute.")
+            case .clock: (.configurationInvalid, error.description + " Set the clock, then try again.")
             case .unavailable where error.mayHaveCounted:
                 (
                     .keyServiceUnavailable,

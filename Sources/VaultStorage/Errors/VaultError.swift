@@ -21,6 +21,9 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         /// The key service does not have the account's key. Check the URL of the key service. If it is right, use
         /// another way in or register again.
         public static let keyMissing = Code(name: "keyMissing")
+        /// The owner or the operator of the key service revoked the key of this machine. Use another way in, or register
+        /// again.
+        public static let deviceRevoked = Code(name: "deviceRevoked")
         /// The key service cannot be reached or is busy. Try again later. It may have counted the guess.
         public static let keyServiceUnavailable = Code(name: "keyServiceUnavailable")
         /// The identity provider cannot be reached or is busy. Try again later.

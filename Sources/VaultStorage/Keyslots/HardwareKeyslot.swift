@@ -41,15 +41,9 @@ public enum HardwareKeyslot {
     ) async throws -> Keyslot {
         if keyService == nil { try await requireGuessLimit(of: provider) }
         let kind = Keyslot.Kind(rawValue: provider.kind)
-        guard kind.isHardware else {
-            throw BiometricError(.failed, "Hardware cannot make a keyslot of the kind \(kind.rawValue).")
-        }
         let id = UUID().uuidString.lowercased()
-        let secret = try SecretBytes.random(count: 32)
-        let protected = try await provider.protect(secret, prompt: prompt)
-        guard protected.bytes.count <= maximumProtectedSize else {
-            throw BiometricError(.failed, "The hardware needs to store more than 64 KiB. Use other hardware.")
-        }
+        let (shared, protected) = try await enrol(provider, prompt: prompt)
+        let secret = try shared.bytes.copy()
         var keyID = ""
         var longSecret: Data?
         var releasedKey: SharedSecret?
@@ -63,15 +57,45 @@ public enum HardwareKeyslot {
                     context: longSecretContext(account.id, slotID: id, keyID: keyID)))
             releasedKey = SharedSecret(try released.key.copy())
         }
-        let protection = Array(
-            try JSONEncoder().encode(
-                Protection(provider: Data(protected.bytes), label: protected.label, longSecret: longSecret)))
+        let protection = try encoded(protected, longSecret: longSecret)
         let slotKey = try slotKey(secret, releasedKey: releasedKey, slotID: id, protection: protection)
         let wrapped = try vaultKey.wrapped(
             under: slotKey, kind, of: account.id, slotID: id, keyID: keyID)
         return Keyslot(
             id: id, kind: kind, salt: [], argon2: Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0), keyID: keyID,
             wrapped: wrapped, createdAt: now, label: protected.label, protection: protection)
+    }
+
+    /// Lets the hardware protect a new random secret.
+    static func enrol(
+        _ provider: any BiometricProvider, prompt: any BiometricPrompt
+    ) async throws -> (secret: SharedSecret, protected: ProtectedSecret) {
+        guard Keyslot.Kind(rawValue: provider.kind).isHardware else {
+            throw BiometricError(.failed, "Hardware cannot make a keyslot of the kind \(provider.kind).")
+        }
+        let secret = SharedSecret(try SecretBytes.random(count: 32))
+        let protected = try await provider.protect(secret.bytes, prompt: prompt)
+        guard protected.bytes.count <= maximumProtectedSize else {
+            throw BiometricError(.failed, "The hardware needs to store more than 64 KiB. Use other hardware.")
+        }
+        return (secret, protected)
+    }
+
+    /// Lets the hardware give the secret of a keyslot back.
+    static func unprotect(
+        _ slot: Keyslot, provider: any BiometricProvider, prompt: any BiometricPrompt
+    ) async throws -> SharedSecret {
+        guard provider.kind == slot.kind.rawValue else {
+            throw BiometricError(
+                .notEnrolled, "A keyslot of the kind \(slot.kind.rawValue) does not open with \(provider.kind).")
+        }
+        return SharedSecret(try await provider.unprotect(protectedSecret(of: slot), prompt: prompt))
+    }
+
+    static func encoded(_ protected: ProtectedSecret, longSecret: Data?) throws -> [UInt8] {
+        Array(
+            try JSONEncoder().encode(
+                Protection(provider: Data(protected.bytes), label: protected.label, longSecret: longSecret)))
     }
 
     /// Returns the provider's own data from a stored keyslot.
@@ -96,13 +120,18 @@ public enum HardwareKeyslot {
         _ slot: Keyslot, of account: Account, provider: any BiometricProvider, prompt: any BiometricPrompt,
         keyService: any KeyService
     ) async throws -> VaultKey {
-        guard provider.kind == slot.kind.rawValue else {
-            throw BiometricError(
-                .notEnrolled, "A keyslot of the kind \(slot.kind.rawValue) does not open with \(provider.kind).")
-        }
+        try await opened(slot, of: account, provider: provider, prompt: prompt, keyService: keyService).vaultKey
+    }
+
+    /// As ``open(_:of:provider:prompt:keyService:)``, with the hardware's secret.
+    static func opened(
+        _ slot: Keyslot, of account: Account, provider: any BiometricProvider, prompt: any BiometricPrompt,
+        keyService: any KeyService
+    ) async throws -> (vaultKey: VaultKey, secret: SharedSecret) {
         let protection = try protection(of: slot)
-        let secret = try await provider.unprotect(
-            ProtectedSecret(bytes: Array(protection.provider), label: protection.label), prompt: prompt)
+        guard slot.check.isEmpty else { throw StoreError(.corrupt, "This keyslot speaks protocol version 2.") }
+        let shared = try await unprotect(slot, provider: provider, prompt: prompt)
+        let secret = try shared.bytes.copy()
         do {
             var releasedKey: SharedSecret?
             if let sealed = protection.longSecret {
@@ -114,7 +143,7 @@ public enum HardwareKeyslot {
             }
             let slotKey = try slotKey(
                 secret, releasedKey: releasedKey, slotID: slot.id, protection: slot.protection)
-            return try slot.vaultKey(under: slotKey, of: account.id)
+            return (try slot.vaultKey(under: slotKey, of: account.id), shared)
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw StoreError(
                 .corrupt, "The hardware opened its part, but the stored keyslot is damaged and does not open.",

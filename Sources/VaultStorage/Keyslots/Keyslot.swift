@@ -9,6 +9,8 @@ public struct DamagedKeyslot: Sendable, Hashable {
     public let kind: Keyslot.Kind
     /// The stored id of its key at the key service; nil if the id cannot be read.
     public let keyID: String?
+    /// The stored ``Keyslot/endSignature``; empty if it cannot be read, or for protocol version 1.
+    public let endSignature: [UInt8]
 
     /// Makes a report of a damaged keyslot, for a store of your own.
     ///
@@ -16,10 +18,12 @@ public struct DamagedKeyslot: Sendable, Hashable {
     ///   - id: the id of the keyslot.
     ///   - kind: the kind of the keyslot.
     ///   - keyID: the id of its key at the key service; nil when that cannot be read.
-    public init(id: String, kind: Keyslot.Kind, keyID: String? = nil) {
+    ///   - endSignature: the stored ``Keyslot/endSignature``; empty when that cannot be read.
+    public init(id: String, kind: Keyslot.Kind, keyID: String? = nil, endSignature: [UInt8] = []) {
         self.id = id
         self.kind = kind
         self.keyID = keyID
+        self.endSignature = endSignature
     }
 }
 
@@ -57,6 +61,14 @@ public struct Keyslot: Sendable, Hashable {
     /// The data that hardware needs to open the slot; empty if a person types the secret. The slot opens only with
     /// exactly these bytes.
     public let protection: [UInt8]
+    /// With protocol version 2, the public key that belongs to the right secret, 32 bytes. Empty for version 1.
+    public let check: [UInt8]
+    /// With protocol version 2, the signature that ends the key, 64 bytes. For a recovery code and for hardware it is
+    /// sealed under the vault key. Empty for version 1.
+    public let endSignature: [UInt8]
+
+    /// The version of the key service's protocol that the slot speaks; nil if it needs no key service.
+    public var keyServiceProtocol: Int? { needsKeyService ? (check.isEmpty ? 1 : 2) : nil }
 
     /// Makes a keyslot from its parts. ``SecretKeyslot/make(_:for:vaultKey:secret:keyService:parameters:now:)`` makes a
     /// new one.
@@ -72,9 +84,12 @@ public struct Keyslot: Sendable, Hashable {
     ///   - label: the name that the person gave it.
     ///   - lastUsedAt: when it last opened the account on this machine.
     ///   - protection: the bytes that hardware needs to open it; empty for a typed secret.
+    ///   - check: see ``check``.
+    ///   - endSignature: see ``endSignature``.
     public init(
         id: String, kind: Kind, salt: [UInt8], argon2: Argon2Parameters, keyID: String, wrapped: [UInt8],
-        createdAt: Date, label: String? = nil, lastUsedAt: Date? = nil, protection: [UInt8] = []
+        createdAt: Date, label: String? = nil, lastUsedAt: Date? = nil, protection: [UInt8] = [],
+        check: [UInt8] = [], endSignature: [UInt8] = []
     ) {
         self.id = id
         self.kind = kind
@@ -86,5 +101,7 @@ public struct Keyslot: Sendable, Hashable {
         self.label = label
         self.lastUsedAt = lastUsedAt
         self.protection = protection
+        self.check = check
+        self.endSignature = endSignature
     }
 }

@@ -5,6 +5,9 @@ public import VaultCrypto
 /// Makes and opens keyslots whose secret a person types: password, PIN, recovery code. Each takes one Argon2id here and
 /// one call to the key service. Each has its own key at the service, so locking one does not lock the others.
 public enum SecretKeyslot {
+    /// The least cost of any keyslot.
+    static let leastCost: (passes: UInt32, memoryKiB: UInt32) = (passes: 2, memoryKiB: 19 * 1024)
+
     /// The kinds that this type makes and opens.
     public static let kinds: Set<Keyslot.Kind> = Set(Keyslot.Kind.known.filter(\.isTyped))
 
@@ -61,11 +64,11 @@ public enum SecretKeyslot {
         _ slot: Keyslot, of account: Account, secret: borrowing SecretBytes, keyService: any KeyService,
         cost: Argon2Parameters
     ) async throws -> OpenedKeyslot {
-        guard slot.kind.isTyped else {
+        guard slot.kind.isTyped, slot.check.isEmpty else {
             throw StoreError(.corrupt, "A keyslot of the kind \(slot.kind.rawValue) has no secret to type.")
         }
         let stretched = try await slot.stretched(
-            slot.kind.traits.prepared(secret), of: account, floor: (passes: 2, memoryKiB: 19 * 1024), cost: cost)
+            slot.kind.traits.prepared(secret), of: account, floor: leastCost, cost: cost)
         let released = try await keyService.releaseKey(id: slot.keyID, secret: stretched.authSecret(), kind: .secret)
         let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: slot.id)
         do {
@@ -87,6 +90,18 @@ public struct OpenedKeyslot: Sendable {
     /// The wrong guesses since the last right one. If there were any, somebody may have a copy of the keyslot. Make it
     /// again with a new key, and end the old key.
     public let wrongGuesses: WrongGuesses?
+    /// The message that takes back the try; nil for protocol version 1. It must be stored before the session begins.
+    let confirmation: StoredConfirmation?
+    /// The times of open tries that were not made with this store, by the service's clock. Oldest first.
+    let triesElsewhere: [Date]
+    /// Makes the keyslot of hardware again, with a new key; nil if a person types the secret.
+    var remake: (@Sendable (Accounts) async throws -> Keyslot)?
+
+    /// A signed confirmation, with the element of the try.
+    struct StoredConfirmation: Sendable {
+        let signed: KeyConfirmation
+        let blinded: RistrettoElement
+    }
 
     /// Makes the result of opening a keyslot.
     ///
@@ -96,14 +111,26 @@ public struct OpenedKeyslot: Sendable {
     public init(vaultKey: VaultKey, wrongGuesses: WrongGuesses? = nil) {
         self.vaultKey = vaultKey
         self.wrongGuesses = wrongGuesses
+        confirmation = nil
+        triesElsewhere = []
+    }
+
+    init(vaultKey: VaultKey, confirmation: StoredConfirmation, triesElsewhere: [Date]) {
+        self.vaultKey = vaultKey
+        wrongGuesses = nil
+        self.confirmation = confirmation
+        self.triesElsewhere = triesElsewhere
     }
 }
 
 extension SealingContext {
     /// Makes the context that a keyslot's wrapped vault key is bound to.
-    static func keyslot(_ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String) -> SealingContext {
+    static func keyslot(
+        _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String, version: Int
+    ) -> SealingContext {
         SealingContext(
-            purpose: "credential-vault/v1/keyslot/\(kind.rawValue)", issuer: id.issuer, subject: id.subject, id: slotID,
+            purpose: "credential-vault/v\(version)/keyslot/\(kind.rawValue)", issuer: id.issuer, subject: id.subject,
+            id: slotID,
             keyID: keyID)
     }
 }

@@ -39,6 +39,17 @@ extension Accounts {
             "the key service \(BaseURL.withoutUser(url))", rule: "allowed-key-services", policy.allowedKeyServices)
     }
 
+    /// Refuses a version of the key service's protocol that the policy forbids.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    func requireAllowed(keyServiceProtocol version: Int) throws {
+        guard !policy.allows(keyServiceProtocol: version) else { return }
+        throw VaultError(
+            .forbiddenByPolicy,
+            "The policy requires version \(policy.keyServiceProtocol ?? 2) of the key service's protocol (the rule key-service-protocol), and this way in or key service speaks version \(version). To see the policy: vault doctor"
+        )
+    }
+
     /// Refuses a new password that is empty or too short for the policy.
     ///
     /// - Parameter password: UTF-8.

@@ -10,7 +10,8 @@ extension VaultPolicy {
     ///
     /// The file is a JSON object. A missing name sets no limit. The names are `minimum-pin-length` and
     /// `minimum-password-length` (characters), `maximum-offline-days`, `maximum-idle-minutes`, `maximum-session-hours`,
-    /// `allowed-ways-in` (a list of kinds of keyslots), `allowed-issuers` and `allowed-key-services` (lists of URLs).
+    /// `allowed-ways-in` (a list of kinds of keyslots), `allowed-issuers` and `allowed-key-services` (lists of URLs), and
+    /// `key-service-protocol` (1 or 2).
     /// The file and its folder must belong to root. Nobody else may write them.
     ///
     /// - Returns: nil if there is no file.
@@ -38,6 +39,7 @@ extension VaultPolicy {
             case "maximum-offline-days": maximumOfflineDays = try Self.number(value, 0...3650, name, path)
             case "maximum-idle-minutes": maximumIdleMinutes = try Self.number(value, 1...10_080, name, path)
             case "maximum-session-hours": maximumSessionHours = try Self.number(value, 1...8760, name, path)
+            case "key-service-protocol": keyServiceProtocol = try Self.number(value, 1...2, name, path)
             case "allowed-issuers": allowedIssuers = try Self.urls(value, name, path)
             case "allowed-key-services": allowedKeyServices = try Self.urls(value, name, path)
             case "allowed-ways-in": allowedWaysIn = try Self.kinds(value, name, path)

@@ -26,6 +26,9 @@ public struct VaultPolicy: Sendable, Hashable {
     public var allowedIssuers: Set<String>?
     /// The key services whose accounts may be registered and opened, by their base URLs as configured; nil for all.
     public var allowedKeyServices: Set<String>?
+    /// The least version of the key service's protocol that a way in may speak; nil for any. With 2, the key service and
+    /// its network never learn anything that helps to guess a password.
+    public var keyServiceProtocol: Int?
 
     /// The rules that apply by default: PINs of 4 and passwords of 8 characters, and every way in.
     public static let standard = VaultPolicy()
@@ -41,10 +44,12 @@ public struct VaultPolicy: Sendable, Hashable {
     ///   - maximumSessionHours: the number of hours that an agent holds a session; nil for no limit.
     ///   - allowedIssuers: the issuer or base URLs that may be used; nil for all.
     ///   - allowedKeyServices: the base URLs of the key services that may be used; nil for all.
+    ///   - keyServiceProtocol: the least version of the key service's protocol, 1 or 2; nil for any.
     public init(
         minimumPINLength: Int = PINRule.length.lowerBound, minimumPasswordLength: Int = 8,
         maximumOfflineDays: Int? = nil, allowedWaysIn: Set<Keyslot.Kind>? = nil, maximumIdleMinutes: Int? = nil,
-        maximumSessionHours: Int? = nil, allowedIssuers: Set<String>? = nil, allowedKeyServices: Set<String>? = nil
+        maximumSessionHours: Int? = nil, allowedIssuers: Set<String>? = nil, allowedKeyServices: Set<String>? = nil,
+        keyServiceProtocol: Int? = nil
     ) {
         self.minimumPINLength = minimumPINLength
         self.minimumPasswordLength = minimumPasswordLength
@@ -54,6 +59,7 @@ public struct VaultPolicy: Sendable, Hashable {
         self.maximumSessionHours = maximumSessionHours
         self.allowedIssuers = allowedIssuers
         self.allowedKeyServices = allowedKeyServices
+        self.keyServiceProtocol = keyServiceProtocol
     }
 
     /// Combines two policies and takes the stricter rule of each kind. Ways in and servers must be allowed by both.
@@ -68,7 +74,8 @@ public struct VaultPolicy: Sendable, Hashable {
             minimumPasswordLength: max(first.minimumPasswordLength, second.minimumPasswordLength),
             maximumOfflineDays: least(\.maximumOfflineDays), allowedWaysIn: common(\.allowedWaysIn),
             maximumIdleMinutes: least(\.maximumIdleMinutes), maximumSessionHours: least(\.maximumSessionHours),
-            allowedIssuers: common(\.allowedIssuers), allowedKeyServices: common(\.allowedKeyServices))
+            allowedIssuers: common(\.allowedIssuers), allowedKeyServices: common(\.allowedKeyServices),
+            keyServiceProtocol: [first.keyServiceProtocol, second.keyServiceProtocol].compactMap(\.self).max())
     }
 
     /// Whether accounts of an identity provider, backend or server may be registered and opened.
@@ -91,9 +98,13 @@ public struct VaultPolicy: Sendable, Hashable {
     /// Whether ways in of this kind may be added and used.
     public func allows(_ kind: Keyslot.Kind) -> Bool { allowedWaysIn?.contains(kind) ?? true }
 
+    /// Whether ways in may speak this version of the key service's protocol.
+    public func allows(keyServiceProtocol version: Int) -> Bool { version >= keyServiceProtocol ?? version }
+
     /// Whether this way in may be used. If it needs no key service, it needs `offline`, too.
     public func allows(_ slot: Keyslot) -> Bool {
-        allows(slot.kind) && (slot.needsKeyService || allows(.offline))
+        guard allows(slot.kind) else { return false }
+        return slot.keyServiceProtocol.map { allows(keyServiceProtocol: $0) } ?? allows(.offline)
     }
 
     /// Checks the length of a new PIN. `PINRule` checks whether a PIN is easy to guess.

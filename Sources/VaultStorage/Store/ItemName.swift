@@ -36,6 +36,14 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
     /// The last ID token as it was signed. The provider gets it as a hint at logout.
     public static let idToken = ItemName(ofVault: "vault/id-token")
 
+    /// The name that the signature of a key's end is sealed under, in its keyslot. No item has it.
+    package static func keyEnd(_ keyID: String) -> ItemName { ItemName(ofVault: keyEndPrefix + keyID) }
+
+    /// Whether the name is one of ``keyEnd(_:)``.
+    package var isOfKeyEnd: Bool { rawValue.utf8.starts(with: Self.keyEndPrefix.utf8) }
+
+    private static let keyEndPrefix = "vault/key-end/"
+
     /// Whether the vault keeps this item. An app's own items must not begin with `vault/`.
     public var isReserved: Bool { rawValue.utf8.starts(with: "vault/".utf8) }
 

@@ -8,7 +8,8 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         /// The code as a word, stable across versions.
         public let name: String
 
-        /// Wrong secrets were tried, but not with this store. Somebody may have a copy of the store.
+        /// Secrets were tried, but not with this store. Somebody may have a copy of the store. The tries were wrong,
+        /// unless ``AccountNotice/mayBeRight`` is true.
         public static let wrongGuesses = Code(name: "wrongGuesses")
         /// The key service could not end the key of a removed way in yet. Until then an older copy of the store opens
         /// with the old secret.
@@ -21,14 +22,16 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     public let account: AccountID
     /// The way in.
     public let keyslot: Keyslot.Kind
-    /// The number of wrong secrets, with `wrongGuesses`.
+    /// The number of tries, with `wrongGuesses`.
     public let count: Int
-    /// The time of the last wrong secret, with `wrongGuesses`; nil if the key service does not tell.
+    /// The time of the last try, with `wrongGuesses`; nil if the key service does not tell.
     public let last: Date?
     /// The time when the way in last opened the account on this machine, with `wrongGuesses`; nil if it never did.
     public let since: Date?
     /// Whether the way in has a new key now, with `wrongGuesses`. An old copy of the store no longer opens with it.
     public let isRenewed: Bool
+    /// Whether a try was perhaps right, with `wrongGuesses`. With protocol version 2 the key service cannot know.
+    public let mayBeRight: Bool
 
     /// One or two sentences for the person.
     public var description: String {
@@ -37,15 +40,24 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
             return
                 "The key service could not end the key of the old \(name). The next login tries again. To try now: vault doctor"
         }
-        let tried = count == 1 ? "1 wrong \(name) was tried" : "\(count) wrong \(name)s were tried"
+        let tried =
+            mayBeRight
+            ? triedElsewhere(name) : count == 1 ? "1 wrong \(name) was tried" : "\(count) wrong \(name)s were tried"
         let since = since.map { " since \($0.formatted(.iso8601))" } ?? ""
         let last = last.map { (count == 1 ? ", at " : ", the last one at ") + $0.formatted(.iso8601) } ?? ""
         let state =
             isRenewed
             ? "The \(name) has a new key. An old copy no longer opens with it."
+                + (mayBeRight ? " If you did not do this, change the \(name)." : "")
             : "The \(name) did not get a new key. The next login tries again."
         return
             "\(tried)\(since)\(last), and not with this store. Somebody may have a copy of the store. \(state)"
+    }
+
+    private func triedElsewhere(_ name: String) -> String {
+        count == 1
+            ? "1 try with the \(name), perhaps a right one, was made"
+            : "\(count) tries with the \(name), perhaps right ones, were made"
     }
 
     static func wrongGuesses(
@@ -53,12 +65,21 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     ) -> AccountNotice {
         AccountNotice(
             code: .wrongGuesses, account: account, keyslot: slot.kind, count: count, last: last,
-            since: slot.lastUsedAt, isRenewed: isRenewed)
+            since: slot.lastUsedAt, isRenewed: isRenewed, mayBeRight: false)
+    }
+
+    static func triesElsewhere(
+        _ count: Int, last: Date?, at slot: Keyslot, of account: AccountID, isRenewed: Bool
+    ) -> AccountNotice {
+        AccountNotice(
+            code: .wrongGuesses, account: account, keyslot: slot.kind, count: count, last: last,
+            since: slot.lastUsedAt, isRenewed: isRenewed, mayBeRight: true)
     }
 
     static func keyNotEnded(_ kind: Keyslot.Kind, of account: AccountID) -> AccountNotice {
         AccountNotice(
-            code: .keyNotEnded, account: account, keyslot: kind, count: 1, last: nil, since: nil, isRenewed: false)
+            code: .keyNotEnded, account: account, keyslot: kind, count: 1, last: nil, since: nil, isRenewed: false,
+            mayBeRight: false)
     }
 }
 

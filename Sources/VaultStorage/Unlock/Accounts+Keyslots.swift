@@ -63,6 +63,16 @@ extension Accounts {
         madeAt date: Date? = nil
     ) async throws -> Keyslot {
         do {
+            if let oblivious = try await obliviousMaker(account) {
+                let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
+                let stretched = try await StretchedPassword.obliviousInput(
+                    password: kind.traits.prepared(secret), salt: salt,
+                    deviceSecret: SecretBytes(copying: account.deviceSecret), parameters: argon2, name: kind.secretName)
+                return try await oblivious.make(
+                    .init(
+                        kind: kind, stretched: stretched, salt: salt, argon2: argon2, createdAt: date ?? clock.now),
+                    vaultKey: vaultKey)
+            }
             return try await SecretKeyslot.make(
                 kind, for: account, vaultKey: vaultKey, secret: secret, keyService: keyService(account.keyServiceURL),
                 parameters: argon2, now: date ?? clock.now)
@@ -82,7 +92,7 @@ extension Accounts {
     }
 
     func put(_ slot: Keyslot, in account: Account, _ vaultKey: VaultKey) async throws {
-        try await changing(account.id) { current in
+        try await changing(account.id, vaultKey) { current in
             guard !history.isSpent(slot.keyID) else {
                 throw VaultError(
                     .keyLocked,
@@ -148,7 +158,8 @@ extension Accounts {
     }
 
     private func changing(
-        _ id: AccountID, _ changes: @escaping @Sendable (Account) async throws -> [StoreChange]
+        _ id: AccountID, _ vaultKey: VaultKey? = nil,
+        _ changes: @escaping @Sendable (Account) async throws -> [StoreChange]
     ) async throws {
         do {
             let retired = try await withLock(on: id) { _ in
@@ -156,7 +167,7 @@ extension Accounts {
                     throw VaultError(
                         .accountNotFound, "The account was deleted meanwhile. Register it again.")
                 }
-                return try await apply(changes(current), to: id, retiringKeysOf: current)
+                return try await apply(changes(current), to: id, retiringKeysOf: current, vaultKey)
             }
             await end(retired, of: id)
         } catch {

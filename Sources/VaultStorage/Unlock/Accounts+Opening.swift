@@ -30,8 +30,7 @@ extension Accounts {
             try requireAllowedServers(of: stored)
             let method = try await method.askingForPIN(of: stored)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
-            // The note is only for people to read, so an error must not stop the login.
-            try? await store.apply([.noteUse(ofKeyslot: slot.id, clock.now)], to: current.id)
+            await settle(opened.confirmation, slot, of: current)
             await AttemptRecords.forget(in: store, at: clock.now)
             await showClaims(of: current, vaultKey: opened.vaultKey)
             let notice = await settle(opened, slot, of: current, with: method)
@@ -118,7 +117,10 @@ extension Accounts {
     private func slot(of account: Account, for method: UnlockMethod) async throws -> Keyslot {
         let all = account.keyslots.filter { $0.kind == method.kind }
         let slots = all.filter(policy.allows)
-        if slots.isEmpty && !all.isEmpty { try requireAllowed(.offline) }
+        if slots.isEmpty, let first = all.first {
+            if let version = first.keyServiceProtocol { try requireAllowed(keyServiceProtocol: version) }
+            try requireAllowed(.offline)
+        }
         if let slot = await method.opener.choose(from: slots) { return slot }
         throw notEnrolled(method.kind, in: account)
     }
@@ -195,5 +197,7 @@ package struct OpenedAccount: Sendable {
 
 extension KeyServiceError {
     /// Whether the key service refused the secret or the key. It also refuses a key that was ended.
-    fileprivate var saysNo: Bool { [.wrongSecret, .keyLocked, .noSuchKey].contains(code) }
+    fileprivate var saysNo: Bool {
+        [.wrongSecret, .keyLocked, .noSuchKey, .unfinished, .keyEnded, .keyRevoked, .keyDestroyed].contains(code)
+    }
 }

@@ -17,41 +17,73 @@ extension Accounts {
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
         guard slot.needsKeyService else { return nil }
-        var notice: AccountNotice?
-        let noted = NotedGuesses(store: store, account: account.id)
-        if let secret = method.typedSecret {
-            if let wrong = opened.wrongGuesses, wrong.count > 0 {
-                let here = (try? await noted.count(of: slot)) ?? 0
-                let isRenewed = await renew(slot, of: account, secret, opened.vaultKey)
-                // Otherwise the key service tells the same guesses again.
-                if isRenewed { try? await noted.forget(slot) }
-                if wrong.count > here {
-                    notice = .wrongGuesses(
-                        wrong.count - here, last: wrong.last, at: slot, of: account.id, isRenewed: isRenewed)
-                }
-            } else {
-                try? await noted.forget(slot)
-            }
-        }
+        let notice =
+            slot.keyServiceProtocol == 2
+            ? await settleTries(opened, slot, of: account, with: method)
+            : await settleGuesses(opened, slot, of: account, with: method)
         await removeLeftKeyslot(of: account)
+        await unsealRetiredKeys(of: account.id, opened.vaultKey)
         await endRetiredKeys(at: account.keyServiceURL)
         if let notice { notices.send(notice) }
         return notice
     }
 
-    /// Gives a keyslot a new key and a new salt, with the same secret.
+    /// Protocol version 1: after wrong guesses, and where the service has version 2, the keyslot is made again.
+    private func settleGuesses(
+        _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
+    ) async -> AccountNotice? {
+        let noted = NotedGuesses(store: store, account: account.id)
+        let wrong = slot.kind.isTyped ? opened.wrongGuesses.flatMap { $0.count > 0 ? $0 : nil } : nil
+        let here = (try? await noted.count(of: slot)) ?? 0
+        var isRenewed = false
+        var upgrades = false
+        if wrong == nil { upgrades = await shouldUpgrade(slot, of: account) }
+        if wrong != nil || upgrades { isRenewed = await renew(slot, of: account, opened, with: method) }
+        // Without a new key, the key service tells the same guesses again.
+        if wrong == nil || isRenewed { try? await noted.forget(slot) }
+        guard let wrong, wrong.count > here else { return nil }
+        return .wrongGuesses(wrong.count - here, last: wrong.last, at: slot, of: account.id, isRenewed: isRenewed)
+    }
+
+    /// Protocol version 2: after tries that were not made here, the keyslot is made again.
+    private func settleTries(
+        _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
+    ) async -> AccountNotice? {
+        try? await NotedGuesses(store: store, account: account.id).forget(slot)
+        let tries = OwnTries(store: store, account: account.id)
+        // The service refuses a confirmation only if somebody else completed or changed the key.
+        let wasRefused = (try? await tries.wasRefused(slot.keyID)) ?? false
+        guard wasRefused || !opened.triesElsewhere.isEmpty else { return nil }
+        let isRenewed = await renew(slot, of: account, opened, with: method)
+        if isRenewed, let now = try? await current(account) {
+            try? await tries.keepOnly(Set(now.keyslots.map(\.keyID)))
+        }
+        return .triesElsewhere(
+            max(1, opened.triesElsewhere.count), last: opened.triesElsewhere.last, at: slot, of: account.id,
+            isRenewed: isRenewed)
+    }
+
+    /// Gives a keyslot a new key, with the same secret.
     ///
     /// - Returns: whether the old key opens nothing any more.
     private func renew(
-        _ slot: Keyslot, of account: Account, _ secret: SharedSecret, _ vaultKey: VaultKey
+        _ slot: Keyslot, of account: Account, _ opened: OpenedKeyslot, with method: UnlockMethod
     ) async -> Bool {
         do {
-            var new = try await typedSlot(slot.kind, secret.bytes, account, vaultKey, madeAt: slot.createdAt)
+            var new: Keyslot
+            if let secret = method.typedSecret {
+                new = try await typedSlot(
+                    slot.kind, secret.bytes, account, opened.vaultKey, madeAt: slot.createdAt)
+            } else if let remake = opened.remake {
+                new = try await remake(self)
+            } else {
+                return false
+            }
             new.label = slot.label
             new.lastUsedAt = clock.now
             FaultPoint.renewalKeyCreated.reach()
             let swap = KeyslotSwap(
-                new: new, secret: secret, vaultKey: vaultKey,
+                new: new, secret: method.typedSecret, vaultKey: opened.vaultKey,
                 faults: (.renewalStaged, .renewalVerified, .renewalSwapped))
             try await self.swap(swap, into: account) { current in
                 guard current.keyslots.contains(where: { $0.id == slot.id }) else {

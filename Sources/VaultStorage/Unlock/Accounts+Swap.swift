@@ -1,9 +1,10 @@
 internal import VaultCrypto
 
-/// A keyslot that replaces others, with its secret.
+/// A keyslot that replaces others.
 struct KeyslotSwap: Sendable {
     let new: Keyslot
-    let secret: SharedSecret
+    /// The typed secret. Only a keyslot of protocol version 1 needs it.
+    let secret: SharedSecret?
     let vaultKey: VaultKey
     /// The places where the crash tests stop.
     let faults: (staged: FaultPoint, verified: FaultPoint, swapped: FaultPoint)
@@ -25,13 +26,13 @@ extension Accounts {
             let retired = try await withLock(on: id) { _ in
                 let current = try await current(account)
                 let changes = try await changes(current)
-                let left = try await apply([.stageKeyslot(swap.new)], to: id, retiringKeysOf: current)
+                let left = try await apply([.stageKeyslot(swap.new)], to: id, retiringKeysOf: current, swap.vaultKey)
                 swap.faults.staged.reach()
                 do {
                     try await verify(swap, of: current)
                     swap.faults.verified.reach()
                     var retired = try await apply(
-                        changes + [.activateKeyslot(id: swap.new.id)], to: id, retiringKeysOf: current)
+                        changes + [.activateKeyslot(id: swap.new.id)], to: id, retiringKeysOf: current, swap.vaultKey)
                     swap.faults.swapped.reach()
                     retired.kinds.merge(left.kinds) { $1 }
                     return retired
@@ -57,20 +58,35 @@ extension Accounts {
         }.value
     }
 
-    /// Opens the slot as it is stored, with the key from the key service.
+    /// Opens the slot as it is stored, with the key from the key service. With protocol version 2 the first
+    /// confirmation has proven the key, so the stored bytes are compared.
     private func verify(_ swap: KeyslotSwap, of account: Account) async throws {
         guard let staged = try await store.stagedKeyslot(of: account.id), staged.id == swap.new.id else {
             throw VaultError(
                 .storeUnreadable,
                 "The new \(swap.new.kind.displayName) was not stored. The old one still works. Try again.")
         }
+        let wasStoredWithErrors = VaultError(
+            .storeCorrupt,
+            "The new \(swap.new.kind.displayName) was stored with errors. The old one still works. Try again.")
+        guard staged.keyServiceProtocol == 1, let secret = swap.secret else {
+            guard staged.opensLike(swap.new) else { throw wasStoredWithErrors }
+            return
+        }
         let opened = try await SecretKeyslot.open(
-            staged, of: account, secret: swap.secret.bytes, keyService: keyService(account.keyServiceURL),
+            staged, of: account, secret: secret.bytes, keyService: keyService(account.keyServiceURL),
             cost: argon2)
         guard try await opened.vaultKey.isEqual(to: swap.vaultKey) else {
-            throw VaultError(
-                .storeCorrupt,
-                "The new \(swap.new.kind.displayName) was stored with errors. The old one still works. Try again.")
+            throw wasStoredWithErrors
         }
+    }
+}
+
+extension Keyslot {
+    /// Whether all values that opening needs are the same.
+    fileprivate func opensLike(_ other: Keyslot) -> Bool {
+        id == other.id && kind == other.kind && salt == other.salt && argon2 == other.argon2 && keyID == other.keyID
+            && wrapped == other.wrapped && protection == other.protection && check == other.check
+            && endSignature == other.endSignature
     }
 }

@@ -57,7 +57,13 @@ struct TypedOpener: KeyslotOpener {
     var typedSecret: SharedSecret? { secret }
 
     func open(_ slot: Keyslot, of account: Account, in accounts: Accounts) async throws -> OpenedKeyslot {
-        try await SecretKeyslot.open(
+        guard slot.keyServiceProtocol == 1 else {
+            let stretched = try await slot.obliviousInput(
+                slot.kind.traits.prepared(secret.bytes), of: account, floor: SecretKeyslot.leastCost,
+                cost: accounts.argon2)
+            return try await accounts.openOblivious(slot, of: account, stretched: stretched)
+        }
+        return try await SecretKeyslot.open(
             slot, of: account, secret: secret.bytes, keyService: accounts.keyService(account.keyServiceURL),
             cost: accounts.argon2)
     }

@@ -31,6 +31,8 @@ public struct WayIn: Sendable, Hashable {
     public let wrongGuesses: Int
     /// Whether it opens the account without the key service.
     public let opensOffline: Bool
+    /// The version of the key service's protocol that it speaks; nil if it needs no key service, or is damaged.
+    public let keyServiceProtocol: Int?
 
     init(_ slot: Keyslot, isLocked: Bool, wrongGuesses: Int) {
         id = slot.id
@@ -42,6 +44,7 @@ public struct WayIn: Sendable, Hashable {
         lastUsedAt = slot.lastUsedAt
         self.wrongGuesses = wrongGuesses
         opensOffline = !slot.needsKeyService
+        keyServiceProtocol = slot.keyServiceProtocol
     }
 
     init(_ slot: DamagedKeyslot) {
@@ -54,6 +57,7 @@ public struct WayIn: Sendable, Hashable {
         lastUsedAt = nil
         wrongGuesses = 0
         opensOffline = false
+        keyServiceProtocol = nil
     }
 }
 

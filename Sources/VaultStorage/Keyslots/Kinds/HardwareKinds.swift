@@ -44,10 +44,14 @@ struct HardwareOpener: KeyslotOpener {
 
     func open(_ slot: Keyslot, of account: Account, in accounts: Accounts) async throws -> OpenedKeyslot {
         if !slot.needsKeyService { try accounts.requireRecentlyOnline(account) }
-        return OpenedKeyslot(
-            vaultKey: try await HardwareKeyslot.open(
-                slot, of: account, provider: provider, prompt: prompt,
-                keyService: accounts.keyService(account.keyServiceURL)))
+        if slot.keyServiceProtocol == 2 {
+            return try await HardwareKeyslot.open(
+                slot, of: account, provider: provider, prompt: prompt, in: accounts)
+        }
+        let opened = try await HardwareKeyslot.opened(
+            slot, of: account, provider: provider, prompt: prompt,
+            keyService: accounts.keyService(account.keyServiceURL))
+        return OpenedKeyslot(vaultKey: opened.vaultKey).remaking(slot, of: account, opened.secret)
     }
 }
 
@@ -68,9 +72,15 @@ extension Accounts {
         if opensOffline { try requireAllowed(.offline) }
         let prompt: any BiometricPrompt = kind.takesNewPIN ? NewPINPrompt(base: prompt, policy: policy) : prompt
         do {
-            var slot = try await HardwareKeyslot.make(
-                for: account, vaultKey: vaultKey, provider: provider, prompt: prompt,
-                keyService: opensOffline ? nil : keyService(account.keyServiceURL), now: clock.now)
+            var slot: Keyslot
+            if !opensOffline, let oblivious = try await obliviousMaker(account) {
+                slot = try await HardwareKeyslot.make(
+                    vaultKey: vaultKey, provider: provider, prompt: prompt, oblivious: oblivious, now: clock.now)
+            } else {
+                slot = try await HardwareKeyslot.make(
+                    for: account, vaultKey: vaultKey, provider: provider, prompt: prompt,
+                    keyService: opensOffline ? nil : keyService(account.keyServiceURL), now: clock.now)
+            }
             if let label { slot.label = label }
             FaultPoint.keyslotMade.reach()
             try await putOrDiscard(slot, in: account, vaultKey)

@@ -25,6 +25,9 @@ struct KeyslotTraits: Sendable {
     var secretName = "password"
     /// Whether the kind opens with the account's password, and changes with it.
     var isOfPassword = false
+    /// Whether a person can guess the secret. Then the device secret alone makes guesses, and ends the key. Otherwise
+    /// nobody who has only the disk can count guesses or end the key.
+    var isGuessable = false
     /// Whether the hardware has no PIN yet, and gets the one that the person chooses.
     var takesNewPIN = false
     /// Converts the typed text into the form that is stretched.
@@ -55,6 +58,9 @@ extension Keyslot.Kind {
 
     /// Whether a person types the secret and the key service checks it.
     var isTyped: Bool { traits.check == .keyService }
+
+    /// Whether a person can guess the secret.
+    var isGuessable: Bool { traits.isGuessable }
 
     /// The name of the typed secret, for the text of an error.
     var secretName: String { traits.secretName }

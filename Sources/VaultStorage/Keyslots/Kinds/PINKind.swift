@@ -7,7 +7,8 @@ extension Keyslot.Kind {
 }
 
 extension KeyslotTraits {
-    static let pin = KeyslotTraits(kind: .pin, displayName: "PIN", check: .keyService, secretName: "PIN")
+    static let pin = KeyslotTraits(
+        kind: .pin, displayName: "PIN", check: .keyService, secretName: "PIN", isGuessable: true)
 }
 
 extension UnlockMethod {

@@ -7,7 +7,7 @@ extension Keyslot.Kind {
 
 extension KeyslotTraits {
     static let password = KeyslotTraits(
-        kind: .password, displayName: "password", check: .keyService, isOfPassword: true)
+        kind: .password, displayName: "password", check: .keyService, isOfPassword: true, isGuessable: true)
 }
 
 extension UnlockMethod {

@@ -1,0 +1,52 @@
+internal import Foundation
+internal import KeyService
+internal import VaultCrypto
+internal import VaultHTTP
+
+/// Calls a key service of protocol version 2, and repeats the calls that are safe to repeat.
+struct ObliviousClient: Sendable {
+    /// The most repeats after a lost answer.
+    private static let repeats = 2
+    /// The longest wait for a busy service, in seconds.
+    private static let patience = 15
+
+    let service: any ObliviousKeyService
+    let clock: any WallClock
+    let timer: any Clock<Duration>
+
+    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
+        try await repeating { _ in try await service.createKey(key) }
+    }
+
+    func evaluate(_ id: String, _ blinded: RistrettoElement, requestKey: SharedSecret) async throws -> Evaluation {
+        try await repeating { date in
+            try await service.evaluate(id, blinded, requestKey: requestKey.bytes, at: date)
+        }
+    }
+
+    func confirm(_ confirmation: KeyConfirmation) async throws {
+        try await repeating { _ in try await service.confirm(confirmation) }
+    }
+
+    /// Sends the same values again after a lost answer, so the service counts them once.
+    private func repeating<R: Sendable>(_ call: (_ now: Date) async throws -> R) async throws -> R {
+        var (lost, waited) = (0, 0)
+        var serviceTime: Date?
+        while true {
+            do {
+                return try await call(serviceTime ?? clock.now)
+            } catch let error as KeyServiceError {
+                if error.isAnswerLost, lost < Self.repeats {
+                    lost += 1
+                } else if error.code == .busy, waited < Self.patience {
+                    try await timer.sleep(for: .seconds(1))
+                    waited += 1
+                } else if error.code == .clock, serviceTime == nil, let time = error.serviceTime {
+                    serviceTime = time
+                } else {
+                    throw error
+                }
+            }
+        }
+    }
+}

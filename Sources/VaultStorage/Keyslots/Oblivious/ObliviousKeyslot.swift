@@ -1,0 +1,170 @@
+internal import Foundation
+internal import KeyService
+internal import VaultCrypto
+internal import VaultHTTP
+
+/// Makes and opens keyslots of protocol version 2. The stretched secret is the input of the oblivious function, and the
+/// function's result gives the slot key.
+struct ObliviousKeyslot: Sendable {
+    let account: Account
+    let store: any SecureStore
+    let client: ObliviousClient
+
+    private var tries: OwnTries { OwnTries(store: store, account: account.id) }
+
+    /// The values that a new keyslot is made from.
+    struct Draft: Sendable {
+        let kind: Keyslot.Kind
+        var id = UUID().uuidString.lowercased()
+        var keyID = UUID().uuidString.lowercased()
+        let stretched: SharedSecret
+        var salt: [UInt8] = []
+        var argon2 = Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0)
+        var protection: [UInt8] = []
+        var label: String?
+        let createdAt: Date
+    }
+
+    /// Makes the key at the service, and seals the vault key. Stores no keyslot yet. The key is on the list of keys to
+    /// end until its keyslot is stored.
+    func make(_ draft: Draft, vaultKey: VaultKey) async throws -> Keyslot {
+        let id = draft.keyID
+        let endKey = try vaultKey.endKey(of: id)
+        let end = endKey.end(of: id)
+        // A disk that a thief has must not end the key of a recovery code or of hardware.
+        let stored = draft.kind.isGuessable ? end : try await vaultKey.seal(end, as: .keyEnd(id), of: account.id)
+        let blinding = try ObliviousFunction.blind(draft.stretched.bytes)
+        let requestKey = SharedSecret(try requestKey(draft.kind, draft.stretched, id: id))
+        try await RetiredKeys(store: store).add([
+            RetiredKey(
+                id: id, keyServiceURL: account.keyServiceURL, endSignature: end, madeAt: client.clock.now)
+        ])
+        FaultPoint.keyNoted.reach()
+        do {
+            let evaluation = try await client.createKey(
+                NewObliviousKey(
+                    id: id, requestKey: requestKey, endKey: endKey.publicKey, blinded: blinding.element))
+            FaultPoint.keyCreated.reach()
+            let output = try finalize(draft.stretched, blinding, evaluation.element)
+            let confirmKey = try ObliviousKeys.confirmKey(output, id: id)
+            let slotKey = try ObliviousKeys.slotKey(
+                output, slotID: draft.id, salt: Self.salt(protection: draft.protection))
+            let wrapped = try vaultKey.wrapped(
+                under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: id, version: 2)
+            try await client.confirm(
+                confirmKey.firstConfirmation(of: id, ticket: evaluation.ticket, endKey: endKey))
+            FaultPoint.keyConfirmed.reach()
+            return Keyslot(
+                id: draft.id, kind: draft.kind, salt: draft.salt, argon2: draft.argon2, keyID: id, wrapped: wrapped,
+                createdAt: draft.createdAt, label: draft.label, protection: draft.protection,
+                check: confirmKey.publicKey, endSignature: stored)
+        } catch {
+            // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this one.
+            let key = RetiredKey(id: id, keyServiceURL: account.keyServiceURL, endSignature: end)
+            await Task { try? await RetiredKeys(store: store).add([key]) }.value
+            throw error
+        }
+    }
+
+    /// Opens a keyslot with one try. The try is confirmed later: see ``OpenedKeyslot/confirmation``.
+    ///
+    /// - Throws: `KeyServiceError`. ``StoreError`` with code `corrupt` if the secret is right but the stored slot does
+    ///   not open.
+    func open(_ slot: Keyslot, stretched: SharedSecret) async throws -> OpenedKeyslot {
+        guard slot.check.count == Signature.publicKeySize else { throw Self.damaged(nil) }
+        let key = slot.keyID
+        let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key))
+        // Read before the try: a parallel login may confirm own tries and forget them during the call.
+        var own = (try? await tries.tickets(at: key)) ?? []
+        let blinding = try ObliviousFunction.blind(stretched.bytes)
+        let element = blinding.element
+        // The note is written while the service works. It tells later whose try this was, if this program dies.
+        let note = Task { [tries] in try? await tries.note(element, at: key) }
+        let answer: Evaluation
+        do {
+            answer = try await client.evaluate(key, element, requestKey: requestKey)
+        } catch {
+            await note.value
+            throw error
+        }
+        await note.value
+        FaultPoint.tryEvaluated.reach()
+        let output = try finalize(stretched, blinding, answer.element)
+        let confirmKey = try ObliviousKeys.confirmKey(output, id: key)
+        guard try SecretBytes(copying: confirmKey.publicKey).isEqual(to: SecretBytes(copying: slot.check)) else {
+            // Nothing that was made from the output leaves: the service may not be the right one.
+            try? await tries.note(answer.ticket, of: element, at: key)
+            throw KeyServiceError(
+                .wrongSecret, "The secret is wrong.", guessesRemaining: answer.guessesRemaining)
+        }
+        let vaultKey: VaultKey
+        do {
+            let slotKey = try ObliviousKeys.slotKey(
+                output, slotID: slot.id, salt: Self.salt(protection: slot.protection))
+            vaultKey = try slot.vaultKey(under: slotKey, of: account.id)
+        } catch let error as VaultCryptoError where error.code != .outOfMemory {
+            try? await tries.note(answer.ticket, of: element, at: key)
+            throw Self.damaged(error)
+        }
+        own.formUnion((try? await tries.tickets(at: key)) ?? [])
+        var strange = Self.strange(in: answer, own: own)
+        if !strange.isEmpty {
+            own.formUnion(await lostTickets(at: key, except: element, requestKey))
+            strange.removeAll { own.contains($0.ticket) }
+        }
+        let tickets = [answer.ticket] + own.subtracting([answer.ticket]).prefix(63)
+        return OpenedKeyslot(
+            vaultKey: vaultKey,
+            confirmation: .init(signed: confirmKey.confirmation(of: key, tickets: tickets), blinded: element),
+            triesElsewhere: strange.map(\.date).sorted())
+    }
+
+    /// The open tries that nobody made here. A younger try may be a login that runs now.
+    private static func strange(in answer: Evaluation, own: Set<[UInt8]>) -> [Evaluation.OpenTry] {
+        guard let mine = answer.open.first(where: { $0.ticket == answer.ticket }) else { return [] }
+        return answer.open.filter { other in
+            other.ticket != mine.ticket && !own.contains(other.ticket) && other.date < mine.date - 60
+        }
+    }
+
+    /// Asks for the tickets of tries whose answers were lost. An open try costs nothing again.
+    private func lostTickets(
+        at key: String, except element: RistrettoElement, _ requestKey: SharedSecret
+    ) async -> Set<[UInt8]> {
+        var found: Set<[UInt8]> = []
+        for lost in (try? await tries.unanswered(at: key)) ?? [] where lost != element {
+            guard
+                let answer = try? await client.service.evaluate(
+                    key, lost, requestKey: requestKey.bytes, at: client.clock.now)
+            else { continue }
+            try? await tries.note(answer.ticket, of: lost, at: key)
+            found.insert(answer.ticket)
+        }
+        return found
+    }
+
+    private func requestKey(_ kind: Keyslot.Kind, _ stretched: SharedSecret, id: String) throws -> SecretBytes {
+        guard kind.isGuessable else { return try ObliviousKeys.requestKey(from: stretched.bytes, id: id) }
+        return try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: id)
+    }
+
+    private func finalize(
+        _ input: SharedSecret, _ blinding: borrowing ObliviousFunction.Blinding, _ evaluated: RistrettoElement
+    ) throws -> SecretBytes {
+        do {
+            return try ObliviousFunction.finalize(input.bytes, blinding, evaluated: evaluated)
+        } catch let error as VaultCryptoError where error.code == .invalidInput {
+            throw KeyServiceError(
+                .invalidAnswer, "The key service answered with an impossible element.", underlying: error)
+        }
+    }
+
+    /// Nobody can change the data beside the wrapped key unnoticed.
+    private static func salt(protection: [UInt8]) -> [UInt8] { protection.isEmpty ? [] : Checksum.of([protection]) }
+
+    private static func damaged(_ error: (any Error)?) -> StoreError {
+        StoreError(
+            .corrupt, "The secret is right, but the stored keyslot is damaged and does not open. Use another way in.",
+            underlying: error)
+    }
+}

@@ -1,0 +1,159 @@
+internal import KeyService
+internal import VaultCrypto
+internal import VaultHTTP
+internal import VaultLocks
+
+// Keyslots of protocol version 2, as far as they need the store and the settings.
+extension Accounts {
+    /// Returns the maker and opener of an account's keyslots of version 2.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if the program has only version 1.
+    func oblivious(_ account: Account) throws -> ObliviousKeyslot {
+        guard let service = try obliviousKeyService(account.keyServiceURL) else {
+            throw VaultError(
+                .configurationInvalid,
+                "This way in needs protocol version 2 of the key service, which this program does not have.")
+        }
+        return ObliviousKeyslot(
+            account: account, store: store, client: ObliviousClient(service: service, clock: clock, timer: timer))
+    }
+
+    /// Returns the maker of new keyslots; nil if the service has only version 1.
+    ///
+    /// An account that has a keyslot of version 2 never gets one of version 1 again: a thief in the network could
+    /// otherwise hide version 2.
+    ///
+    /// - Throws: `KeyServiceError`. ``VaultError`` with code `forbiddenByPolicy` if the policy requires version 2.
+    func obliviousMaker(_ account: Account) async throws -> ObliviousKeyslot? {
+        let url = account.keyServiceURL
+        let isKnown = account.keyslots.contains { $0.keyServiceProtocol == 2 }
+        guard let service = try obliviousKeyService(url) else {
+            if isKnown { _ = try oblivious(account) }
+            try requireAllowed(keyServiceProtocol: 1)
+            return nil
+        }
+        let versions = ServiceVersions(store: store)
+        let hadVersion2 = try await versions.isOblivious(url) == true
+        if !isKnown && !hadVersion2 {
+            let isOblivious = try await service.protocolVersions().contains(2)
+            try await versions.note(url, isOblivious: isOblivious, at: clock.now)
+            guard isOblivious else {
+                try requireAllowed(keyServiceProtocol: 1)
+                return nil
+            }
+        }
+        return try oblivious(account)
+    }
+
+    /// Whether a keyslot of version 1 should be made again with version 2. Asks the service at most once a day.
+    func shouldUpgrade(_ slot: Keyslot, of account: Account) async -> Bool {
+        guard slot.keyServiceProtocol == 1, let service = try? obliviousKeyService(account.keyServiceURL) else {
+            return false
+        }
+        let (versions, url) = (ServiceVersions(store: store), account.keyServiceURL)
+        do {
+            guard try await versions.isDue(url, at: clock.now) else {
+                return try await versions.isOblivious(url) == true
+            }
+            let isOblivious = (try? await service.protocolVersions().contains(2)) ?? false
+            try await versions.note(url, isOblivious: isOblivious, at: clock.now)
+            return isOblivious
+        } catch {
+            return false
+        }
+    }
+
+    /// Opens a keyslot of version 2 with one try.
+    func openOblivious(_ slot: Keyslot, of account: Account, stretched: SharedSecret) async throws -> OpenedKeyslot {
+        let oblivious = try oblivious(account)
+        await sendConfirmations(of: account)
+        do {
+            return try await oblivious.open(slot, stretched: stretched)
+        } catch let error as KeyServiceError where error.code == .noSuchKey && slot.kind == .recovery {
+            // The request key of a recovery code is made from the code. So a wrong code cannot even ask.
+            throw KeyServiceError(.wrongSecret, "The recovery code is wrong, or its key is gone.", underlying: error)
+        }
+    }
+
+    // MARK: - Confirmations
+
+    /// Stores the confirmation of a try with the note of use, before the session begins, and sends it beside the login.
+    func settle(_ confirmation: OpenedKeyslot.StoredConfirmation?, _ slot: Keyslot, of account: Account) async {
+        let use = StoreChange.noteUse(ofKeyslot: slot.id, clock.now)
+        guard let confirmation else {
+            // The note is only for people to read, so an error must not stop the login.
+            try? await store.apply([use], to: account.id)
+            return
+        }
+        let tries = OwnTries(store: store, account: account.id)
+        do {
+            try await store.apply(
+                [use, tries.storing(confirmation.signed, of: confirmation.blinded)], to: account.id)
+            FaultPoint.confirmStored.reach()
+            confirming.add(Task { await sendConfirmations(of: account) })
+        } catch {
+            // It cannot be stored, so it is sent before the session begins. The person gets in all the same.
+            try? await oblivious(account).client.confirm(confirmation.signed)
+        }
+    }
+
+    /// Sends the confirmations that the service does not have yet.
+    func sendConfirmations(of account: Account) async {
+        let tries = OwnTries(store: store, account: account.id)
+        guard let waiting = try? await tries.confirmations(), !waiting.isEmpty,
+            let client = try? oblivious(account).client
+        else { return }
+        for confirmation in waiting {
+            do {
+                try await client.confirm(confirmation)
+                FaultPoint.confirmSent.reach()
+                try await tries.forget(confirmation)
+            } catch let error as KeyServiceError {
+                switch error.code {
+                case .unavailable, .busy, .invalidURL, .configurationInvalid: return
+                case .noSuchKey: try? await tries.forget(confirmation, isRefused: true)
+                default: try? await tries.forget(confirmation)
+                }
+            } catch {
+                return
+            }
+        }
+    }
+
+    /// Waits until the confirmations of this process are sent, but not for longer than `patience`. The next login sends
+    /// the rest.
+    package func finishConfirming(within patience: Duration = .seconds(5)) async {
+        await confirming.finish(within: patience, timer)
+    }
+}
+
+/// The tasks of one process that send confirmations.
+final class ConfirmingTasks: Sendable {
+    private let tasks = Lock<[Task<Void, Never>]>([])
+
+    func add(_ task: Task<Void, Never>) {
+        tasks.withLock { $0.append(task) }
+    }
+
+    func finish(within patience: Duration, _ timer: any Clock<Duration>) async {
+        let waiting = tasks.withLock { tasks in
+            defer { tasks = [] }
+            return tasks
+        }
+        guard !waiting.isEmpty else { return }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for task in waiting {
+                    await withTaskCancellationHandler {
+                        await task.value
+                    } onCancel: {
+                        task.cancel()
+                    }
+                }
+            }
+            group.addTask { try? await timer.sleep(for: patience) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

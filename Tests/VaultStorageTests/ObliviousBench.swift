@@ -1,0 +1,117 @@
+import Foundation
+import KeyService
+import Testing
+import VaultBiometric
+import VaultCrypto
+import VaultLocks
+import VaultStorage
+import VaultTesting
+
+/// A machine whose key service has protocol version 2.
+struct ObliviousBench {
+    static let password = "tea at half past four"
+    static let url = "https://keys.example.com"
+
+    let clock: ManualClock
+    let store: any SecureStore
+    let service: InMemoryObliviousKeyService
+    /// The same service with version 1.
+    let first: InMemoryKeyService
+    let accounts: Accounts
+    let told = Told()
+
+    init(
+        store: any SecureStore = InMemoryStore(), service: InMemoryObliviousKeyService? = nil,
+        clock: ManualClock = ManualClock(), policy: VaultPolicy = .standard,
+        first: InMemoryKeyService = InMemoryKeyService(),
+        wrapped: (@Sendable (InMemoryObliviousKeyService) -> any ObliviousKeyService)? = nil
+    ) {
+        let service = service ?? InMemoryObliviousKeyService(now: { clock.now })
+        let used = wrapped?(service) ?? service
+        (self.clock, self.store, self.service, self.first) = (clock, store, service, first)
+        accounts = Accounts(
+            store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests, policy: policy,
+            keyServiceURL: Self.url, timer: ShortWaits(), obliviousKeyService: { _ in used },
+            keyService: { _ in first })
+        accounts.onNotice { [told] in told.add($0) }
+    }
+
+    /// The same machine after a restart of the program, or with another program.
+    func restarted(
+        policy: VaultPolicy = .standard,
+        wrapped: (@Sendable (InMemoryObliviousKeyService) -> any ObliviousKeyService)? = nil
+    ) -> ObliviousBench {
+        ObliviousBench(store: store, service: service, clock: clock, policy: policy, first: first, wrapped: wrapped)
+    }
+
+    @discardableResult
+    func register(replacingItems: Bool = false) async throws -> VaultKey {
+        let token = RefreshToken(
+            Credential(value: "refresh token", scope: "openid"),
+            account: AccountID(issuer: issuer, subject: "alice"), clientID: "app",
+            identity: .init(email: nil, preferredUsername: nil, name: nil, claimsJSON: Array("{}".utf8)),
+            accessToken: nil)
+        return try await accounts.register(
+            token, newPassword: SecretBytes(utf8: Self.password), alias: nil, replacingItems: replacingItems)
+    }
+
+    func account() async throws -> Account { try await accounts.find("alice") }
+
+    func slot(_ kind: Keyslot.Kind = .password) async throws -> Keyslot {
+        try #require(try await account().keyslot(kind))
+    }
+
+    /// - Returns: the notice for the person; nil for none.
+    @discardableResult
+    func login(_ password: String = password) async throws -> AccountNotice? {
+        try await login(with: .password(SecretBytes(utf8: password)))
+    }
+
+    @discardableResult
+    func login(with method: UnlockMethod) async throws -> AccountNotice? {
+        let opened = try await accounts.opened(account(), with: method)
+        await accounts.finishConfirming()
+        return opened.wrongGuesses
+    }
+
+    /// The code of the error of a login; nil if the account opened.
+    func failure(_ password: String = password) async -> VaultError.Code? {
+        await failure { try await login(password) }
+    }
+
+    func failure(_ body: () async throws -> Void) async -> VaultError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? VaultError)?.code ?? VaultError.Code(name: "\(error)")
+        }
+    }
+
+    /// A thief's program on a copy of the account and its keyslots.
+    func thief() async throws -> ObliviousBench {
+        let (copy, account) = (InMemoryStore(), try await account())
+        try await copy.apply(
+            [.putAccount(account)] + account.keyslots.map { .putKeyslot($0) }, to: account.id)
+        return ObliviousBench(store: copy, service: service, clock: clock)
+    }
+
+    /// The key ids of the account's ways in.
+    func keys() async throws -> Set<String> { Set(try await account().keyslots.map(\.keyID)) }
+}
+
+/// A clock that waits a fiftieth of the time.
+struct ShortWaits: Clock {
+    var now: ContinuousClock.Instant { ContinuousClock.now }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        try await ContinuousClock().sleep(for: now.duration(to: deadline) / 50)
+    }
+}
+
+/// The notices that a person got.
+final class Told: Sendable {
+    private let all = Lock<[AccountNotice]>([])
+    var notices: [AccountNotice] { all.withLock { $0 } }
+    func add(_ notice: AccountNotice) { all.withLock { $0.append(notice) } }
+}

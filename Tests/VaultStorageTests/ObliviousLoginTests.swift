@@ -1,0 +1,269 @@
+import Foundation
+import KeyService
+import Testing
+import VaultCrypto
+import VaultLocks
+import VaultStorage
+import VaultTesting
+
+/// Logins with protocol version 2: what is counted, what is told, and what leaves this machine.
+@Suite(.timeLimit(.minutes(2))) struct ObliviousLoginTests {
+    @Test func `a right login leaves no open try, and a wrong one tells how many are left`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let slot = try await bench.slot()
+        #expect(slot.keyServiceProtocol == 2 && bench.first.calls == 0)
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.openTries(of: slot.keyID) == 0)
+        for left in [2, 1] {
+            do {
+                try await bench.login("a slip")
+                Issue.record("it opened")
+            } catch let error as VaultError {
+                #expect(error.code == .wrongSecret && error.guessesRemaining == left)
+            }
+        }
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.openTries(of: slot.keyID) == 0, "own tries are taken back")
+        for _ in 0..<3 { #expect(await bench.failure("a slip") == .wrongSecret) }
+        bench.clock.advance(by: 20)
+        #expect(await bench.failure() == .keyLocked)
+        let after = try await bench.slot()
+        #expect(after == slot.used(at: after.lastUsedAt))
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `two typos, the right one, the confirm lost, a restart: it opens without an alarm`(kind: StoreKind)
+        async throws
+    {
+        try await kind.withStore { store in
+            let bench = ObliviousBench(store: store)
+            try await bench.register()
+            for _ in 0..<2 { #expect(await bench.failure("a slip") == .wrongSecret) }
+            bench.service.losesConfirms = true
+            #expect(try await bench.login() == nil)
+            let key = try await bench.slot().keyID
+            #expect(bench.service.openTries(of: key) == 3)
+            bench.clock.advance(by: 3600)
+            bench.service.losesConfirms = false
+            let again = bench.restarted()
+            #expect(try await again.login() == nil)
+            #expect(again.told.notices == [])
+            #expect(try await again.slot().keyID == key, "the keyslot is the same")
+            #expect(bench.service.openTries(of: key) == 0)
+            let record = try await bench.account().id.recordPrefix + "own-tries"
+            #expect(try await store.withRecord(record) { $0 } == nil)
+        }
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func `24 logins at once all open, without an alarm`(typos: Int) async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let key = try await bench.slot().keyID
+        for _ in 0..<typos { #expect(await bench.failure("a slip") == .wrongSecret) }
+        // The typos are older than a minute: a parallel login must not take them for somebody else's.
+        bench.clock.advance(by: 300)
+        let codes = await withTaskGroup(of: VaultError.Code?.self) { group in
+            for _ in 0..<24 {
+                let program = bench.restarted()
+                group.addTask {
+                    await program.failure {
+                        let notice = try await program.login()
+                        #expect(notice == nil)
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes == [VaultError.Code?](repeating: nil, count: 24))
+        #expect(try await bench.slot().keyID == key)
+        #expect(bench.service.openTries(of: key) == 0)
+    }
+
+    @Test func `nothing that was made from the output of a rogue service leaves`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        try await bench.login()
+        let key = try await bench.slot().keyID
+        let before = bench.service.calls.count
+        bench.service.isRogue = true
+        #expect(await bench.failure() == .wrongSecret)
+        let sent = bench.service.calls.dropFirst(before)
+        #expect(sent.count == 1)
+        guard case .evaluate(id: key, blinded: _)? = sent.first else {
+            Issue.record("another call than one evaluation: \(sent)")
+            return
+        }
+        bench.service.isRogue = false
+        bench.clock.advance(by: 3600)
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.openTries(of: key) == 0, "the try at the rogue service was an own one")
+    }
+
+    @Test func `a thief's tries are told, and the keyslot is made again once`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        try await bench.login()
+        let before = try await bench.slot()
+        let thief = try await bench.thief()
+        bench.clock.advance(by: 100)
+        for _ in 0..<2 { #expect(await thief.failure("a guess") == .wrongSecret) }
+        let last = bench.clock.now
+        bench.clock.advance(by: 3600)
+        let notice = try #require(try await bench.login())
+        #expect(notice.code == .wrongGuesses && notice.count == 2 && notice.mayBeRight && notice.isRenewed)
+        #expect(notice.last == last && notice.keyslot == .password)
+        #expect(notice.description.hasPrefix("2 tries with the password, perhaps right ones, were made since "))
+        let after = try await bench.slot()
+        #expect(after.keyID != before.keyID && after.createdAt == before.createdAt)
+        #expect(bench.service.liveKeys == [after.keyID])
+        #expect(try await bench.login() == nil, "it is told once")
+        #expect(try await bench.slot().keyID == after.keyID)
+        #expect(await thief.failure() == .keyMissing, "the copy opens nothing, even with the right password")
+        #expect(bench.service.evaluations(of: before.keyID) <= 2 + 1 + 1)
+    }
+
+    @Test func `a right try of a thief is told, too`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let thief = try await bench.thief()
+        bench.service.losesConfirms = true
+        try await thief.login()
+        bench.service.losesConfirms = false
+        bench.clock.advance(by: 61)
+        #expect(try await bench.login()?.count == 1)
+    }
+
+    @Test func `logins at once after a thief's try make one new keyslot`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let thief = try await bench.thief()
+        #expect(await thief.failure("a guess") == .wrongSecret)
+        bench.clock.advance(by: 3600)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<6 {
+                let program = bench.restarted()
+                group.addTask { try await program.login() }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.liveKeys == (try await bench.keys()))
+        #expect(await bench.accounts.retiredKeys() == [])
+    }
+
+    @Test(arguments: [-10.0, 10.0])
+    func `a clock that is years off costs one repeat`(years: Double) async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        bench.service.clockOffset = years * 365 * 86_400
+        let before = bench.service.calls.count
+        #expect(try await bench.login() == nil)
+        let evaluations = bench.service.calls.dropFirst(before).filter {
+            if case .evaluate = $0 { true } else { false }
+        }
+        #expect(evaluations.count == 2 && Set(evaluations).count == 1)
+    }
+
+    @Test func `a lost answer is asked for again, and counts once`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let key = try await bench.slot().keyID
+        bench.service.lostAnswers = 2
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.evaluations(of: key) == 1)
+        // Three lost answers end the login. The try is known as an own one later.
+        bench.service.lostAnswers = 3
+        #expect(await bench.failure() == .keyServiceUnavailable)
+        #expect(bench.service.openTries(of: key) == 1)
+        bench.clock.advance(by: 3600)
+        let again = bench.restarted()
+        #expect(try await again.login() == nil)
+        #expect(again.told.notices == [])
+        #expect(bench.service.openTries(of: key) == 0)
+    }
+
+    @Test func `a busy service is asked again for 15 seconds`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        bench.service.busyAnswers = 15
+        #expect(try await bench.login() == nil)
+        bench.service.busyAnswers = 16
+        #expect(await bench.failure() == .keyServiceUnavailable)
+    }
+
+    @Test func `ended, revoked, destroyed, missing and locked are told apart`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let key = try await bench.slot().keyID
+        bench.service.revoke(key)
+        do {
+            try await bench.login()
+            Issue.record("it opened")
+        } catch let error as VaultError {
+            #expect(error.code == .deviceRevoked && error.description.contains("This device was revoked"))
+        }
+        bench.service.destroy(key)
+        #expect(await bench.failure() == .keyMissing)
+        bench.service.deleteAllKeys()
+        #expect(await bench.failure() == .keyMissing)
+    }
+
+    @Test func `a login whose keyslot another program replaces meanwhile gets in`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let thief = try await bench.thief()
+        #expect(await thief.failure("a guess") == .wrongSecret)
+        bench.clock.advance(by: 3600)
+        let other = bench.restarted()
+        let slow = bench.restarted { base in InterruptedService(base) { try await other.login() } }
+        #expect(try await slow.login() == nil)
+    }
+
+    @Test func `a store that cannot be written keeps nobody out`() async throws {
+        let store = InMemoryStore()
+        let bench = ObliviousBench(store: store)
+        try await bench.register()
+        store.writeFailure = StoreError(.unreadable, "The disk is full.")
+        let key = try await bench.slot().keyID
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.openTries(of: key) == 0, "the confirmation was sent at once")
+    }
+}
+
+extension Keyslot {
+    /// The same keyslot, used at another time.
+    fileprivate func used(at date: Date?) -> Keyslot {
+        var slot = self
+        slot.lastUsedAt = date
+        return slot
+    }
+}
+
+/// A key service with a hook before its first evaluation.
+private final class InterruptedService: ObliviousKeyService {
+    private let base: any ObliviousKeyService
+    private let interruption: @Sendable () async throws -> Void
+    private let isFirst = Lock(true)
+
+    init(_ base: any ObliviousKeyService, _ interruption: @escaping @Sendable () async throws -> Void) {
+        self.base = base
+        self.interruption = interruption
+    }
+
+    func protocolVersions() async throws -> Set<Int> { try await base.protocolVersions() }
+    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation { try await base.createKey(key) }
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        let isFirst = isFirst.withLock { isFirst in
+            defer { isFirst = false }
+            return isFirst
+        }
+        if isFirst { try await interruption() }
+        return try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+    }
+    func confirm(_ confirmation: KeyConfirmation) async throws { try await base.confirm(confirmation) }
+    func endKey(id: String, signature: [UInt8]) async throws { try await base.endKey(id: id, signature: signature) }
+}
