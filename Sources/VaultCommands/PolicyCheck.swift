@@ -67,6 +67,9 @@ extension VaultPolicy {
             guard let urls else { continue }
             sentences.append("\(name): \(urls.isEmpty ? "none" : urls.sorted().joined(separator: ", ")).")
         }
+        if let version = keyServiceProtocol {
+            sentences.append("Least version of the key service's protocol: \(version).")
+        }
         return sentences
     }
 

@@ -87,7 +87,7 @@ extension Registration {
     func openWithoutKeyService(
         _ existing: Account, _ password: SharedSecret, after error: VaultError
     ) async throws -> UnlockMethod? {
-        guard [.keyLocked, .keyMissing].contains(error.code), existing.keyslot(.offline) != nil,
+        guard [.keyLocked, .keyMissing, .deviceRevoked].contains(error.code), existing.keyslot(.offline) != nil,
             policy.allows(.offline)
         else { return nil }
         do {

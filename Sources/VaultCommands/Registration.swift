@@ -104,7 +104,7 @@ struct Registration {
 
     /// Whether another way in may still open the account.
     static func meansAnotherWay(_ error: VaultError) -> Bool {
-        [.wrongSecret, .keyLocked, .keyMissing, .notEnrolled, .storeCorrupt].contains(error.code)
+        [.wrongSecret, .keyLocked, .keyMissing, .deviceRevoked, .notEnrolled, .storeCorrupt].contains(error.code)
     }
 
     /// The data that a new password deletes, for a person; empty for none.

@@ -25,6 +25,8 @@ public struct TestVault: Sendable {
     public let store: InMemoryStore
     /// The key service. A test can make it unreachable and look at its keys.
     public let keyService: InMemoryKeyService
+    /// The same key service with protocol version 2; nil if it has only version 1.
+    public let obliviousKeyService: InMemoryObliviousKeyService?
     /// The identity provider. It signs people in, and a test decides about renewals.
     public let provider: FakeProvider
     /// The clock of all parts. It stands still until the test moves it.
@@ -32,9 +34,10 @@ public struct TestVault: Sendable {
 
     /// - Parameters:
     ///   - transport: carries the requests of `authorizedTransport`; nil to refuse all.
+    ///   - hasProtocol2: whether the key service has protocol version 2. Then all ways in use it.
     ///   - wrapped: a replacement for ``keyService``, for example ``SlowKeyService`` around it.
     public init(
-        transport: (any HTTPTransport)? = nil,
+        transport: (any HTTPTransport)? = nil, hasProtocol2: Bool = false,
         keyService wrapped: @Sendable (InMemoryKeyService) -> any KeyService = { $0 }
     ) {
         clock = ManualClock()
@@ -42,9 +45,12 @@ public struct TestVault: Sendable {
         keyService = InMemoryKeyService()
         provider = FakeProvider(clock: clock)
         let service = wrapped(keyService)
+        let oblivious = hasProtocol2 ? InMemoryObliviousKeyService(now: { [clock] in clock.now }) : nil
+        obliviousKeyService = oblivious
         accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
-            policy: .standard, keyServiceURL: "https://keys.example", keyService: { _ in service })
+            policy: .standard, keyServiceURL: "https://keys.example", obliviousKeyService: { _ in oblivious },
+            keyService: { _ in service })
         auth = Auth(
             settings: .init(issuer: provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
             accounts: accounts,

@@ -116,7 +116,7 @@ def test_at_a_terminal_the_pin_comes_before_the_password(with_pin):
 
 def test_the_list_tells_what_there_is(with_pin):
     header, *rows = with_pin.vault("unlock").out.splitlines()
-    assert header.split() == ["KIND", "LABEL", "ADDED", "LAST", "USED", "STATE"]
+    assert header.split() == ["KIND", "LABEL", "PROTOCOL", "ADDED", "LAST", "USED", "STATE"]
     assert [row.split()[0] for row in rows] == ["password", "pin"]
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
     assert with_pin.vault("unlock", "rename", "pin", "the short one").status == 0

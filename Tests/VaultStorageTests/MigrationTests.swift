@@ -34,9 +34,14 @@ import VaultStorage
         DROP TABLE chunk;
         DELETE FROM grdb_migrations WHERE identifier = 'chunks';
         """,
+        7: """
+        ALTER TABLE keyslot DROP COLUMN check_key;
+        ALTER TABLE keyslot DROP COLUMN end_signature;
+        DELETE FROM grdb_migrations WHERE identifier = 'oblivious';
+        """,
     ]
 
-    @Test(arguments: [1, 2, 3, 4, 5])
+    @Test(arguments: [1, 2, 3, 4, 5, 6])
     func `a store of an earlier version opens, with all there is in it`(version: Int) async throws {
         try await withTemporaryFolder { folder in
             var account = Account.example("alice", alias: "home")

@@ -115,3 +115,20 @@ final class Told: Sendable {
     var notices: [AccountNotice] { all.withLock { $0 } }
     func add(_ notice: AccountNotice) { all.withLock { $0.append(notice) } }
 }
+
+/// A key service that passes each call on, unless a conformer does something else.
+protocol WrappedObliviousService: ObliviousKeyService {
+    var base: any ObliviousKeyService { get }
+}
+
+extension WrappedObliviousService {
+    func protocolVersions() async throws -> Set<Int> { try await base.protocolVersions() }
+    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation { try await base.createKey(key) }
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+    }
+    func confirm(_ confirmation: KeyConfirmation) async throws { try await base.confirm(confirmation) }
+    func endKey(id: String, signature: [UInt8]) async throws { try await base.endKey(id: id, signature: signature) }
+}

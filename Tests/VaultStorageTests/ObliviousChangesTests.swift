@@ -3,6 +3,7 @@ import KeyService
 import Testing
 import VaultBiometric
 import VaultCrypto
+import VaultSQLite
 import VaultStorage
 import VaultTesting
 
@@ -237,6 +238,35 @@ import VaultTesting
             VaultPolicy.stricter(of: .standard, VaultPolicy(keyServiceProtocol: 2)).keyServiceProtocol == 2)
     }
 
+    @Test func `a flipped bit in a stored keyslot is damage, and no try`() async throws {
+        try await withTemporaryFolder { folder in
+            let bench = ObliviousBench(store: try SQLiteStore(folder: folder))
+            try await bench.register()
+            let calls = bench.service.calls.count
+            for column in ["check_key", "end_signature", "wrapped", "key_id", "salt"] {
+                let original = try Raw.value(folder, "keyslot", column)
+                for bit in Raw.bitsToFlip(of: original) {
+                    try Raw.set(folder, "keyslot", column, Raw.flipping(bit, of: original))
+                    #expect(await bench.failure() == .storeCorrupt, "\(column) \(bit)")
+                }
+                try Raw.set(folder, "keyslot", column, original)
+            }
+            #expect(bench.service.calls.count == calls)
+            #expect(try await bench.login() == nil)
+        }
+    }
+
+    @Test func `the key of a damaged keyslot is ended when that is removed`() async throws {
+        try await withTemporaryFolder { folder in
+            let bench = ObliviousBench(store: try SQLiteStore(folder: folder))
+            _ = try await withAllWays(bench)
+            let pin = try await bench.slot(.pin)
+            try Raw.execute(folder, "UPDATE keyslot SET salt = x'00' WHERE kind = 'pin'")
+            try await bench.accounts.removeKeyslot(pin.id, of: bench.account().id)
+            #expect(bench.service.liveKeys == (try await bench.keys()))
+        }
+    }
+
     @Test func `the vault key that an agent holds opens the sealed signature`() async throws {
         let bench = ObliviousBench()
         let (vaultKey, _, _) = try await withAllWays(bench)
@@ -261,25 +291,17 @@ private struct Holder: VaultKeyHolder {
 }
 
 /// A service that never ends a key.
-private struct UnendingService: ObliviousKeyService {
+private struct UnendingService: WrappedObliviousService {
     let base: any ObliviousKeyService
 
-    func protocolVersions() async throws -> Set<Int> { try await base.protocolVersions() }
-    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation { try await base.createKey(key) }
-    func evaluate(
-        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
-    ) async throws -> Evaluation {
-        try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
-    }
-    func confirm(_ confirmation: KeyConfirmation) async throws { try await base.confirm(confirmation) }
     func endKey(id: String, signature: [UInt8]) async throws {
         throw KeyServiceError(.unavailable, "The key service does not answer.")
     }
 }
 
 /// A service at whose n-th call of a creation the program stops for ever, as after a kill.
-private final class DyingService: ObliviousKeyService {
-    private let base: any ObliviousKeyService
+private final class DyingService: WrappedObliviousService {
+    let base: any ObliviousKeyService
     private let call: Int
     /// Whether the call arrives before the program stops.
     private let arrives: Bool
@@ -292,19 +314,12 @@ private final class DyingService: ObliviousKeyService {
 
     func waitForDeath() async { for await _ in deaths { return } }
 
-    func protocolVersions() async throws -> Set<Int> { try await base.protocolVersions() }
     func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
         try await dying(1) { try await base.createKey(key) }
-    }
-    func evaluate(
-        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
-    ) async throws -> Evaluation {
-        try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
     }
     func confirm(_ confirmation: KeyConfirmation) async throws {
         try await dying(2) { try await base.confirm(confirmation) }
     }
-    func endKey(id: String, signature: [UInt8]) async throws { try await base.endKey(id: id, signature: signature) }
 
     private func dying<R>(_ number: Int, _ body: () async throws -> R) async throws -> R {
         guard number == call else { return try await body() }

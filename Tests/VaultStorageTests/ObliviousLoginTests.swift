@@ -221,6 +221,37 @@ import VaultTesting
         #expect(try await slow.login() == nil)
     }
 
+    @Test func `a login that was cancelled raises no alarm later`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let key = try await bench.slot().keyID
+        let held = bench.restarted { base in HeldService(base) }
+        let login = Task { try await held.login() }
+        while bench.service.openTries(of: key) == 0 { await Task.yield() }
+        login.cancel()
+        _ = await login.result
+        bench.clock.advance(by: 3600)
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.openTries(of: key) == 0)
+    }
+
+    @Test func `a refused confirmation is told, and the keyslot is made again`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let key = try await bench.slot().keyID
+        let refusing = bench.restarted { base in RefusingService(base) }
+        // The refusal arrives before or after the end of the login.
+        let notices = [try await refusing.login(), try await bench.login()].compactMap(\.self)
+        try #require(notices.count == 1)
+        let notice = notices[0]
+        #expect(notice.mayBeRight && notice.isRenewed && notice.last == nil)
+        #expect(try await bench.slot().keyID != key)
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.liveKeys == (try await bench.keys()))
+        let told = try #require(try await ToldTries.last(in: bench.store, bench.account().id))
+        #expect(told.count == 1 && told.mayBeRight && told.keyslot == "password")
+    }
+
     @Test func `a store that cannot be written keeps nobody out`() async throws {
         let store = InMemoryStore()
         let bench = ObliviousBench(store: store)
@@ -241,9 +272,36 @@ extension Keyslot {
     }
 }
 
+/// A key service whose answers to evaluations never come.
+private struct HeldService: WrappedObliviousService {
+    let base: any ObliviousKeyService
+    init(_ base: any ObliviousKeyService) { self.base = base }
+
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        _ = try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+        try await Task.sleep(for: .seconds(3600))
+        throw CancellationError()
+    }
+}
+
+/// A key service that knows another confirm key.
+private struct RefusingService: WrappedObliviousService {
+    let base: any ObliviousKeyService
+    init(_ base: any ObliviousKeyService) { self.base = base }
+
+    func confirm(_ confirmation: KeyConfirmation) async throws {
+        guard confirmation.installation != nil else {
+            throw KeyServiceError(.noSuchKey, "The key service does not know this key.")
+        }
+        try await base.confirm(confirmation)
+    }
+}
+
 /// A key service with a hook before its first evaluation.
-private final class InterruptedService: ObliviousKeyService {
-    private let base: any ObliviousKeyService
+private final class InterruptedService: WrappedObliviousService {
+    let base: any ObliviousKeyService
     private let interruption: @Sendable () async throws -> Void
     private let isFirst = Lock(true)
 
@@ -252,8 +310,6 @@ private final class InterruptedService: ObliviousKeyService {
         self.interruption = interruption
     }
 
-    func protocolVersions() async throws -> Set<Int> { try await base.protocolVersions() }
-    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation { try await base.createKey(key) }
     func evaluate(
         _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
     ) async throws -> Evaluation {
@@ -264,6 +320,4 @@ private final class InterruptedService: ObliviousKeyService {
         if isFirst { try await interruption() }
         return try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
     }
-    func confirm(_ confirmation: KeyConfirmation) async throws { try await base.confirm(confirmation) }
-    func endKey(id: String, signature: [UInt8]) async throws { try await base.endKey(id: id, signature: signature) }
 }

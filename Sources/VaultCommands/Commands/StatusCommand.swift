@@ -21,6 +21,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("allowed-issuers", policy.allows(issuer: account.id.issuer, method: account.method)),
             ("allowed-key-services", policy.allows(keyService: account.keyServiceURL)),
         ]
+        let told = try await ToldTries.last(in: vault.accounts.store, account.id)
         let rule = servers.first { !$0.isAllowed }?.rule
         let report = Report(
             account: AccountReport(account),
@@ -30,7 +31,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             hasAccessToken: names.contains(.accessToken), scopes: grant.scopes,
             accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
             opensOfflineUntil: offlineUntil, isOffline: account.wasOpenedOffline,
-            refreshInterruptedAt: account.refreshStartedAt, isOpenInAgent: held != nil, forbiddenBy: rule,
+            triesElsewhere: told.map(Tries.init), refreshInterruptedAt: account.refreshStartedAt,
+            isOpenInAgent: held != nil, forbiddenBy: rule,
             maximumIdleMinutes: policy.maximumIdleMinutes, maximumSessionHours: policy.maximumSessionHours,
             items: names.filter { !$0.isReserved }.map(\.rawValue))
         if global.json { return Output.json(report) }
@@ -61,12 +63,33 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
             ("Session", held.map(AgentCommand.Status.words) ?? "not open"), ("Interrupted", interrupted ?? "no"),
+            ("Tries", told.map(Self.words) ?? "no unknown ones"),
             ("Items", "\(report.items.count)"),
         ]
         for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) {
             lines.append((Printable.text(claim.key), claim.value))
         }
         for (name, value) in lines { Output.line("\(name):".padded(to: 16) + Printable.text(value)) }
+    }
+
+    private static func words(_ told: ToldTries) -> String {
+        let last = told.last.map { ", the last one at \($0.formatted(.iso8601))" } ?? ""
+        return
+            "\(told.count) with the \(told.keyslot), not with this store\(last)\(told.mayBeRight ? "; perhaps right" : "")"
+    }
+
+    /// The tries that the last notice was about.
+    private struct Tries: Encodable {
+        let keyslot: String
+        let count: Int
+        let last: Date?
+        let perhapsRight: Bool
+        let toldAt: Date
+
+        init(_ told: ToldTries) {
+            (keyslot, count, last) = (told.keyslot, told.count, told.last)
+            (perhapsRight, toldAt) = (told.mayBeRight, told.toldAt)
+        }
     }
 
     private static func words(_ slot: Keyslot) -> String {
@@ -94,6 +117,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let opensOfflineUntil: Date?
         /// Whether the account was opened without the network and was not online since then.
         let isOffline: Bool
+        /// The last notice about tries that were not made with this store; nil if there was none.
+        let triesElsewhere: Tries?
         let refreshInterruptedAt: Date?
         /// Whether the agent holds a session of the account.
         let isOpenInAgent: Bool

@@ -11,8 +11,8 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         /// Secrets were tried, but not with this store. Somebody may have a copy of the store. The tries were wrong,
         /// unless ``AccountNotice/mayBeRight`` is true.
         public static let wrongGuesses = Code(name: "wrongGuesses")
-        /// The key service could not end the key of a removed way in yet. Until then an older copy of the store opens
-        /// with the old secret.
+        /// The key of a removed way in is not ended yet. Until then an older copy of the store opens with the old
+        /// secret.
         public static let keyNotEnded = Code(name: "keyNotEnded")
     }
 
@@ -32,13 +32,30 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     public let isRenewed: Bool
     /// Whether a try was perhaps right, with `wrongGuesses`. With protocol version 2 the key service cannot know.
     public let mayBeRight: Bool
+    /// When the key ends, with `keyNotEnded`.
+    let end: End
+
+    /// The time when a key of a removed way in ends.
+    enum End: Hashable {
+        /// At the next call to the key service that succeeds.
+        case later
+        /// At the next login: only the vault key opens the signature that ends it.
+        case atLogin
+        /// Never: the account and its vault key are gone.
+        case never
+    }
 
     /// One or two sentences for the person.
     public var description: String {
         let name = keyslot.displayName
         guard code == .wrongGuesses else {
-            return
+            return switch end {
+            case .later:
                 "The key service could not end the key of the old \(name). The next login tries again. To try now: vault doctor"
+            case .atLogin: "The key of the old \(name) ends at the next login. To end it now: vault login"
+            case .never:
+                "The key of the old \(name) stays at the key service, because the account was not open. An old copy of the store still opens with the \(name)."
+            }
         }
         let tried =
             mayBeRight
@@ -65,7 +82,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     ) -> AccountNotice {
         AccountNotice(
             code: .wrongGuesses, account: account, keyslot: slot.kind, count: count, last: last,
-            since: slot.lastUsedAt, isRenewed: isRenewed, mayBeRight: false)
+            since: slot.lastUsedAt, isRenewed: isRenewed, mayBeRight: false, end: .later)
     }
 
     static func triesElsewhere(
@@ -73,13 +90,13 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     ) -> AccountNotice {
         AccountNotice(
             code: .wrongGuesses, account: account, keyslot: slot.kind, count: count, last: last,
-            since: slot.lastUsedAt, isRenewed: isRenewed, mayBeRight: true)
+            since: slot.lastUsedAt, isRenewed: isRenewed, mayBeRight: true, end: .later)
     }
 
-    static func keyNotEnded(_ kind: Keyslot.Kind, of account: AccountID) -> AccountNotice {
+    static func keyNotEnded(_ kind: Keyslot.Kind, of account: AccountID, _ end: End) -> AccountNotice {
         AccountNotice(
             code: .keyNotEnded, account: account, keyslot: kind, count: 1, last: nil, since: nil, isRenewed: false,
-            mayBeRight: false)
+            mayBeRight: false, end: end)
     }
 }
 

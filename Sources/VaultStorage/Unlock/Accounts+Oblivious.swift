@@ -88,7 +88,11 @@ extension Accounts {
         let tries = OwnTries(store: store, account: account.id)
         do {
             try await store.apply(
-                [use, tries.storing(confirmation.signed, of: confirmation.blinded)], to: account.id)
+                [
+                    use,
+                    tries.storing(
+                        confirmation.signed, of: confirmation.blinded, keeping: Set(account.keyslots.map(\.keyID))),
+                ], to: account.id)
             FaultPoint.confirmStored.reach()
             confirming.add(Task { await sendConfirmations(of: account) })
         } catch {

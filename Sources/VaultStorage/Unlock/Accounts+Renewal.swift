@@ -24,7 +24,10 @@ extension Accounts {
         await removeLeftKeyslot(of: account)
         await unsealRetiredKeys(of: account.id, opened.vaultKey)
         await endRetiredKeys(at: account.keyServiceURL)
-        if let notice { notices.send(notice) }
+        if let notice {
+            try? await ToldTries(notice, toldAt: clock.now).note(in: store, account.id)
+            notices.send(notice)
+        }
         return notice
     }
 

@@ -78,7 +78,7 @@ extension Accounts {
     /// Ends keys that were just retired, and older ones at the same key service. A notice names the keys that could not
     /// be ended.
     package func end(_ retired: JustRetired, of id: AccountID) async {
-        for kind in retired.lost { notices.send(.keyNotEnded(kind, of: id)) }
+        for kind in retired.lost { notices.send(.keyNotEnded(kind, of: id, .never)) }
         guard !retired.kinds.isEmpty else { return }
         // In a new task: the change is made, and a cancelled caller must not leave the keys alive.
         await Task {
@@ -87,7 +87,8 @@ extension Accounts {
                 // If the list cannot be read, no key counts as ended.
                 let pending = try? await listedKeys(at: url)
                 for (key, kind) in retired.kinds where key.keyServiceURL == url && pending?.contains(key) != false {
-                    notices.send(.keyNotEnded(kind, of: id))
+                    notices.send(
+                        .keyNotEnded(kind, of: id, key.isOblivious && key.endSignature == nil ? .atLogin : .later))
                 }
             }
         }.value

@@ -7,7 +7,7 @@ package import VaultCrypto
 ///
 /// Opening an account throws ``VaultError`` with one of these codes:
 /// - `wrongSecret`: ask for the secret again.
-/// - `keyLocked`, `keyMissing`: use another way in, or register again.
+/// - `keyLocked`, `keyMissing`, `deviceRevoked`: use another way in, or register again.
 /// - `keyServiceUnavailable`: try again later.
 /// - `notEnrolled`: the account does not have this way in. Use another one.
 /// - `hardwareMissing`, `hardwareReplaced`: plug in the enrolled hardware.

@@ -7,12 +7,12 @@ internal import VaultHTTP
 struct ObliviousClient: Sendable {
     /// The most repeats after a lost answer.
     private static let repeats = 2
-    /// The longest wait for a busy service, in seconds.
-    private static let patience = 15
 
     let service: any ObliviousKeyService
     let clock: any WallClock
     let timer: any Clock<Duration>
+    /// The longest wait for a busy service, in seconds.
+    var patience = 15
 
     func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
         try await repeating { _ in try await service.createKey(key) }
@@ -38,7 +38,7 @@ struct ObliviousClient: Sendable {
             } catch let error as KeyServiceError {
                 if error.isAnswerLost, lost < Self.repeats {
                     lost += 1
-                } else if error.code == .busy, waited < Self.patience {
+                } else if error.code == .busy, waited < patience {
                     try await timer.sleep(for: .seconds(1))
                     waited += 1
                 } else if error.code == .clock, serviceTime == nil, let time = error.serviceTime {

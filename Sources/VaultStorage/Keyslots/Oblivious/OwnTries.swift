@@ -7,8 +7,8 @@ internal import VaultCrypto
 ///
 /// Nothing in it is secret. A damaged record counts as an empty one: then the person may be told of an own try.
 struct OwnTries: Sendable {
-    /// The most tries of one key that are kept.
-    private static let limit = 16
+    /// The most tries of one key that are kept, with a ticket and without.
+    private static let limit = 128
 
     private struct Try: Codable {
         let blinded: [UInt8]
@@ -21,6 +21,14 @@ struct OwnTries: Sendable {
         var confirmations: [KeyConfirmation] = []
         /// The keys whose confirmation the service refused.
         var refused: Set<String> = []
+
+        /// Many logins at once must not push out a try whose ticket is known.
+        mutating func add(_ new: Try, at key: String) {
+            let all = (tries[key] ?? []) + [new]
+            tries[key] =
+                all.filter { $0.ticket != nil }.suffix(OwnTries.limit)
+                + all.filter { $0.ticket == nil }.suffix(OwnTries.limit)
+        }
 
         var isEmpty: Bool { tries.isEmpty && confirmations.isEmpty && refused.isEmpty }
     }
@@ -37,8 +45,7 @@ struct OwnTries: Sendable {
     /// Notes a try before its answer is known.
     func note(_ blinded: RistrettoElement, at key: String) async throws {
         try await change { content in
-            content.tries[key, default: []].append(Try(blinded: blinded.bytes))
-            content.tries[key] = content.tries[key]?.suffix(Self.limit)
+            content.add(Try(blinded: blinded.bytes), at: key)
         }
     }
 
@@ -46,8 +53,7 @@ struct OwnTries: Sendable {
     func note(_ ticket: [UInt8], of blinded: RistrettoElement, at key: String) async throws {
         try await change { content in
             content.tries[key, default: []].removeAll { $0.blinded == blinded.bytes }
-            content.tries[key, default: []].append(Try(blinded: blinded.bytes, ticket: ticket))
-            content.tries[key] = content.tries[key]?.suffix(Self.limit)
+            content.add(Try(blinded: blinded.bytes, ticket: ticket), at: key)
         }
     }
 
@@ -64,10 +70,14 @@ struct OwnTries: Sendable {
             .compactMap { try? RistrettoElement($0.blinded) }
     }
 
-    /// Stores a confirmation until the service has it. Its tries are forgotten.
-    func storing(_ confirmation: KeyConfirmation, of blinded: RistrettoElement) -> StoreChange {
+    /// Stores a confirmation until the service has it. Its tries are forgotten, and those of keys that the account no
+    /// longer has.
+    func storing(
+        _ confirmation: KeyConfirmation, of blinded: RistrettoElement, keeping keys: Set<String>
+    ) -> StoreChange {
         .changeRecord(name) { bytes in
             var content = Self.decode(bytes)
+            content.tries = content.tries.filter { keys.contains($0.key) }
             content.tries[confirmation.id]?.removeAll { own in
                 own.blinded == blinded.bytes || own.ticket.map(confirmation.tickets.contains) ?? false
             }
