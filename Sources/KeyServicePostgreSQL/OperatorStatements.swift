@@ -142,6 +142,35 @@
                     CROSS JOIN LATERAL generate_series(open.count + 1, s.max_guesses - 1)
                 WHERE \(isOblivious) AND k.state = 0
                 """)
+        /// Fills the keys that have no try left up to a higher limit, $1. It comes before a change of the limits.
+        static let keepFull = Statement(
+            name: "keep_full",
+            sql: """
+                INSERT INTO open_try (number, ticket, blinded, opened_at)
+                SELECT k.number, uuid_send(gen_random_uuid()),
+                    uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), open.youngest
+                FROM service s CROSS JOIN key_record k
+                    CROSS JOIN LATERAL (SELECT count(*) AS count, max(t.opened_at) AS youngest FROM open_try t
+                        WHERE t.number = k.number) AS open
+                    CROSS JOIN LATERAL generate_series(open.count + 1, $1)
+                WHERE \(isOblivious) AND k.state = 0 AND open.count >= s.max_guesses
+                """)
+        /// The live and ended keys of an owner, and their tries.
+        static let ownedKeys = Statement(
+            name: "owned_keys",
+            sql: """
+                SELECT \(UpdateStatements.keyColumns), g.wrong_guesses, g.wrong_guesses_in_all, g.last_wrong_at,
+                    g.last_used_at, 0::bigint
+                FROM key_record k JOIN guess_counter g ON g.number = k.number
+                WHERE k.owner = $1 ORDER BY k.number LIMIT 1000
+                """)
+        static let ownedTries = Statement(
+            name: "tries_of_owned_keys",
+            sql: """
+                SELECT t.number, t.ticket, t.blinded, t.opened_at
+                FROM key_record k JOIN open_try t ON t.number = k.number WHERE k.owner = $1
+                ORDER BY t.opened_at, t.ticket
+                """)
         static let delete = Statement(name: "delete", sql: "DELETE FROM key_record WHERE id = $1 RETURNING id")
 
         static let setGeneration = Statement(name: "set_generation", sql: "UPDATE service SET generation = $1")

@@ -16,11 +16,15 @@
         public func setLimits(_ limits: GuessLimits) async throws {
             // Every start of a server calls this, and a change would read the whole table.
             guard try await state().limits != limits else { return }
-            var parameters = Parameters()
+            var (parameters, limit) = (Parameters(), Parameters())
             parameters.add(Int64(limits.inARow))
             parameters.add(Int64(limits.inAll))
+            limit.add(Int64(limits.inARow))
             try await run(
-                [(OperatorStatements.lockUsedUp, Parameters()), (OperatorStatements.setLimits, parameters)])
+                [
+                    (OperatorStatements.lockUsedUp, Parameters()), (OperatorStatements.keepFull, limit),
+                    (OperatorStatements.setLimits, parameters),
+                ])
         }
 
         /// Adds a master key to the list.
@@ -115,7 +119,15 @@
         }
 
         /// Returns the keys of an owner.
-        public func keys(ofOwner owner: [UInt8]) async throws -> [StoredKey] { [] }
+        public func keys(ofOwner owner: [UInt8]) async throws -> [StoredKey] {
+            var parameters = Parameters()
+            parameters.add(owner)
+            let queries: [Connection.Query] = [
+                (OperatorStatements.ownedKeys, parameters), (OperatorStatements.ownedTries, parameters),
+                (StateStatements.state, Parameters()),
+            ]
+            return try await run(queries) { rows in try Self.storedKeys(rows).map(\.1) }
+        }
 
         /// Deletes unfinished keys, and destroys keys that were locked for too long.
         public func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
@@ -144,13 +156,16 @@
                 (OperatorStatements.keys, page), (OperatorStatements.tries, page),
                 (StateStatements.state, Parameters()),
             ]
-            return try await run(queries) { rows in
-                let tries = try ObliviousRows.tries(rows[1])
-                let limits = try StateStatements.read(rows[2]).limits
-                return try (0..<rows[0].count).map { index in
-                    let number = try rows[0].number(index, 0)
-                    return (number, try Self.storedKey(rows[0], index, tries[number] ?? [], limits))
-                }
+            return try await run(queries, Self.storedKeys)
+        }
+
+        /// Reads the rows of keys, of their tries, and of the state.
+        @Sendable private static func storedKeys(_ rows: [Rows]) throws -> [(row: Int64, StoredKey)] {
+            let tries = try ObliviousRows.tries(rows[1])
+            let limits = try StateStatements.read(rows[2]).limits
+            return try (0..<rows[0].count).map { index in
+                let number = try rows[0].number(index, 0)
+                return (number, try storedKey(rows[0], index, tries[number] ?? [], limits))
             }
         }
 

@@ -21,7 +21,7 @@ extension OpenIDProvider {
     public func subject(ofAccessToken token: String, audience: String?) async throws -> String {
         guard token.utf8.count <= 16 * 1024, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !token.isEmpty
         else {
-            throw OpenIDConnectError(.tokenInvalid, "it is not a token")
+            throw Self.invalid("it is not a token")
         }
         if let signed = try? SignedToken(token, types: ["at+jwt", "application/at+jwt", "jwt"]) {
             return try await subject(of: signed, audience: audience)
@@ -32,16 +32,17 @@ extension OpenIDProvider {
     private func subject(of token: SignedToken, audience: String?) async throws -> String {
         try await verifier.checkSignature(of: token)
         guard let claims = JSONValue(strictObjectIn: token.payload) else {
-            throw OpenIDConnectError(.tokenInvalid, "its claims are not valid JSON")
+            throw Self.invalid("its claims are not valid JSON")
         }
         guard claims["iss"]?.string == issuer else {
-            throw OpenIDConnectError(.tokenInvalid, "it comes from another issuer")
+            throw Self.invalid("it comes from another issuer")
         }
         let isAccessToken = token.type == "at+jwt" || token.type == "application/at+jwt"
         guard isAccessToken || audience != nil && !Self.looksLikeIDToken(claims) else {
-            throw OpenIDConnectError(.tokenInvalid, "it may be an ID token")
+            throw Self.invalid("it may be an ID token")
         }
-        return try Self.subject(in: claims, audience: audience, now: clock.now, needsExpiry: true)
+        try Self.check(claims, audience: audience, now: clock.now, needsExpiry: true)
+        return try Self.subject(in: claims)
     }
 
     /// Whether the claims have a member that only ID tokens have.
@@ -60,18 +61,23 @@ extension OpenIDProvider {
         guard answer.status == .ok, let claims = JSONValue(strictObjectIn: answer.body) else {
             throw ProviderConnection.refusal(answer, sent: sent)
         }
-        guard claims["active"]?.bool == true else { throw OpenIDConnectError(.tokenInvalid, "it is not active") }
+        guard claims["active"]?.bool == true else { throw Self.invalid("it is not active") }
         if let from = claims["iss"], from.string != issuer {
-            throw OpenIDConnectError(.tokenInvalid, "it comes from another issuer")
+            throw Self.invalid("it comes from another issuer")
         }
-        return try Self.subject(in: claims, audience: audience, now: clock.now, needsExpiry: false)
+        try Self.check(claims, audience: audience, now: clock.now, needsExpiry: false)
+        if claims.member("sub") != nil { return try Self.subject(in: claims) }
+        // Some providers name only the user here (RFC 7662 section 2.2), but the subject in the user information.
+        do {
+            return try await userinfo(accessToken: token, subject: nil).subject
+        } catch let error as OpenIDConnectError where error.code == .refused || error.code == .unsupported {
+            throw Self.invalid("it names no person")
+        }
     }
 
-    private static func subject(
-        in claims: JSONValue, audience: String?, now: Date, needsExpiry: Bool
-    ) throws -> String {
-        func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.tokenInvalid, reason) }
+    private static func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.tokenInvalid, reason) }
 
+    private static func check(_ claims: JSONValue, audience: String?, now: Date, needsExpiry: Bool) throws {
         let (now, tolerance) = (now.timeIntervalSince1970, IDTokenVerifier.tolerance)
         if needsExpiry || claims.member("exp") != nil {
             guard let expiry = Lifetime.time(claims["exp"]), now < expiry + tolerance else {
@@ -88,6 +94,9 @@ extension OpenIDProvider {
             let audiences = claims["aud"]?.string.map { [$0] } ?? claims["aud"]?.strings ?? []
             guard audiences.contains(audience) else { throw invalid("it is meant for another service") }
         }
+    }
+
+    private static func subject(in claims: JSONValue) throws -> String {
         guard let subject = claims["sub"]?.string, (1...255).contains(subject.utf8.count) else {
             throw invalid("it names no person")
         }

@@ -142,7 +142,7 @@ import VaultCrypto
         try await key.test.store.setLimits(GuessLimits(inARow: 2, inAll: 100))
         #expect(try await Self.summary(key).lock == .locked)
         try await key.test.store.setLimits(GuessLimits(inARow: 5, inAll: 100))
-        #expect(try await Self.summary(key).lock == nil)
+        #expect(try await Self.summary(key).lock == .locked, "a locked key stays locked")
     }
 
     @Test(arguments: StoreKind.allCases) func keysComeWithAllTheirValues(kind: StoreKind) async throws {
@@ -282,5 +282,31 @@ import VaultCrypto
         try await test.store.revoke(keyID: bad.id)
         _ = try await test.store.delete(keyID: bad.id)
         #expect(try await test.store.storedKeys(after: nil, count: 9).count == 2)
+    }
+
+    @Test(arguments: StoreKind.allCases) func aHigherLimitOpensNoLockedKey(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let (full, half) = (try await ObliviousTestKey.live(test), try await ObliviousTestKey.live(test))
+        for _ in 0..<3 { _ = try await full.evaluate() }
+        for _ in 0..<2 { _ = try await half.evaluate() }
+        let limits = try await test.store.state().limits
+        try await test.store.setLimits(GuessLimits(inARow: 5, inAll: limits.inAll))
+        #expect(try await full.evaluate(at: TestStore.now + 60) == .refused(.locked))
+        #expect(try await full.stored()?.tries.count == 5)
+        #expect(try await half.stored()?.tries.count == 2)
+        try await test.store.unlock(keyID: full.id)
+        if case .tried = try await full.evaluate() {} else { Issue.record("The key stays locked.") }
+    }
+
+    @Test(arguments: StoreKind.allCases) func theKeysOfAnOwnerAreFound(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let keys = [try await ObliviousTestKey.live(test), try await ObliviousTestKey.live(test)]
+        let (owner, other) = (try #require(keys[0].new.owner), try #require(keys[1].new.owner))
+        _ = try await keys[0].evaluate()
+        let found = try await test.store.keys(ofOwner: owner)
+        #expect(found.map(\.record.id) == [keys[0].id])
+        #expect(try await found.first?.oblivious == keys[0].stored())
+        #expect(try await test.store.keys(ofOwner: other).map(\.record.id) == [keys[1].id])
+        #expect(try await test.store.keys(ofOwner: ObliviousTestKey.random(32)).isEmpty)
     }
 }

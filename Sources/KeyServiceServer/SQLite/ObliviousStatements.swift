@@ -190,17 +190,24 @@ extension ObliviousStatements {
             arguments: [keyID])
     }
 
-    /// Adds tries whose tickets nobody has, until each live key has one try left.
-    static func fill(at time: Int64, _ limits: GuessLimits, _ db: Database) throws {
-        for _ in 0..<max(0, limits.inARow - 1) {
-            try db.execute(
-                sql: """
-                    INSERT INTO open_try (ticket, number, blinded, opened_at)
-                    SELECT randomblob(16), number, randomblob(32), ? FROM key_record AS k
-                    WHERE kind = \(KeyDetails.obliviousKind) AND state = 0
-                        AND (SELECT count(*) FROM open_try WHERE number = k.number) < ?
-                    """, arguments: [time, limits.inARow - 1])
-        }
+    /// Adds tries whose tickets nobody has to live keys.
+    ///
+    /// - Parameters:
+    ///   - time: the time of the new tries; nil for the time of the key's last try.
+    ///   - minimum: keys with fewer tries stay as they are.
+    ///   - count: the number of tries that the other keys get.
+    static func fill(at time: Int64?, from minimum: Int, to count: Int, _ db: Database) throws {
+        guard count > 0 else { return }
+        try db.execute(
+            sql: """
+                WITH RECURSIVE place (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM place WHERE number < ?2),
+                    live AS (SELECT k.number, count(t.ticket) AS count, max(t.opened_at) AS youngest
+                        FROM key_record AS k LEFT JOIN open_try AS t USING (number)
+                        WHERE k.kind = \(KeyDetails.obliviousKind) AND k.state = 0 GROUP BY k.number)
+                INSERT INTO open_try (ticket, number, blinded, opened_at)
+                SELECT randomblob(16), live.number, randomblob(32), coalesce(?3, live.youngest)
+                FROM live JOIN place ON place.number > live.count WHERE live.count >= ?1
+                """, arguments: [minimum, count, time])
     }
 
     static func sweep(

@@ -21,6 +21,9 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
                     WHERE locked_at IS NULL AND ticket IS NULL
                         AND (wrong_guesses >= ? OR wrong_guesses_in_all >= ?)
                     """, arguments: [old.inARow, old.inAll])
+            if old.inARow < limits.inARow {
+                try ObliviousStatements.fill(at: nil, from: old.inARow, to: limits.inARow, db)
+            }
             try db.execute(
                 sql: "UPDATE service SET max_guesses = ?, max_guesses_total = ?",
                 arguments: [limits.inARow, limits.inAll])
@@ -158,7 +161,7 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
     /// Leaves each key at most one guess.
     public func acceptRollback(generation: Int64, now: Int64) async throws {
         try blocking { db in
-            try ObliviousStatements.fill(at: now, GuessStatements.limits(db), db)
+            try ObliviousStatements.fill(at: now, from: 0, to: GuessStatements.limits(db).inARow - 1, db)
             try db.execute(
                 sql: """
                     UPDATE guess_counter SET ticket = NULL, held_until = NULL,

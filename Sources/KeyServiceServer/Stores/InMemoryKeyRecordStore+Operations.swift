@@ -12,7 +12,15 @@ extension InMemoryKeyRecordStore {
             for (id, entry) in content.entries where entry.key.lock == nil && content.isLocked(entry.key) {
                 content.entries[id]?.key.lock = .locked
             }
+            let old = content.state.limits
             content.state.limits = limits
+            for entry in content.entries.values {
+                guard var key = entry.key.oblivious, key.state == .live, key.tries.count >= old.inARow,
+                    let youngest = key.tries.last?.openedAt
+                else { continue }
+                while key.tries.count < limits.inARow { key.add(.unknown(at: youngest)) }
+                content.add(StoredKey(key, limits))
+            }
             for key in content.entries.values.compactMap(\.key.oblivious) { content.add(StoredKey(key, limits)) }
         }
     }

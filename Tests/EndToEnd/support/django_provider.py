@@ -28,6 +28,10 @@ class DjangoProvider:
         self.port = urlsplit(self.base).port
         self.issuer = self.base
 
+    # The client that may ask about access tokens.
+    introspection_client = "key-service"
+    introspection_secret = "secret of the key service"
+
     def visit(self, url, user=USER, deny=False, user_code=None):
         """Opens an address that `vault` shows, as a person does: logs in, agrees, and follows the redirect. Returns the
         last page, from the command or from the provider."""

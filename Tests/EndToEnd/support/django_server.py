@@ -87,6 +87,9 @@ def fill():
         client_id="vault-cli", name="Vault", client_type="public", authorization_grant_type="authorization-code",
         redirect_uris="http://127.0.0.1/callback", post_logout_redirect_uris="http://127.0.0.1/bye")
     Application.objects.create(
+        client_id="key-service", name="Key service", client_type="confidential", client_secret="secret of the key service",
+        authorization_grant_type="client-credentials")
+    Application.objects.create(
         client_id="vault-device", name="Vault on a device", client_type="public",
         authorization_grant_type="urn:ietf:params:oauth:grant-type:device_code")
 
