@@ -56,13 +56,19 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
 
     private let state = Lock(State())
     private let maxGuesses: Int
+    private let busyTime: TimeInterval
     private let clock: @Sendable () -> Date
 
     /// - Parameters:
     ///   - maxGuesses: the most open tries of a key.
+    ///   - busyTime: the time in seconds after a try in which a full key is busy, and not yet locked. 0 for a test whose
+    ///     clock stands still.
     ///   - now: the time of the service.
-    public init(maxGuesses: Int = 3, now: @escaping @Sendable () -> Date = { Date() }) {
+    public init(
+        maxGuesses: Int = 3, busyTime: TimeInterval = 10, now: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.maxGuesses = maxGuesses
+        self.busyTime = busyTime
         clock = now
     }
 
@@ -205,7 +211,7 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
             }
             if !record.open.contains(where: { $0.blinded == blinded }) {
                 guard record.open.count < maxGuesses else {
-                    let isYoung = record.open.contains { now.timeIntervalSince($0.date) < 10 }
+                    let isYoung = record.open.contains { now.timeIntervalSince($0.date) < busyTime }
                     throw isYoung
                         ? KeyServiceError(.busy, "The key service is busy.")
                         : KeyServiceError(.keyLocked, "The key is locked.")

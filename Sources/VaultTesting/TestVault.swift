@@ -45,7 +45,7 @@ public struct TestVault: Sendable {
         keyService = InMemoryKeyService()
         provider = FakeProvider(clock: clock)
         let service = wrapped(keyService)
-        let oblivious = hasProtocol2 ? InMemoryObliviousKeyService(now: { [clock] in clock.now }) : nil
+        let oblivious = hasProtocol2 ? InMemoryObliviousKeyService(busyTime: 0, now: { [clock] in clock.now }) : nil
         obliviousKeyService = oblivious
         accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests,

@@ -17,6 +17,30 @@ import VaultTesting
         #expect(test.provider.renewals == 2)
     }
 
+    @Test func `a test vault may have protocol version 2, and tells tries elsewhere`() async throws {
+        let test = TestVault(hasProtocol2: true)
+        let service = try #require(test.obliviousKeyService)
+        let alice = try await test.addAccount("alice", password: Self.password, pin: "8264")
+        #expect(service.liveKeys.count == 2 && test.keyService.calls == 0)
+        #expect(try await test.storage.waysIn(of: alice).map(\.keyServiceProtocol) == [2, 2])
+        let updates = test.auth.sessionUpdates
+        // A thief with a copy of the store needs only the device secret for a try.
+        let account = try await test.storage.account(alice)
+        let key = try #require(account.keyslot(.pin)).keyID
+        let blinding = try ObliviousFunction.blind(SecretBytes(utf8: "a guess"))
+        _ = try await service.evaluate(
+            key, blinding.element,
+            requestKey: ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key),
+            at: test.clock.now)
+        test.clock.advance(by: 3600)
+        let session = try await test.auth.login(alice, with: .pin(SecretBytes(utf8: "8264")))
+        let notice = try #require(session.wrongGuesses)
+        #expect(notice.count == 1 && notice.mayBeRight && notice.isRenewed && notice.keyslot == .pin)
+        #expect(await updates.first { $0.event == .wrongGuesses }?.notice == notice)
+        #expect(try await test.auth.deleteAccount() == nil)
+        #expect(service.liveKeys == [])
+    }
+
     @Test func `a refresh token that was used before ends the login`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", password: Self.password)

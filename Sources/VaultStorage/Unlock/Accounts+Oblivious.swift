@@ -33,10 +33,11 @@ extension Accounts {
             return nil
         }
         let versions = ServiceVersions(store: store)
-        let hadVersion2 = try await versions.isOblivious(url) == true
-        if !isKnown && !hadVersion2 {
+        // The record only saves a question, so its errors are none.
+        let hadVersion2 = isKnown ? true : try? await versions.isOblivious(url)
+        if hadVersion2 != true {
             let isOblivious = try await service.protocolVersions().contains(2)
-            try await versions.note(url, isOblivious: isOblivious, at: clock.now)
+            try? await versions.note(url, isOblivious: isOblivious, at: clock.now)
             guard isOblivious else {
                 try requireAllowed(keyServiceProtocol: 1)
                 return nil
@@ -52,9 +53,7 @@ extension Accounts {
         }
         let (versions, url) = (ServiceVersions(store: store), account.keyServiceURL)
         do {
-            guard try await versions.isDue(url, at: clock.now) else {
-                return try await versions.isOblivious(url) == true
-            }
+            if let known = try await versions.present(url, at: clock.now) { return known }
             let isOblivious = (try? await service.protocolVersions().contains(2)) ?? false
             try await versions.note(url, isOblivious: isOblivious, at: clock.now)
             return isOblivious

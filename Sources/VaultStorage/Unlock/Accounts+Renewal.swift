@@ -22,8 +22,7 @@ extension Accounts {
             ? await settleTries(opened, slot, of: account, with: method)
             : await settleGuesses(opened, slot, of: account, with: method)
         await removeLeftKeyslot(of: account)
-        await unsealRetiredKeys(of: account.id, opened.vaultKey)
-        await endRetiredKeys(at: account.keyServiceURL)
+        await endRetiredKeys(at: account.keyServiceURL, opening: (account.id, opened.vaultKey))
         if let notice {
             try? await ToldTries(notice, toldAt: clock.now).note(in: store, account.id)
             notices.send(notice)
@@ -37,7 +36,7 @@ extension Accounts {
     ) async -> AccountNotice? {
         let noted = NotedGuesses(store: store, account: account.id)
         let wrong = slot.kind.isTyped ? opened.wrongGuesses.flatMap { $0.count > 0 ? $0 : nil } : nil
-        let here = (try? await noted.count(of: slot)) ?? 0
+        let here = wrong == nil ? 0 : (try? await noted.count(of: slot)) ?? 0
         var isRenewed = false
         var upgrades = false
         if wrong == nil { upgrades = await shouldUpgrade(slot, of: account) }

@@ -99,13 +99,21 @@ extension Accounts {
     /// - Parameters:
     ///   - keyServiceURL: the key service of the keys; nil for all.
     ///   - patience: the longest time to try.
+    ///   - opened: an account that is open. Its vault key opens the signatures that are sealed under it.
     /// - Returns: the keys that are still to be ended.
     @discardableResult
-    package func endRetiredKeys(at keyServiceURL: String? = nil, within patience: Duration = patienceForOldKeys) async
-        -> [RetiredKey]
-    {
+    package func endRetiredKeys(
+        at keyServiceURL: String? = nil, within patience: Duration = patienceForOldKeys,
+        opening opened: (id: AccountID, vaultKey: VaultKey)? = nil
+    ) async -> [RetiredKey] {
         let due = await retiredKeys(at: keyServiceURL)
         guard !due.isEmpty else { return [] }
+        if let opened {
+            for key in due where key.endSignature == nil && key.account == opened.id {
+                let unsealed = await unsealed(key, opened.vaultKey)
+                if unsealed.endSignature != nil { try? await RetiredKeys(store: store).replace(unsealed) }
+            }
+        }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 var silent: Set<String> = []
@@ -168,15 +176,6 @@ extension Accounts {
             where [.noSuchKey, .keyEnded, .keyRevoked, .keyDestroyed].contains(error.code)
         {}
         return true
-    }
-
-    /// Opens the signatures of listed keys that are sealed under this account's vault key.
-    func unsealRetiredKeys(of id: AccountID, _ vaultKey: VaultKey) async {
-        let list = RetiredKeys(store: store)
-        for key in (try? await list.all()) ?? [] where key.endSignature == nil && key.account == id {
-            let opened = await unsealed(key, vaultKey)
-            if opened.endSignature != nil { try? await list.replace(opened) }
-        }
     }
 
     private func unsealed(_ key: RetiredKey, _ vaultKey: VaultKey?) async -> RetiredKey {

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import KeyService
@@ -33,6 +34,25 @@ extension FuzzTarget {
         else { return }
         _ = try? await service.createKey(secret: secret).id
         _ = try? await service.releaseKey(id: "k", secret: secret, kind: .secret).id
+        await obliviousAnswer(answer, status: bytes[0])
+    }
+
+    /// The same answer to the calls of protocol version 2.
+    private static func obliviousAnswer(_ answer: HTTPAnswer, status: UInt8) async {
+        var answer = answer
+        answer.status = .init(code: [200, 200, 401, 403, 404, 409, 410, 422, 503][Int(status) % 9])
+        guard
+            let service = try? HTTPObliviousKeyService(
+                baseURL: "https://keys.example.com", transport: Canned(answer: answer)),
+            let key = try? SecretBytes(count: 32, { _ in }), let blinding = try? ObliviousFunction.blind(key),
+            let shared = try? SharedSecret(key.copy())
+        else { return }
+        _ = try? await service.protocolVersions()
+        _ = try? await service.createKey(
+            NewObliviousKey(id: "k", requestKey: shared, endKey: [], blinded: blinding.element))
+        _ = try? await service.evaluate("k", blinding.element, requestKey: key, at: .init(timeIntervalSince1970: 0))
+        try? await service.confirm(KeyConfirmation(id: "k", tickets: [], signature: []))
+        try? await service.endKey(id: "k", signature: [])
     }
 
     /// A line of an audit log, and an anchor.

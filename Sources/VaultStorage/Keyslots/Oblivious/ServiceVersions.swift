@@ -19,10 +19,11 @@ struct ServiceVersions: Sendable {
     /// - Returns: nil if the service was never asked.
     func isOblivious(_ url: String) async throws -> Bool? { try await entry(url)?.isOblivious }
 
-    /// Whether it is time to ask a service.
-    func isDue(_ url: String, at now: Date) async throws -> Bool {
-        guard let entry = try await entry(url) else { return true }
+    /// As ``isOblivious(_:)``; also nil if it is time to ask the service again.
+    func present(_ url: String, at now: Date) async throws -> Bool? {
+        guard let entry = try await entry(url) else { return nil }
         return !entry.isOblivious && abs(now.timeIntervalSince(entry.askedAt)) >= Self.interval
+            ? nil : entry.isOblivious
     }
 
     func note(_ url: String, isOblivious: Bool, at now: Date) async throws {
