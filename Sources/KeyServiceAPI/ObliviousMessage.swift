@@ -34,12 +34,15 @@ public enum ObliviousMessage {
         bytes("install", Array(id.utf8), confirmKey)
     }
 
-    /// The message of the end key's signature that puts a key on its owner's list.
+    /// The message of the end key's signature that puts a key on the list of one owner.
     ///
     /// - Parameters:
     ///   - id: the id of the key.
-    ///   - tokenHash: SHA-512 of the owner's access token, as it stands in the field `Authorization`.
-    public static func claim(id: String, tokenHash: [UInt8]) -> [UInt8] { bytes("claim", Array(id.utf8), tokenHash) }
+    ///   - issuer: the issuer identifier of the owner's identity provider.
+    ///   - subject: the owner at this provider.
+    public static func claim(id: String, issuer: String, subject: String) -> [UInt8] {
+        bytes("claim", Array(id.utf8), Array(issuer.utf8), [0], Array(subject.utf8))
+    }
 
     /// The message of the signature that ends a key.
     public static func end(id: String) -> [UInt8] { bytes("end", Array(id.utf8)) }

@@ -234,7 +234,7 @@ public struct EndRequest: Codable, Sendable {
 
 /// The body of `claim`.
 public struct ClaimRequest: Codable, Sendable {
-    /// The signature by the end key over ``ObliviousMessage/claim(id:tokenHash:)``, 64 bytes.
+    /// The signature by the end key over ``ObliviousMessage/claim(id:issuer:subject:)``, 64 bytes.
     public var signature: JSONBytes
 
     /// - Parameter signature: the signature by the end key, 64 bytes.

@@ -1,11 +1,9 @@
 """An owner's list of devices at the key service, proven by access tokens of real providers: signed ones of Glewlwyd,
 opaque ones of django-oauth-toolkit."""
 
-import hashlib
-
 import pytest
 from support.django_provider import CLIENT
-from support.oblivious import ObliviousKey, decode, encode, message
+from support.oblivious import ObliviousKey, Try, decode, encode, message
 from support.person import PASSWORD, Person
 from support.programs import KEY_SERVICE, run
 from support.services import KeyService
@@ -15,14 +13,14 @@ from test_oblivious_key_service import code
 class Owner:
     """A person with an access token, at a key service."""
 
-    def __init__(self, url, token):
-        self.url, self.token = url, token
+    def __init__(self, url, token, issuer="https://nobody.test", subject="nobody"):
+        self.url, self.token, self.issuer, self.subject = url, token, issuer, subject
 
     def post(self, path, body=None):
         return ObliviousKey(self.url).post(path, body or {}, Authorization=f"Bearer {self.token}")
 
-    def claim(self, key, token=None):
-        proof = message("claim", key.bytes, hashlib.sha512((token or self.token).encode()).digest())
+    def claim(self, key, subject=None):
+        proof = message("claim", key.bytes, self.issuer.encode(), b"\0", (subject or self.subject).encode())
         return key.post(
             f"/keys/{key.id}/claim", {"signature": encode(key.end.sign(proof))},
             Authorization=f"Bearer {self.token}")
@@ -53,7 +51,13 @@ def service(tmp_path, django, children):
 
 @pytest.fixture
 def owner(anna, service):
-    return Owner(service.url, anna.vault("token", password=PASSWORD).out.strip())
+    return owner_of(anna, service, "alice")
+
+
+def owner_of(person, service, name):
+    (user,) = [user for user in person.vault("users", "--json").json if user["email"] == f"{name}@example.test"]
+    token = person.vault("token", "--user", user["email"], password=PASSWORD).out.strip()
+    return Owner(service.url, token, user["issuer"], user["subject"])
 
 
 def test_an_owner_lists_renames_and_revokes_keys(owner, service):
@@ -68,7 +72,6 @@ def test_an_owner_lists_renames_and_revokes_keys(owner, service):
     assert owner.post(f"/devices/{first.id}/rename", {"label": encode(b"laptop")}).status_code == 200
     assert decode(owner.keys()[0]["label"]) == b"laptop"
     assert owner.post(f"/devices/{first.id}/revoke").status_code == 200
-    from support.oblivious import Try
     assert code(first.evaluate(Try(b"right"))) == (410, "revoked")
     assert [entry["id"] for entry in owner.keys()] == [second.id]
     assert second.log_in() and foreign.log_in()
@@ -80,8 +83,8 @@ def test_a_claim_needs_the_key_and_the_token(owner, service):
     key = ObliviousKey(service.url).make()
     stranger = ObliviousKey(service.url, key_id=key.id)
     assert code(owner.claim(stranger)) == (401, "unauthorized")
-    # The signature is for one token only.
-    assert code(owner.claim(key, token="another")) == (401, "unauthorized")
+    # The signature is for one person only.
+    assert code(owner.claim(key, subject="another")) == (401, "unauthorized")
     assert code(owner.claim(ObliviousKey(service.url))) == (401, "unauthorized")
     thief = Owner(service.url, "invented")
     assert code(thief.claim(key)) == (401, "invalid_token")
@@ -94,8 +97,7 @@ def test_another_person_has_another_list(owner, service, anna, django):
     key = ObliviousKey(service.url).make()
     assert owner.claim(key).status_code == 200
     anna.registered(user="bob", visit=lambda url: django.visit(url, user="bob"))
-    token = anna.vault("token", "--user", "bob@example.test", password=PASSWORD).out.strip()
-    bob = Owner(service.url, token)
+    bob = owner_of(anna, service, "bob")
     assert bob.keys() == []
     assert code(bob.post(f"/devices/{key.id}/revoke")) == (404, "no_such_device")
     assert code(bob.claim(key)) == (409, "conflict")

@@ -18,9 +18,9 @@ struct DeviceKeeper: Sendable {
 
     /// Puts a key on its owner's list. The signature shows that the client has the vault key of the account.
     func claim(id: String, signature: [UInt8], token: String, deadline: ContinuousClock.Instant) async throws {
-        let owner = try await owner(of: token)
-        let hash = PublicHash.sha512(Array(token.utf8))
-        try await keeper.claim(id: id, signature: signature, tokenHash: hash, owner: owner, deadline: deadline)
+        let person = try await person(of: token)
+        try await keeper.claim(
+            id: id, signature: signature, for: person, owner: stored(person), deadline: deadline)
     }
 
     /// Returns the owner's live keys, the oldest first.
@@ -47,9 +47,13 @@ struct DeviceKeeper: Sendable {
         try await keeper.change(id: id, of: owner, deadline: deadline) { $0.label = label }
     }
 
-    private func owner(of token: String) async throws -> [UInt8] {
+    private func owner(of token: String) async throws -> [UInt8] { try stored(await person(of: token)) }
+
+    private func stored(_ person: KeyOwner) throws -> [UInt8] { try person.hash(under: masterKeys.ownerKey().bytes) }
+
+    private func person(of token: String) async throws -> KeyOwner {
         do {
-            return try await verifier.owner(ofAccessToken: token).hash(under: masterKeys.ownerKey().bytes)
+            return try await verifier.owner(ofAccessToken: token)
         } catch let error as OwnerVerificationError {
             switch error {
             case .invalidToken: throw Refusal.invalidToken

@@ -198,12 +198,16 @@ struct ObliviousKeeper: Sendable {
 
     /// Gives a live key an owner. A key keeps its first owner.
     ///
+    /// - Parameters:
+    ///   - signature: the end key's signature for this person.
+    ///   - person: the owner, as the access token shows.
+    ///   - owner: the form of the owner that is stored.
     /// - Throws: as ``create(_:deadline:)``.
     func claim(
-        id: String, signature: [UInt8], tokenHash: [UInt8], owner: [UInt8], deadline: ContinuousClock.Instant
+        id: String, signature: [UInt8], for person: KeyOwner, owner: [UInt8], deadline: ContinuousClock.Instant
     ) async throws {
         let key = try await find(id, deadline: deadline)
-        let message = ObliviousMessage.claim(id: id, tokenHash: tokenHash)
+        let message = ObliviousMessage.claim(id: id, issuer: person.issuer, subject: person.subject)
         guard Signature.isValid(signature, of: message, by: (key ?? decoy).endKey), key != nil else {
             throw Refusal.unauthorized
         }
