@@ -112,10 +112,11 @@
             var (time, number) = (Parameters(), Parameters())
             time.add(now)
             number.add(generation)
-            try await run([
+            let queries: [Connection.Query] = [
                 (OperatorStatements.lockAllLive, Parameters()), (OperatorStatements.fillTries, time),
                 (OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.setGeneration, number),
-            ])
+            ]
+            try await run(queries, patience: Self.longPatience) { _ in }
         }
 
         /// Returns the keys of an owner.
@@ -138,7 +139,7 @@
                 (OperatorStatements.removeUnfinished, unfinished), (OperatorStatements.lockLockedForLong, locked),
                 (OperatorStatements.destroy, locked), (OperatorStatements.removeAllEndedTries, Parameters()),
             ]
-            return try await run(queries) { ($0[0].count, $0[2].count) }
+            return try await run(queries, patience: Self.longPatience) { ($0[0].count, $0[2].count) }
         }
 
         /// Sets the reason why no server may use this store, or takes it away.
@@ -239,9 +240,10 @@
         }
 
         private func run<R: Sendable>(
-            _ queries: [Connection.Query], _ read: @escaping @Sendable ([Rows]) throws -> R
+            _ queries: [Connection.Query], patience: Duration = patience,
+            _ read: @escaping @Sendable ([Rows]) throws -> R
         ) async throws -> R {
-            try await perform { connection, deadline in
+            try await perform(patience: patience) { connection, deadline in
                 let rows = try connection.run(queries, deadline: deadline)
                 guard rows.count == queries.count else { throw DatabaseFailure.damaged }
                 return try read(rows)

@@ -23,6 +23,8 @@
         public static let standardLanes = 4
         /// The time for each call of an operator.
         static let patience = Duration.seconds(30)
+        /// The time for a call that changes all keys: a million keys take about half a minute.
+        static let longPatience = Duration.seconds(600)
 
         /// The number of batches that may be under way at a time.
         public let lanes: Int
@@ -81,19 +83,19 @@
 
         /// Runs an operator's call on its own connection, on a thread that may block.
         func perform<R: Sendable>(
+            patience: Duration = patience,
             _ body: @escaping @Sendable (Connection, ContinuousClock.Instant) throws -> R
         ) async throws -> R {
             try await withCheckedThrowingContinuation { continuation in
                 operatorQueue.async {
-                    continuation.resume(with: Result { try self.performNow(body) })
+                    continuation.resume(with: Result { try self.performNow(.now + patience, body) })
                 }
             }
         }
 
         private func performNow<R: Sendable>(
-            _ body: @Sendable (Connection, ContinuousClock.Instant) throws -> R
+            _ deadline: ContinuousClock.Instant, _ body: @Sendable (Connection, ContinuousClock.Instant) throws -> R
         ) throws -> R {
-            let deadline = ContinuousClock.now + Self.patience
             return try operatorConnector.withLock { connector in
                 do {
                     guard let connection = try connector?.connection(deadline: deadline) else {

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import VaultCrypto
 
@@ -63,6 +64,23 @@ import VaultCrypto
         }
         #expect(try await ended.stored()?.state == .ended, "a final state stays")
         #expect(try await ended.stored()?.record.content.count == 72)
+    }
+
+    @Test func whatIsErasedIsNotInTheFiles() async throws {
+        let test = try await StoreKind.sqlite.make()
+        let (revoked, destroyed, kept) = (
+            try await Key.live(test), try await Key.live(test), try await Key.live(test)
+        )
+        func isInFiles(_ key: Key) throws -> Bool {
+            try test.databaseBytes().range(of: Data(key.new.record.content.suffix(72))) != nil
+        }
+        #expect(try isInFiles(revoked) && isInFiles(destroyed))
+        try await test.store.revoke(keyID: revoked.id)
+        #expect(try !isInFiles(revoked) && isInFiles(destroyed))
+        try await Self.fill(destroyed)
+        _ = try await test.store.sweep(unfinishedSince: 0, lockedSince: Self.now)
+        #expect(try !isInFiles(destroyed))
+        #expect(try isInFiles(kept), "the search works")
     }
 
     @Test(arguments: StoreKind.allCases) func deletingRemovesTheTriesToo(kind: StoreKind) async throws {

@@ -78,6 +78,13 @@ struct TestStore: Sendable {
         self.expire = expire
     }
 
+    /// The database of a store in a folder, with its write-ahead log.
+    func databaseBytes() throws -> Data {
+        let path = try #require(temporary?.path) + "/data/keys.sqlite"
+        return try Data(contentsOf: URL(fileURLWithPath: path))
+            + ((try? Data(contentsOf: URL(fileURLWithPath: path + "-wal"))) ?? Data())
+    }
+
     /// The store for a second instance of the service. Only a shared database opens twice.
     func secondInstance() async throws -> any KeyRecordOperations {
         try await another?() ?? store

@@ -91,7 +91,9 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         } catch let error where error.isFullDisk {
             // Space in the write-ahead log is free again after a checkpoint. Guesses then need no new space.
             checkpoint()
-            return (try? apply(changes, mayInsert: false)) ?? changes.map { _ in .failure(error) }
+            if let results = try? apply(changes, mayInsert: false) { return results }
+            // A try of the protocol's version 2 may need new space. It must not fail the others.
+            return changes.flatMap { (try? apply([$0], mayInsert: false)) ?? [.failure(error)] }
         } catch let error where error.code != .busy && changes.count > 1 {
             return changes.flatMap { change in
                 (try? apply([change], mayInsert: mayInsert)) ?? [.failure(error)]
@@ -162,8 +164,23 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         let (size, isHuge) = UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         guard !isHuge else { return .plenty }
         let free = UInt64(status.f_bavail) &* UInt64(status.f_frsize)
-        let reserve = min(64 << 20, size / 10)
+        let reserve = min(64 << 20, size / 10) + spaceForTries()
         return free < reserve ? .none : free < reserve + Self.logSize ? .little : .plenty
+    }
+
+    /// The most space that the open tries of all keys can take, in bytes. A try takes at most 0.4 of the space of its
+    /// key. Otherwise, somebody with many keys could fill the disk with tries, and keep out all others.
+    private func spaceForTries() -> UInt64 {
+        let numbers = try? queue.read { db in
+            (
+                pages: try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0,
+                unused: try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0,
+                pageSize: try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0, limits: try GuessStatements.limits(db)
+            )
+        }
+        guard let numbers else { return 0 }
+        let used = Double(numbers.pages - numbers.unused) * Double(numbers.pageSize)
+        return UInt64(clamping: Int64(used * 0.4 * Double(min(numbers.limits.inARow, 1000))))
     }
 
     /// Moves the write-ahead log into the database. It does not wait for readers, because logins wait for it.
