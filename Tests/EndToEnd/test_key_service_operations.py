@@ -9,6 +9,7 @@ import sqlite3
 import pytest
 import requests
 from support.disk import SmallDisk
+from support.oblivious import ObliviousKey, Try, decode
 from support.programs import KEY_SERVICE, Program, run
 from test_key_service import create, fetch, operate
 
@@ -174,6 +175,43 @@ def test_a_flood_of_new_keys_on_a_small_disk_keeps_nobody_out(small_disk, tmp_pa
         assert set(statuses) == {200, 401}, {status: statuses.count(status) for status in statuses}
     finally:
         program.kill()
+
+
+def test_a_flood_of_tries_on_a_small_disk_keeps_nobody_out(small_disk, tmp_path):
+    """Somebody with many keys of version 2 opens all their tries."""
+    data = small_disk.folder / "keys"
+    assert run(small_disk.enter(KEY_SERVICE, "init", "--data", data)).status == 0
+    program = Program(
+        small_disk.enter(KEY_SERVICE, "serve", "--data", data, "--listen", "127.0.0.1:0", "--creates-per-hour", "0",
+                         "--creates-per-hour-total", "0"), tmp_path)
+    try:
+        url = program.wait_for(re.compile(r"Listening on (\S+)"))[1]
+        old = create_at(url)
+        key = ObliviousKey(url).make()
+        session = requests.Session()
+        keys, statuses = [], []
+        while len(statuses) < 2000 and statuses[-20:].count(503) < 20:
+            new = ObliviousKey(url, session=session)
+            attempt = Try(b"right")
+            answer = new.create(attempt)
+            statuses.append(answer.status_code)
+            if answer.status_code == 200:
+                signer = new.signer(attempt, answer.json())
+                assert new.confirm(signer, decode(answer.json()["ticket"]), first=True).status_code == 200
+                keys.append(new)
+        assert len(keys) > 10 and set(statuses) == {200, 503}, statuses
+        statuses = [new.evaluate(Try(b"wrong")).status_code for _ in range(3) for new in keys]
+        assert set(statuses) == {200}, (len(keys), statuses.count(200), set(statuses))
+        for _ in range(20):
+            assert key.log_in()
+            guess = {"keyid": old["keyid"], "secret": STRONG}
+            assert requests.post(f"{url}/keyservice/v1/key", json=guess, timeout=30).status_code == 200
+    finally:
+        program.kill()
+
+
+def create_at(url):
+    return requests.post(f"{url}/keyservice/v1/createkey", json={"secret": STRONG}, timeout=30).json()
 
 
 def test_a_deletion_says_if_old_data_stays_for_a_while(key_service):

@@ -80,13 +80,13 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     }
 
     private func commitBlocking(_ changes: [KeyRecordChange]) -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-        let inserts = changes.contains(where: \.mayInsert)
-        let room = inserts ? roomForKeys() : .plenty
+        let mayGrow = changes.contains { $0.mayInsert || $0.isUpdate }
+        let room = mayGrow ? room(forKeys: changes.contains(where: \.mayInsert)) : .plenty
         let mayInsert = room != .none
         do {
             let results = try apply(changes, mayInsert: mayInsert)
             // The database grows now, while it can. Later, the write-ahead log of guesses may have taken the space.
-            if room == .little { checkpoint() }
+            if room != .plenty { checkpoint() }
             return results
         } catch let error where error.isFullDisk {
             // Space in the write-ahead log is free again after a checkpoint. Guesses then need no new space.
@@ -157,14 +157,15 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     /// More than the write-ahead log takes until its next checkpoint, in bytes.
     private static let logSize: UInt64 = 16 << 20
 
-    private func roomForKeys() -> Room {
+    /// - Parameter forKeys: whether there may be new keys, and not only new tries.
+    private func room(forKeys: Bool) -> Room {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return .plenty }
         // Some file systems report sizes that no number holds.
         let (size, isHuge) = UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         guard !isHuge else { return .plenty }
         let free = UInt64(status.f_bavail) &* UInt64(status.f_frsize)
-        let reserve = min(64 << 20, size / 10) + spaceForTries()
+        let reserve = min(64 << 20, size / 10) + (forKeys ? spaceForTries() : 0)
         return free < reserve ? .none : free < reserve + Self.logSize ? .little : .plenty
     }
 
