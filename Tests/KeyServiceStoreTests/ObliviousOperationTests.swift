@@ -187,6 +187,14 @@ import VaultCrypto
         #expect(Set(stored) == Set([fresh] + keys.dropFirst()))
     }
 
+    @Test(arguments: StoreKind.allCases) func aLargePageHasAllTries(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
+        let keys = (0..<1200).map { _ in StoredKey(Key(test).new, GuessLimits()) }
+        #expect(try await test.store.put(keys, whileRetiredBecause: nil))
+        #expect(try await test.store.storedKeys(after: nil, count: 40_000).map(\.1) == keys)
+    }
+
     /// A key in each state, and one of version 1.
     private static func manyKeys(_ test: TestStore, _ limits: GuessLimits) -> [StoredKey] {
         let states: [ObliviousKey.State] = [.live, .live, .unfinished, .ended, .revoked, .destroyed, .live]
