@@ -6,7 +6,7 @@ public protocol KeyRecordOperations: KeyRecordStore {
     func state() async throws -> StoreState
 
     /// Changes the limits of wrong guesses for all instances. Locked keys stay locked: before the change, each key that
-    /// has reached an old limit is locked for good. A key of the protocol's version 2 has the new limit at once.
+    /// has reached an old limit is locked for good.
     func setLimits(_ limits: GuessLimits) async throws
 
     /// Adds a master key to the list of allowed master keys. A known master key stays as it is.
