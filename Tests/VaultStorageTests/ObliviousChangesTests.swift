@@ -190,6 +190,7 @@ import VaultTesting
         #expect(Set(try await bench.account().keyslots.map(\.keyServiceProtocol)) == [1])
         let old = try await bench.keys()
         #expect(bench.first.liveKeys == old)
+        try await bench.login()
         bench.service.versions = [2]
         try await bench.login()
         #expect(try await bench.slot().keyServiceProtocol == 1, "the service is asked once a day")
@@ -214,6 +215,10 @@ import VaultTesting
         bench.service.versions = []
         try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: bench.account(), vaultKey: vaultKey)
         #expect(try await bench.slot(.pin).keyServiceProtocol == 2 && bench.first.calls == 0)
+        // Nor does the service: the answer may be a lie of the network.
+        try await bench.accounts.delete(bench.account().id, vaultKey: vaultKey)
+        try await bench.register()
+        #expect(try await bench.slot().keyServiceProtocol == 2)
     }
 
     @Test func `a service that cannot be asked does not make version 1`() async throws {

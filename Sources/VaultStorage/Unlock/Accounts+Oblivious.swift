@@ -20,8 +20,8 @@ extension Accounts {
 
     /// Returns the maker of new keyslots; nil if the service has only version 1.
     ///
-    /// An account that has a keyslot of version 2 never gets one of version 1 again: a thief in the network could
-    /// otherwise hide version 2.
+    /// A service that had version 2 once, and an account that has a keyslot of version 2, never get version 1 again: a
+    /// thief in the network could otherwise hide version 2.
     ///
     /// - Throws: `KeyServiceError`. ``VaultError`` with code `forbiddenByPolicy` if the policy requires version 2.
     func obliviousMaker(_ account: Account) async throws -> ObliviousKeyslot? {
@@ -32,13 +32,14 @@ extension Accounts {
             try requireAllowed(keyServiceProtocol: 1)
             return nil
         }
+        guard !isKnown else { return try oblivious(account) }
         let versions = ServiceVersions(store: store)
-        // The record only saves a question, so its errors are none.
-        let hadVersion2 = isKnown ? true : try? await versions.isOblivious(url)
-        if hadVersion2 != true {
-            let isOblivious = try await service.protocolVersions().contains(2)
-            try? await versions.note(url, isOblivious: isOblivious, at: clock.now)
-            guard isOblivious else {
+        if try await service.protocolVersions().contains(2) {
+            try? await versions.note(url, isOblivious: true, at: clock.now)
+        } else {
+            // An account with keyslots of version 1 gets version 2 at a later login.
+            let hadVersion2 = account.keyslots.isEmpty ? try? await versions.isOblivious(url) : false
+            guard hadVersion2 == true else {
                 try requireAllowed(keyServiceProtocol: 1)
                 return nil
             }
