@@ -1,0 +1,106 @@
+"""The command and the key service with protocol version 2, also after crashes."""
+
+import json
+import signal
+
+import pytest
+from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import KEY_SERVICE, run
+
+PIN = "2846"
+
+
+@pytest.fixture
+def own(person, key_service):
+    """Alice, with a key service of her own."""
+    person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = key_service.url
+    person.registered()
+    return person
+
+
+def live(key_service):
+    keys = run([KEY_SERVICE, "keys", "list", "--json", "--data", key_service.data]).json
+    return {key["id"] for key in keys if key["state"] in ("live", "new")}
+
+
+def used(person):
+    return {key for (key,) in person.sql("SELECT key_id FROM keyslot")}
+
+
+def later(person):
+    """Makes new keys look older than ten minutes."""
+    for (value,) in person.sql("SELECT value FROM record WHERE name = 'retired-keys'"):
+        lines = [json.loads(line) for line in bytes(value).splitlines()]
+        for line in lines:
+            if "madeAt" in line:
+                line["madeAt"] -= 700
+        person.sql("UPDATE record SET value = ? WHERE name = 'retired-keys'",
+                   "\n".join(json.dumps(line) for line in lines).encode())
+
+
+def kill_at(point):
+    return {"CREDENTIAL_VAULT_FAULT": point}
+
+
+def test_each_way_in_says_its_protocol(own, key_service):
+    ways = own.vault("unlock", "list", "--json").json
+    assert [(way["kind"], way["key_service_protocol"]) for way in ways] == [("password", 2)]
+    state = own.vault("status", "--json").json
+    assert state["protocols"] == [{"kind": "password", "key_service_protocol": 2}] and "tries_elsewhere" not in state
+    assert "password (protocol 2)" in own.vault("status").out
+    assert live(key_service) == used(own)
+
+
+def test_two_slips_a_lost_confirm_and_a_restart(own, key_service):
+    for left in (2, 1):
+        assert own.vault("login", "--json", password="a slip").error["guesses_remaining"] == left
+    died = own.vault("login", password=PASSWORD, env=kill_at("confirm-stored"))
+    assert died.status == -signal.SIGKILL
+    result = own.vault("login", password=PASSWORD)
+    assert (result.status, result.err) == (0, "")
+    (key,) = run([KEY_SERVICE, "keys", "list", "--json", "--data", key_service.data]).json
+    assert key["guessesRemaining"] == 3
+    assert own.sql("SELECT 1 FROM record WHERE name LIKE '%own-tries'") == []
+
+
+@pytest.mark.parametrize("point", ["key-noted", "key-created", "key-confirmed", "keyslot-made", "keyslot-stored"])
+def test_a_crash_while_a_pin_is_added_leaves_no_live_key(own, key_service, point):
+    new = own.password_file(PIN, "new-pin")
+    died = own.vault("unlock", "add", "pin", "--new-pin-file", new, password=PASSWORD, env=kill_at(point))
+    assert died.status == -signal.SIGKILL
+    later(own)
+    assert own.vault("login", password=PASSWORD).status == 0
+    assert live(key_service) == used(own)
+    assert own.sql("SELECT 1 FROM record WHERE name = 'retired-keys'") == []
+
+
+@pytest.mark.parametrize("point, works", [
+    ("key-created", PASSWORD), ("key-confirmed", PASSWORD), ("password-key-created", PASSWORD),
+    ("password-staged", PASSWORD), ("password-verified", PASSWORD), ("password-swapped", OTHER_PASSWORD),
+    ("key-ended", OTHER_PASSWORD),
+])
+def test_a_crash_during_a_change_of_password_leaves_one_live_key(own, key_service, point, works):
+    new = own.password_file(OTHER_PASSWORD, "new")
+    died = own.vault("passwd", "--new-password-file", new, password=PASSWORD, env=kill_at(point))
+    assert died.status == -signal.SIGKILL
+    later(own)
+    assert own.vault("login", password=works).status == 0
+    assert live(key_service) == used(own) and len(used(own)) == 1
+    assert own.sql("SELECT 1 FROM record WHERE name = 'retired-keys'") == []
+
+
+@pytest.mark.parametrize("point", ["try-evaluated", "confirm-stored", "confirm-sent"])
+def test_a_crash_during_a_login_locks_nobody_out(own, key_service, point):
+    # The third open try would lock the key, so only two logins may die before they know that they are right.
+    for _ in range(2 if point == "try-evaluated" else 5):
+        assert own.vault("login", password=PASSWORD, env=kill_at(point)).status == -signal.SIGKILL
+    result = own.vault("login", password=PASSWORD)
+    assert (result.status, result.err) == (0, "")
+
+
+def test_a_deleted_account_has_no_live_key(own, key_service):
+    assert own.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
+    assert len(live(key_service)) == 2
+    result = own.vault("delete", "--yes", password=PASSWORD)
+    assert (result.status, result.err) == (0, "")
+    assert live(key_service) == set()
