@@ -39,7 +39,8 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
             id: key.id, requestKey: key.requestKey.bytes.withUnsafeBytes { Array($0) }, endKey: key.endKey,
             blinded: key.blinded.bytes, label: key.label)
         let answer = try await post(ObliviousPath.keys, body)
-        guard let created: CreatedObliviousKey = decoded(answer), created.ticket.bytes.count == ObliviousSize.ticket
+        guard let created: CreatedObliviousKey = decoded(answer),
+            created.ticket.bytes == ObliviousKeys.ticket(key.id, key.blinded)
         else { throw breaksProtocol }
         return FirstEvaluation(
             element: try element(created.evaluated, for: key.blinded), ticket: created.ticket.bytes)
@@ -63,7 +64,9 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
         let answer = try await post(
             ObliviousPath.key(id, .evaluate), body, fields: [.authorization: "CV2 \(seconds).\(code)"])
         guard let evaluated: EvaluateAnswer = decoded(answer), evaluated.guessesRemaining >= 0,
-            (evaluated.open.map(\.ticket) + [evaluated.ticket]).allSatisfy({ $0.bytes.count == ObliviousSize.ticket }),
+            // Another ticket would make this client confirm the try of somebody else.
+            evaluated.ticket.bytes == ObliviousKeys.ticket(id, blinded),
+            evaluated.open.allSatisfy({ $0.ticket.bytes.count == ObliviousSize.ticket }),
             evaluated.open.contains(where: { $0.ticket == evaluated.ticket })
         else { throw breaksProtocol }
         return Evaluation(

@@ -42,6 +42,11 @@ package enum ObliviousKeys {
         try KeyDerivation.hkdf(output, salt: salt, info: label("slot-key", slotID))
     }
 
+    /// Returns the only ticket that the service can give to a try.
+    package static func ticket(_ id: String, _ blinded: RistrettoElement) -> [UInt8] {
+        ObliviousMessage.ticket(id: id, blinded: blinded.bytes)
+    }
+
     private static func label(_ purpose: String, _ id: String) -> [UInt8] {
         ObliviousMessage.bytes(purpose, Array(id.utf8))
     }

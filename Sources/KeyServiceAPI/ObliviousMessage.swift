@@ -1,3 +1,5 @@
+internal import VaultCrypto
+
 /// The bytes that version 2 of the protocol signs, authenticates, and derives keys with. Each purpose has its own label,
 /// so no value of one purpose is good for another.
 public enum ObliviousMessage {
@@ -18,6 +20,18 @@ public enum ObliviousMessage {
     ///   - bodyHash: SHA-512 of the body's bytes.
     public static func evaluate(id: String, seconds: String, bodyHash: [UInt8]) -> [UInt8] {
         bytes("evaluate", Array(id.utf8), Array(seconds.utf8), [0], bodyHash)
+    }
+
+    /// Returns the ticket of a try: the first 16 bytes of SHA-512 over its label, the id and the element.
+    ///
+    /// A client accepts no other ticket for its element. Otherwise somebody between client and service could make the
+    /// client confirm the tries of a thief.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - blinded: the blinded element of the try, 32 bytes.
+    public static func ticket(id: String, blinded: [UInt8]) -> [UInt8] {
+        Array(PublicHash.sha512(bytes("ticket", Array(id.utf8), blinded)).prefix(ObliviousSize.ticket))
     }
 
     /// The message of a confirm's signature.

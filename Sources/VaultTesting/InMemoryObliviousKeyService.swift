@@ -165,7 +165,7 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
     /// - Throws: ``KeyServiceError``: `unavailable`; `invalidAnswer` if another key has the id.
     public func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
         let secrets = try Secrets(requestKey: key.requestKey)
-        let ticket = try Self.newTicket()
+        let ticket = ObliviousKeys.ticket(key.id, key.blinded)
         return try state.withLock { state in
             try Self.begin(.create(id: key.id), &state)
             if let record = state.records[key.id] {
@@ -192,7 +192,7 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
     public func evaluate(
         _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
     ) async throws -> Evaluation {
-        let ticket = try Self.newTicket()
+        let ticket = ObliviousKeys.ticket(id, blinded)
         let given = SharedSecret(try requestKey.copy())
         return try state.withLock { state in
             try Self.begin(.evaluate(id: id, blinded: blinded.bytes), &state)
@@ -306,10 +306,6 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
         throw KeyServiceError(
             .unavailable, "The key service does not answer.",
             underlying: HTTPError(.interrupted, authority: "keys.example"))
-    }
-
-    private static func newTicket() throws -> [UInt8] {
-        try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
     }
 
     private static let outage = KeyServiceError(.unavailable, "The key service does not answer.")

@@ -1,6 +1,7 @@
 """The key service's protocol, version 2: its calls, states and errors, asked by an independent client."""
 
 import concurrent.futures
+import hashlib
 import json
 import re
 import sys
@@ -28,7 +29,7 @@ def key(key_service):
 
 
 def test_the_versions_are_told(key_service):
-    assert requests.get(f"{key_service.url}/keyservice/v2", timeout=10).json() == {"versions": [2]}
+    assert requests.get(f"{key_service.url}/keyservice/v2", timeout=10).json() == {"devices": False, "versions": [2]}
 
 
 def test_the_right_secret_opens_and_a_wrong_one_does_not(key):
@@ -54,6 +55,9 @@ def test_the_same_element_is_the_same_try(key):
         answers = list(pool.map(lambda _: key.evaluate(attempt).json(), range(1000)))
     assert len({json.dumps(answer) for answer in answers}) == 1
     assert answers[0]["guesses_remaining"] == 2 and len(answers[0]["open"]) == 1
+    # Nobody can put another ticket in its place: it follows from the element.
+    expected = hashlib.sha512(message("ticket", key.bytes, attempt.blinded)).digest()[:16]
+    assert decode(answers[0]["ticket"]) == expected
 
 
 def test_an_open_try_is_answered_at_the_limit_too(key):

@@ -6,6 +6,7 @@ import signal
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import KEY_SERVICE, run
+from support.thief import age_new_keys
 
 PIN = "2846"
 
@@ -20,22 +21,11 @@ def own(person, key_service):
 
 def live(key_service):
     keys = run([KEY_SERVICE, "keys", "list", "--json", "--data", key_service.data]).json
-    return {key["id"] for key in keys if key["state"] in ("live", "new")}
+    return {key["id"] for key in keys if key["state"] in ("live", "unfinished")}
 
 
 def used(person):
     return {key for (key,) in person.sql("SELECT key_id FROM keyslot")}
-
-
-def later(person):
-    """Makes new keys look older than ten minutes."""
-    for (value,) in person.sql("SELECT value FROM record WHERE name = 'retired-keys'"):
-        lines = [json.loads(line) for line in bytes(value).splitlines()]
-        for line in lines:
-            if "madeAt" in line:
-                line["madeAt"] -= 700
-        person.sql("UPDATE record SET value = ? WHERE name = 'retired-keys'",
-                   "\n".join(json.dumps(line) for line in lines).encode())
 
 
 def kill_at(point):
@@ -68,7 +58,7 @@ def test_a_crash_while_a_pin_is_added_leaves_no_live_key(own, key_service, point
     new = own.password_file(PIN, "new-pin")
     died = own.vault("unlock", "add", "pin", "--new-pin-file", new, password=PASSWORD, env=kill_at(point))
     assert died.status == -signal.SIGKILL
-    later(own)
+    age_new_keys(own)
     assert own.vault("login", password=PASSWORD).status == 0
     assert live(key_service) == used(own)
     assert own.sql("SELECT 1 FROM record WHERE name = 'retired-keys'") == []
@@ -83,7 +73,7 @@ def test_a_crash_during_a_change_of_password_leaves_one_live_key(own, key_servic
     new = own.password_file(OTHER_PASSWORD, "new")
     died = own.vault("passwd", "--new-password-file", new, password=PASSWORD, env=kill_at(point))
     assert died.status == -signal.SIGKILL
-    later(own)
+    age_new_keys(own)
     assert own.vault("login", password=works).status == 0
     assert live(key_service) == used(own) and len(used(own)) == 1
     assert own.sql("SELECT 1 FROM record WHERE name = 'retired-keys'") == []

@@ -33,16 +33,16 @@ def test_an_old_secret_opens_no_copy(alice, change, options, secret):
     assert guess(early, *options, secret=secret) is None
     result = change(alice)
     assert result is None or (result.status, result.err.count("could not")) == (0, 0), result
-    assert guess(thief, *options, secret=secret) == "keyLocked"
+    assert guess(thief, *options, secret=secret) == "keyMissing"
 
 
 def test_a_used_recovery_code_opens_no_copy(alice):
     code = alice.vault("unlock", "add", "recovery", "--json", password=PASSWORD).json["recovery_code"]
     thief = thief_of(alice)
     new = alice.vault("login", "--recovery-code", "--json", password=code).json["recovery_code"]
-    assert guess(thief, "--recovery-code", secret=code) in ("keyLocked", "configurationInvalid")
+    assert guess(thief, "--recovery-code", secret=code) in ("keyMissing", "configurationInvalid")
     result = thief.vault("login", "--recovery-code", "--json", password=code)
-    assert result.error["code"] == "keyLocked"
+    assert result.error["code"] == "keyMissing"
     assert alice.vault("login", "--recovery-code", password=new).status == 0
 
 
@@ -74,7 +74,7 @@ def test_what_could_not_be_ended_is_said_and_ended_later(with_own_service, key_s
     else:
         result = alice.vault(*later, password=PASSWORD)
         assert (result.status, result.err) == (0, "")
-    assert guess(thief, "--pin", secret=PIN) == "keyLocked"
+    assert guess(thief, "--pin", secret=PIN) == "keyMissing"
     assert alice.vault("login", password=PASSWORD).status == 0
 
 

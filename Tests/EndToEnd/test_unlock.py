@@ -233,12 +233,12 @@ def test_a_damaged_way_in_is_shown_and_leaves_the_others(with_pin):
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
 
 
-def test_a_recovery_code_that_cannot_be_stored_is_called_back(person):
+def test_a_recovery_code_that_cannot_be_stored_is_not_shown(person):
     code = CODE.search(person.register("--recovery-code").out)[1]
     with contextlib.closing(sqlite3.connect(person.database)) as other:
         other.execute("BEGIN IMMEDIATE")
         result = person.vault("unlock", "add", "recovery", password=PASSWORD)
-    assert result.status == 75 and "that was just shown is not valid" in result.err
+    assert result.status == 75 and not CODE.search(result.out + result.err), result
     assert person.vault("login", "--recovery-code", password=code).status == 0
 
 
@@ -247,7 +247,7 @@ def test_what_was_done_is_said_when_no_new_recovery_code_can_be_made(person):
     try:
         proxy.target = urlsplit(person.environment()["CREDENTIAL_VAULT_KEY_SERVICE"]).port
         code = CODE.search(person.register("--recovery-code", "--key-service", f"http://{proxy.address}").out)[1]
-        proxy.set("reset", request=b"createkey")
+        proxy.set("reset", request=b"POST /keyservice/v2/keys HTTP")
         result = person.vault("login", "--recovery-code", password=code)
         assert result.status == 69 and result.out.startswith("Signed in as alice."), result
         assert "No new recovery code was made. An old one still works." in result.err
@@ -289,9 +289,9 @@ def test_registering_again_with_a_pin_keeps_everything(with_pin):
     terminal.expect("vault passwd --pin")
     assert terminal.end() == 0
     after = with_pin.vault("unlock", "list", "--json").json
-    # The wrong PIN caused a new keyslot for the PIN. The password's keyslot did not change.
+    # A slip of one's own changes nothing.
     assert [way["kind"] for way in after] == [way["kind"] for way in before] == ["password", "pin"]
-    assert after[0]["id"] == before[0]["id"] and after[1]["id"] != before[1]["id"]
+    assert [way["id"] for way in after] == [way["id"] for way in before]
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
 
 

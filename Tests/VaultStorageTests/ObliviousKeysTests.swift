@@ -41,6 +41,7 @@ struct ObliviousKeysTests {
         #expect(Self.bytes(requestKey) == (try bytes("request_key")))
         let blinding = try ObliviousFunction.blind(stretched.bytes, with: secret("blind"))
         #expect(blinding.element.bytes == (try bytes("blinded")))
+        #expect(ObliviousKeys.ticket(id, blinding.element) == (try bytes("ticket_of_blinded")))
         let evaluated = try ObliviousFunction.evaluate(blinding.element, key: secret("oprf_key"))
         #expect(evaluated.bytes == (try bytes("evaluated")))
         let output = try ObliviousFunction.finalize(stretched.bytes, blinding, evaluated: evaluated)
@@ -79,7 +80,6 @@ struct ObliviousKeysTests {
 /// The answers of a service over HTTP, also of a hostile one.
 struct HTTPObliviousKeyServiceTests {
     private static let id = "0190f3a2-5b1c-4d7e-8a61-3c2f9e7d4b10"
-    private static let ticket = Base64URL.encode([UInt8](repeating: 7, count: 16))
 
     private func evaluate(
         _ status: HTTPResponse.Status, _ body: (_ blinded: RistrettoElement) throws -> String,
@@ -99,7 +99,10 @@ struct HTTPObliviousKeyServiceTests {
         }
     }
 
-    private func answer(_ element: [UInt8], ticket: String = ticket, open: String? = nil, left: Int = 2) -> String {
+    private func answer(
+        _ blinded: RistrettoElement, _ element: [UInt8], ticket: String? = nil, open: String? = nil, left: Int = 2
+    ) -> String {
+        let ticket = ticket ?? Base64URL.encode(ObliviousKeys.ticket(Self.id, blinded))
         let open = open ?? "[{\"ticket\":\"\(ticket)\",\"at\":1700000000}]"
         return
             "{\"evaluated\":\"\(Base64URL.encode(element))\",\"ticket\":\"\(ticket)\",\"guesses_remaining\":\(left),\"open\":\(open)}"
@@ -107,10 +110,10 @@ struct HTTPObliviousKeyServiceTests {
 
     @Test func `a good answer is read`() async throws {
         let result = try await evaluate(.ok) { blinded in
-            try answer(ObliviousFunction.evaluate(blinded, key: ObliviousFunction.randomKey()).bytes)
+            try answer(blinded, ObliviousFunction.evaluate(blinded, key: ObliviousFunction.randomKey()).bytes)
         }
         let evaluation = try result.get()
-        #expect(evaluation.guessesRemaining == 2 && evaluation.ticket == [UInt8](repeating: 7, count: 16))
+        #expect(evaluation.guessesRemaining == 2 && evaluation.open.map(\.ticket) == [evaluation.ticket])
         #expect(evaluation.open.map(\.date) == [Date(timeIntervalSince1970: 1_700_000_000)])
     }
 
@@ -119,11 +122,13 @@ struct HTTPObliviousKeyServiceTests {
         var high = good
         high[31] |= 0x80
         let bodies: [(RistrettoElement) throws -> String] = [
-            { answer($0.bytes) }, { _ in answer([UInt8](repeating: 0, count: 32)) }, { _ in answer(high) },
-            { _ in answer([UInt8](repeating: 0xFF, count: 32)) }, { _ in answer(Array(good.dropLast())) },
-            { _ in answer(good + [0]) }, { _ in answer(good, ticket: "AAAA") }, { _ in answer(good, open: "[]") },
-            { _ in answer(good, left: -1) }, { _ in "{}" }, { _ in "" },
-            { _ in answer(good).replacing("\"evaluated\":\"", with: "\"evaluated\":\"=") },
+            { answer($0, $0.bytes) }, { answer($0, [UInt8](repeating: 0, count: 32)) }, { answer($0, high) },
+            { answer($0, [UInt8](repeating: 0xFF, count: 32)) }, { answer($0, Array(good.dropLast())) },
+            { answer($0, good + [0]) }, { answer($0, good, ticket: "AAAA") }, { answer($0, good, open: "[]") },
+            // The ticket of a thief's try, which this client must not confirm.
+            { answer($0, good, ticket: Base64URL.encode([UInt8](repeating: 7, count: 16))) },
+            { answer($0, good, left: -1) }, { _ in "{}" }, { _ in "" },
+            { answer($0, good).replacing("\"evaluated\":\"", with: "\"evaluated\":\"=") },
         ]
         for (number, body) in bodies.enumerated() {
             let result = try await evaluate(.ok, body)
@@ -132,7 +137,7 @@ struct HTTPObliviousKeyServiceTests {
                 #expect((error as? KeyServiceError)?.code == .invalidAnswer, "\(number)")
             }
         }
-        let page = try await evaluate(.ok, { _ in answer(good) }, contentType: "text/html")
+        let page = try await evaluate(.ok, { answer($0, good) }, contentType: "text/html")
         #expect(throws: KeyServiceError.self) { try page.get() }
     }
 

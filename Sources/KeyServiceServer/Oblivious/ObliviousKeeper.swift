@@ -77,7 +77,7 @@ struct ObliviousKeeper: Sendable {
             masterKeyID: masterKeys.current.id,
             content: try ObliviousContent.sealed(
                 requestKey: requestKey.bytes, key: function, keyID: request.id, masterKeys.current))
-        let first = ObliviousKey.Try(ticket: Self.newTicket(), blinded: element.bytes, openedAt: time)
+        let first = ObliviousKey.Try(ticket: ObliviousMessage.ticket(id: request.id, blinded: element.bytes), blinded: element.bytes, openedAt: time)
         let new = ObliviousKey(record: record, state: .unfinished, tries: [first], label: request.label?.bytes)
         let masterKeys = masterKeys
         let made = try await update(request.id, mayAdd: true, deadline: deadline) { found in
@@ -106,7 +106,7 @@ struct ObliviousKeeper: Sendable {
         id: String, blinded: [UInt8], authorization: ObliviousAuthorization, deadline: ContinuousClock.Instant
     ) async throws -> Evaluation {
         let element = try Self.element(blinded)
-        let ticket = Self.newTicket()
+        let ticket = ObliviousMessage.ticket(id: id, blinded: element.bytes)
         let time = now()
         let (masterKeys, decoy, destroyAfter) = (masterKeys, decoy, destroyAfter)
         let result: Result<Opened, ObliviousKey.Refusal> = try await update(id, deadline: deadline) { found, limits in
@@ -294,8 +294,6 @@ struct ObliviousKeeper: Sendable {
     private static func element(_ bytes: [UInt8]) throws -> RistrettoElement {
         do { return try RistrettoElement(bytes) } catch { throw Refusal.invalidElement }
     }
-
-    private static func newTicket() -> [UInt8] { (0..<ObliviousSize.ticket).map { _ in .random(in: 0...255) } }
 }
 
 /// The authentication of a request to evaluate.

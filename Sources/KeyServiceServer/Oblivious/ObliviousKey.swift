@@ -23,7 +23,7 @@ public struct ObliviousKey: Sendable, Hashable {
 
     /// An evaluation that nobody has confirmed yet.
     public struct Try: Sendable, Hashable {
-        /// The name of the try: 16 random bytes.
+        /// The name of the try, 16 bytes. It follows from the element, except for tries that nobody made.
         public var ticket: [UInt8]
         /// The blinded element, 32 bytes. The same element again is the same try.
         public var blinded: [UInt8]
@@ -33,7 +33,7 @@ public struct ObliviousKey: Sendable, Hashable {
         /// Makes a try.
         ///
         /// - Parameters:
-        ///   - ticket: 16 random bytes.
+        ///   - ticket: the name of the try, 16 bytes.
         ///   - blinded: the blinded element, 32 bytes.
         ///   - openedAt: the time in seconds since 1970.
         public init(ticket: [UInt8], blinded: [UInt8], openedAt: Int64) {

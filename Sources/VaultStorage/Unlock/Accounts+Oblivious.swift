@@ -66,6 +66,12 @@ extension Accounts {
     /// Opens a keyslot of version 2 with one try.
     func openOblivious(_ slot: Keyslot, of account: Account, stretched: SharedSecret) async throws -> OpenedKeyslot {
         let oblivious = try oblivious(account)
+        do {
+            // If another program holds the store, each later note would wait just as long.
+            _ = try await OwnTries(store: store, account: account.id).confirmations()
+        } catch let error as StoreError where error.code == .busy {
+            throw error
+        } catch {}
         await sendConfirmations(of: account)
         do {
             return try await oblivious.open(slot, stretched: stretched)

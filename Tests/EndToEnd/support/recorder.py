@@ -11,8 +11,8 @@ class Recorder:
     def __init__(self, target):
         self.target = target
         self.bodies = []  # of requests
-        self.sent, self.keys, self.long_secrets = [], [], []
-        self.count = 0
+        self.calls = []  # the last part of each path
+        self.request_keys = []
         recorder = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -20,8 +20,9 @@ class Recorder:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                recorder.request(body)
-                headers = {"Content-Type": self.headers["Content-Type"]}
+                recorder.request(self.path, body)
+                names = [name for name in ("Content-Type", "Authorization") if name in self.headers]
+                headers = {name: self.headers[name] for name in names}
                 recorder.answer(self, requests.post(target + self.path, data=body, headers=headers, timeout=60))
 
             def do_GET(self):
@@ -34,26 +35,19 @@ class Recorder:
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def request(self, body):
-        secret = json.loads(body).get("secret")
-        if secret is not None:  # without a secret, the request only asks whether the service runs
-            self.count += 1
-            self.sent.append(secret)
+    def request(self, path, body):
+        self.calls.append(path.rsplit("/", 1)[1])
+        key = json.loads(body).get("request_key")
+        if key is not None:
+            self.request_keys.append(key)
         self.bodies.append(body)
 
     def answer(self, handler, answer):
-        if answer.status_code == 200 and "key" in answer.json():
-            self.keys.append(answer.json()["key"])
-            self.long_secrets.append(answer.json()["longsecret"])
         handler.send_response(answer.status_code)
         handler.send_header("Content-Type", answer.headers["Content-Type"])
         handler.send_header("Content-Length", str(len(answer.content)))
         handler.end_headers()
         handler.wfile.write(answer.content)
-
-    @property
-    def secrets(self):
-        return set(self.sent) | set(self.keys) | set(self.long_secrets)
 
     def kill(self):
         self.server.shutdown()

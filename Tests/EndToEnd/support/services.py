@@ -2,8 +2,18 @@
 
 import re
 import shlex
+import sqlite3
 
 from .programs import KEY_SERVICE, VAULT_DEV, Program, run
+
+
+def age_tries(folder):
+    """Makes all open tries in the key service's database below a folder two minutes older."""
+    (path,) = folder.rglob("keys.sqlite")
+    database = sqlite3.connect(path, timeout=30)
+    with database:
+        database.execute("UPDATE open_try SET opened_at = opened_at - 120")
+    database.close()
 
 
 class DevelopmentServices:
@@ -21,6 +31,10 @@ class DevelopmentServices:
         for line in self.program.out.splitlines():
             name, value = shlex.split(line)[1].split("=", 1)
             self.environment[name] = value
+
+    def age_tries(self):
+        """Makes all open tries two minutes older. A client says nothing about tries of the last minute."""
+        age_tries(self.folder)
 
     @property
     def issuer(self):

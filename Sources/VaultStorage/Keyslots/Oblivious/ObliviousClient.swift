@@ -11,8 +11,9 @@ struct ObliviousClient: Sendable {
     let service: any ObliviousKeyService
     let clock: any WallClock
     let timer: any Clock<Duration>
-    /// The longest wait for a busy service, in seconds.
-    var patience = 15
+    /// The longest wait for a busy service. A hundred programs of one person may log in at once, and the service
+    /// evaluates three tries at a time.
+    var patience = Duration.seconds(60)
 
     func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
         try await repeating { _ in try await service.createKey(key) }
@@ -30,7 +31,8 @@ struct ObliviousClient: Sendable {
 
     /// Sends the same values again after a lost answer, so the service counts them once.
     private func repeating<R: Sendable>(_ call: (_ now: Date) async throws -> R) async throws -> R {
-        var (lost, waited) = (0, 0)
+        var lost = 0
+        var (pause, waited) = (Duration.milliseconds(100), Duration.zero)
         var serviceTime: Date?
         while true {
             do {
@@ -39,8 +41,11 @@ struct ObliviousClient: Sendable {
                 if error.isAnswerLost, lost < Self.repeats {
                     lost += 1
                 } else if error.code == .busy, waited < patience {
-                    try await timer.sleep(for: .seconds(1))
-                    waited += 1
+                    // Programs that were refused together must not ask again together.
+                    let now = pause * .random(in: 0.5...1.5)
+                    try await timer.sleep(for: now)
+                    waited += now
+                    pause = min(.seconds(1), pause * 1.5)
                 } else if error.code == .clock, serviceTime == nil, let time = error.serviceTime {
                     serviceTime = time
                 } else {

@@ -132,7 +132,7 @@ struct ObliviousKeyslot: Sendable {
         at key: String, except element: RistrettoElement, _ requestKey: SharedSecret
     ) async -> Set<[UInt8]> {
         var client = client
-        client.patience = 0
+        client.patience = .zero
         var found: Set<[UInt8]> = []
         for lost in (try? await tries.unanswered(at: key)) ?? [] where lost != element {
             guard let answer = try? await client.evaluate(key, lost, requestKey: requestKey) else { continue }
