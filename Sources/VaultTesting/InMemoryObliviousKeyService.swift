@@ -8,10 +8,15 @@ internal import VaultLocks
 public final class InMemoryObliviousKeyService: ObliviousKeyService {
     /// A call that arrived.
     public enum Call: Hashable, Sendable {
+        /// The question for the versions.
         case versions
+        /// The creation of a key.
         case create(id: String)
+        /// A try, with its blinded element.
         case evaluate(id: String, blinded: [UInt8])
+        /// A confirm of tries, with their tickets.
         case confirm(id: String, tickets: [[UInt8]])
+        /// The end of a key.
         case end(id: String)
     }
 

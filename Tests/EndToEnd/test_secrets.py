@@ -96,8 +96,9 @@ def test_the_key_service_never_sees_the_password(recorded):
     assert recorded.vault("login", password=PASSWORD).status == 0
     for body in recorded.recorder.bodies:
         assert PASSWORD.encode() not in body
+        # "keyid" is in the request that asks whether the service runs.
         assert set(json.loads(body)) <= {
-            "id", "request_key", "end_key", "blinded", "label", "tickets", "signature", "confirm_key", "end_signature"}
+            "keyid", "id", "request_key", "end_key", "blinded", "label", "tickets", "signature", "confirm_key", "end_signature"}
     # Two logins with one password send two elements.
     assert recorded.vault("login", password=PASSWORD).status == 0
     blinded = [json.loads(body)["blinded"] for body in recorded.recorder.bodies if b"blinded" in body]

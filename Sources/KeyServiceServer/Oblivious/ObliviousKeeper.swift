@@ -77,7 +77,9 @@ struct ObliviousKeeper: Sendable {
             masterKeyID: masterKeys.current.id,
             content: try ObliviousContent.sealed(
                 requestKey: requestKey.bytes, key: function, keyID: request.id, masterKeys.current))
-        let first = ObliviousKey.Try(ticket: ObliviousMessage.ticket(id: request.id, blinded: element.bytes), blinded: element.bytes, openedAt: time)
+        let first = ObliviousKey.Try(
+            ticket: ObliviousMessage.ticket(id: request.id, blinded: element.bytes), blinded: element.bytes,
+            openedAt: time)
         let new = ObliviousKey(record: record, state: .unfinished, tries: [first], label: request.label?.bytes)
         let masterKeys = masterKeys
         let made = try await update(request.id, mayAdd: true, deadline: deadline) { found in

@@ -1,6 +1,6 @@
 /// The OpenAPI 3.1 document of the protocol's version 2.
 enum OpenAPIDocument {
-    static let text = #"""
+    static let text = """
         {
           "openapi": "3.1.0",
           "info": {
@@ -203,7 +203,7 @@ enum OpenAPIDocument {
                 "type": "apiKey",
                 "in": "header",
                 "name": "Authorization",
-                "description": "CV2 SECONDS.MAC. MAC: the first 32 bytes of HMAC-SHA-512 under the request key, over \"credential-vault/v2/evaluate\", 0x00, the id, SECONDS, 0x00 and SHA-512 of the body; base64url."
+                "description": "CV2 SECONDS.MAC. MAC: the first 32 bytes of HMAC-SHA-512 under the request key, over credential-vault/v2/evaluate, 0x00, the id, SECONDS, 0x00 and SHA-512 of the body; base64url."
               }
             },
             "schemas": {
@@ -335,5 +335,5 @@ enum OpenAPIDocument {
             }
           }
         }
-        """#
+        """
 }

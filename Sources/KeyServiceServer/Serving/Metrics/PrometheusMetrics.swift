@@ -5,7 +5,7 @@ internal import VaultLocks
 ///
 /// A label with too many values would grow without bounds, so a metric takes `maxSeries` label sets and ignores others.
 public final class PrometheusMetrics: MetricsFactory {
-    private static let maxSeries = 200
+    private static let maxSeries = 400
 
     struct Family {
         let type: String
