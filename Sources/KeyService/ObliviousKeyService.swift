@@ -1,7 +1,7 @@
 public import Foundation
 public import VaultCrypto
 
-/// The remote service of protocol version 2. It counts tries, and learns neither the secret nor the key.
+/// The remote service of protocol version 2. It counts tries, and learns neither the secret nor the result.
 ///
 /// A conformer must not repeat a call by itself: the caller knows which calls may be repeated. It must not log any
 /// value but the id of a key. Any number of tasks may call it at once. It throws only ``KeyServiceError`` and

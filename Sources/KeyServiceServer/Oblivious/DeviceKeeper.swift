@@ -1,7 +1,7 @@
 internal import KeyServiceAPI
 internal import VaultCrypto
 
-/// The keeper of the owners' lists of devices. An owner proves to be one by an access token.
+/// The keeper of the owners' lists of devices. An access token proves who the owner is.
 struct DeviceKeeper: Sendable {
     /// The refusal of a call.
     enum Refusal: Error, Hashable {

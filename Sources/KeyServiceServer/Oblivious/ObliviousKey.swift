@@ -153,8 +153,8 @@ public struct ObliviousKey: Sendable, Hashable {
     /// Takes one try back that the service could not evaluate.
     mutating func takeBack(_ ticket: [UInt8]) { tries.removeAll { $0.ticket == ticket } }
 
-    /// Ends the key for good. Its tries and its part of the function's key are erased. The rest stays, so that clients
-    /// are told.
+    /// Ends the key for good. Erases its tries and the key of the function. The rest stays, so that the service can
+    /// tell clients why.
     mutating func end(_ state: State) {
         guard !self.state.isFinal else { return }
         self.state = state

@@ -6,8 +6,8 @@ extension VaultError {
     /// Whether too many wrong guesses locked the key of this way in. Use another way in, or register again.
     public var isKeyLocked: Bool { code == .keyLocked }
 
-    /// Whether the key service did not release the key: it cannot be reached, it has locked the key, or it has lost the
-    /// key. False for a wrong secret.
+    /// Whether the key service did not help: it cannot be reached, or the key is locked, missing or revoked. False for
+    /// a wrong secret.
     public var isKeyServiceError: Bool {
         [.keyServiceUnavailable, .keyLocked, .keyMissing, .deviceRevoked].contains(code)
     }

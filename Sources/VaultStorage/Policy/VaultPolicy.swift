@@ -26,8 +26,8 @@ public struct VaultPolicy: Sendable, Hashable {
     public var allowedIssuers: Set<String>?
     /// The key services whose accounts may be registered and opened, by their base URLs as configured; nil for all.
     public var allowedKeyServices: Set<String>?
-    /// The least version of the key service's protocol that a way in may speak; nil for any. With 2, the key service and
-    /// its network never learn anything that helps to guess a password.
+    /// The lowest version of the key service's protocol that a way in may speak; nil for any. With 2, the key service
+    /// learns nothing about a password, and recorded traffic cannot test a password.
     public var keyServiceProtocol: Int?
 
     /// The rules that apply by default: PINs of 4 and passwords of 8 characters, and every way in.
@@ -44,7 +44,7 @@ public struct VaultPolicy: Sendable, Hashable {
     ///   - maximumSessionHours: the number of hours that an agent holds a session; nil for no limit.
     ///   - allowedIssuers: the issuer or base URLs that may be used; nil for all.
     ///   - allowedKeyServices: the base URLs of the key services that may be used; nil for all.
-    ///   - keyServiceProtocol: the least version of the key service's protocol, 1 or 2; nil for any.
+    ///   - keyServiceProtocol: the lowest version of the key service's protocol, 1 or 2; nil for any.
     public init(
         minimumPINLength: Int = PINRule.length.lowerBound, minimumPasswordLength: Int = 8,
         maximumOfflineDays: Int? = nil, allowedWaysIn: Set<Keyslot.Kind>? = nil, maximumIdleMinutes: Int? = nil,

@@ -45,7 +45,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         case never
     }
 
-    /// One or two sentences for the person.
+    /// The text for the person, up to four sentences.
     public var description: String {
         let name = keyslot.displayName
         guard code == .wrongGuesses else {

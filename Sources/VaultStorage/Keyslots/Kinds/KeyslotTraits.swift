@@ -25,8 +25,8 @@ struct KeyslotTraits: Sendable {
     var secretName = "password"
     /// Whether the kind opens with the account's password, and changes with it.
     var isOfPassword = false
-    /// Whether a person can guess the secret. Then the device secret alone makes guesses, and ends the key. Otherwise
-    /// nobody who has only the disk can count guesses or end the key.
+    /// Whether a person can guess the secret. Then a thief with only the disk can use up the guesses, and end the key.
+    /// Otherwise the thief cannot.
     var isGuessable = false
     /// Whether the hardware has no PIN yet, and gets the one that the person chooses.
     var takesNewPIN = false
