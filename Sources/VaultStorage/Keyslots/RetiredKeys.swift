@@ -9,8 +9,8 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     /// The base URL of the key service.
     public let keyServiceURL: String
 
-    /// With protocol version 2, the signature that ends the key, 64 bytes; nil for version 1, or while only
-    /// ``sealedEndSignature`` is there.
+    /// With protocol version 2, the signature that ends the key, 64 bytes; nil for version 1, or while the signature is
+    /// still sealed.
     public internal(set) var endSignature: [UInt8]?
     /// The signature as the keyslot had it, sealed under the vault key of ``account``.
     var sealedEndSignature: [UInt8]?
