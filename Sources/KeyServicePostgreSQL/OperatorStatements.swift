@@ -63,7 +63,7 @@
                     locked_at = NULL, ticket = NULL, held_until = NULL
                 FROM key_record k WHERE k.id = $1 AND k.state = 0 AND g.number = k.number RETURNING k.id
                 """)
-        /// Locks a live key of version 2. What comes after it sees all its tries.
+        /// Locks a live key of version 2. The statements after it see all tries of the key.
         static let lockLive = Statement(
             name: "lock_live",
             sql: "SELECT k.number FROM key_record k WHERE k.id = $1 AND \(isOblivious) AND k.state = 0 FOR UPDATE")

@@ -120,9 +120,10 @@ extension Accounts {
                 try await tries.forget(confirmation)
             } catch let error as KeyServiceError {
                 switch error.code {
-                case .unavailable, .busy, .invalidURL, .configurationInvalid: return
+                case .keyEnded, .keyRevoked, .keyDestroyed: try? await tries.forget(confirmation)
                 case .noSuchKey: try? await tries.forget(confirmation, isRefused: true)
-                default: try? await tries.forget(confirmation)
+                // Perhaps a gateway answered instead of the service. The confirmation is good later, too.
+                default: return
                 }
             } catch {
                 return

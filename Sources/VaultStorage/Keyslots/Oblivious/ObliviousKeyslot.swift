@@ -107,12 +107,10 @@ struct ObliviousKeyslot: Sendable {
             throw Self.damaged(error)
         }
         own.formUnion((try? await tries.tickets(at: key)) ?? [])
-        var strange = Self.strange(in: answer, own: own)
-        if !strange.isEmpty {
-            own.formUnion(await lostTickets(at: key, except: element, requestKey))
-            strange.removeAll { own.contains($0.ticket) }
-        }
-        let tickets = [answer.ticket] + own.subtracting([answer.ticket]).prefix(63)
+        let strange = Self.strange(in: answer, own: own)
+        // Only open tries need a confirm. One confirm has room for 64.
+        let others = answer.open.map(\.ticket).filter { $0 != answer.ticket && own.contains($0) }
+        let tickets = [answer.ticket] + others.prefix(63)
         return OpenedKeyslot(
             vaultKey: vaultKey,
             confirmation: .init(signed: confirmKey.confirmation(of: key, tickets: tickets), blinded: element),
@@ -125,21 +123,6 @@ struct ObliviousKeyslot: Sendable {
         return answer.open.filter { other in
             other.ticket != mine.ticket && !own.contains(other.ticket) && other.date < mine.date - 60
         }
-    }
-
-    /// Asks for the tickets of tries whose answers were lost. An open try costs nothing again.
-    private func lostTickets(
-        at key: String, except element: RistrettoElement, _ requestKey: SharedSecret
-    ) async -> Set<[UInt8]> {
-        var client = client
-        client.patience = .zero
-        var found: Set<[UInt8]> = []
-        for lost in (try? await tries.unanswered(at: key)) ?? [] where lost != element {
-            guard let answer = try? await client.evaluate(key, lost, requestKey: requestKey) else { continue }
-            try? await tries.note(answer.ticket, of: lost, at: key)
-            found.insert(answer.ticket)
-        }
-        return found
     }
 
     private func requestKey(_ kind: Keyslot.Kind, _ stretched: SharedSecret, id: String) throws -> SecretBytes {

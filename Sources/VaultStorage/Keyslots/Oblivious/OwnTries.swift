@@ -57,17 +57,16 @@ struct OwnTries: Sendable {
         }
     }
 
-    /// The tickets of a key that belong to this store, also those in waiting confirmations.
+    /// The tickets of a key that belong to this store, also those in waiting confirmations. A ticket follows from its
+    /// element, so a try counts although its answer was lost.
     func tickets(at key: String) async throws -> Set<[UInt8]> {
         let content = try await content()
         let waiting = content.confirmations.filter { $0.id == key }.flatMap(\.tickets)
-        return Set((content.tries[key] ?? []).compactMap(\.ticket) + waiting)
+        return Set((content.tries[key] ?? []).compactMap { Self.ticket(of: $0, at: key) } + waiting)
     }
 
-    /// The elements of a key whose tickets are not known. Their answers were lost.
-    func unanswered(at key: String) async throws -> [RistrettoElement] {
-        (try await content().tries[key] ?? []).filter { $0.ticket == nil }
-            .compactMap { try? RistrettoElement($0.blinded) }
+    private static func ticket(of own: Try, at key: String) -> [UInt8]? {
+        (try? RistrettoElement(own.blinded)).map { ObliviousKeys.ticket(key, $0) }
     }
 
     /// Stores a confirmation until the service has it. Its tries are forgotten, and those of keys that the account no
@@ -79,7 +78,8 @@ struct OwnTries: Sendable {
             var content = Self.decode(bytes)
             content.tries = content.tries.filter { keys.contains($0.key) }
             content.tries[confirmation.id]?.removeAll { own in
-                own.blinded == blinded.bytes || own.ticket.map(confirmation.tickets.contains) ?? false
+                own.blinded == blinded.bytes
+                    || Self.ticket(of: own, at: confirmation.id).map(confirmation.tickets.contains) ?? false
             }
             content.confirmations.append(confirmation)
             bytes = try Self.encode(content)
