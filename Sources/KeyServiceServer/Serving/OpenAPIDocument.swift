@@ -136,6 +136,135 @@ enum OpenAPIDocument {
                 },
                 "security": []
               }
+            },
+            "/keys/{id}/claim": {
+              "parameters": [
+                {
+                  "name": "id",
+                  "in": "path",
+                  "required": true,
+                  "description": "The id of the key: a lower-case UUID.",
+                  "schema": {"$ref": "#/components/schemas/KeyID"}
+                }
+              ],
+              "post": {
+                "operationId": "claim",
+                "summary": "Puts the key on its owner's list of devices. The key keeps its first owner.",
+                "requestBody": {
+                  "required": true,
+                  "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Claim"}}}
+                },
+                "responses": {
+                  "200": {
+                    "description": "Done.",
+                    "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                    "content": {"application/json": {"schema": {"type": "object", "additionalProperties": false}}}
+                  },
+                  "400": {"$ref": "#/components/responses/400"},
+                  "401": {"$ref": "#/components/responses/401Bearer"},
+                  "404": {"$ref": "#/components/responses/404"},
+                  "409": {"$ref": "#/components/responses/409"},
+                  "410": {"$ref": "#/components/responses/410"},
+                  "413": {"$ref": "#/components/responses/413"},
+                  "415": {"$ref": "#/components/responses/415"},
+                  "500": {"$ref": "#/components/responses/500"},
+                  "503": {"$ref": "#/components/responses/503"}
+                },
+                "security": [{"Bearer": []}]
+              }
+            },
+            "/devices": {
+              "post": {
+                "operationId": "devices",
+                "summary": "Lists the owner's live keys, the oldest first.",
+                "requestBody": {
+                  "required": true,
+                  "content": {"application/json": {"schema": {"type": "object"}}}
+                },
+                "responses": {
+                  "200": {
+                    "description": "Done.",
+                    "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Devices"}}}
+                  },
+                  "400": {"$ref": "#/components/responses/400"},
+                  "401": {"$ref": "#/components/responses/401Bearer"},
+                  "404": {"$ref": "#/components/responses/404"},
+                  "413": {"$ref": "#/components/responses/413"},
+                  "415": {"$ref": "#/components/responses/415"},
+                  "500": {"$ref": "#/components/responses/500"},
+                  "503": {"$ref": "#/components/responses/503"}
+                },
+                "security": [{"Bearer": []}]
+              }
+            },
+            "/devices/{id}/revoke": {
+              "parameters": [
+                {
+                  "name": "id",
+                  "in": "path",
+                  "required": true,
+                  "description": "The id of the key: a lower-case UUID.",
+                  "schema": {"$ref": "#/components/schemas/KeyID"}
+                }
+              ],
+              "post": {
+                "operationId": "revoke",
+                "summary": "Ends one of the owner's keys for good.",
+                "requestBody": {
+                  "required": true,
+                  "content": {"application/json": {"schema": {"type": "object"}}}
+                },
+                "responses": {
+                  "200": {
+                    "description": "Done.",
+                    "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                    "content": {"application/json": {"schema": {"type": "object", "additionalProperties": false}}}
+                  },
+                  "400": {"$ref": "#/components/responses/400"},
+                  "401": {"$ref": "#/components/responses/401Bearer"},
+                  "404": {"$ref": "#/components/responses/404"},
+                  "413": {"$ref": "#/components/responses/413"},
+                  "415": {"$ref": "#/components/responses/415"},
+                  "500": {"$ref": "#/components/responses/500"},
+                  "503": {"$ref": "#/components/responses/503"}
+                },
+                "security": [{"Bearer": []}]
+              }
+            },
+            "/devices/{id}/rename": {
+              "parameters": [
+                {
+                  "name": "id",
+                  "in": "path",
+                  "required": true,
+                  "description": "The id of the key: a lower-case UUID.",
+                  "schema": {"$ref": "#/components/schemas/KeyID"}
+                }
+              ],
+              "post": {
+                "operationId": "rename",
+                "summary": "Gives one of the owner's keys another label.",
+                "requestBody": {
+                  "required": true,
+                  "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Rename"}}}
+                },
+                "responses": {
+                  "200": {
+                    "description": "Done.",
+                    "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                    "content": {"application/json": {"schema": {"type": "object", "additionalProperties": false}}}
+                  },
+                  "400": {"$ref": "#/components/responses/400"},
+                  "401": {"$ref": "#/components/responses/401Bearer"},
+                  "404": {"$ref": "#/components/responses/404"},
+                  "413": {"$ref": "#/components/responses/413"},
+                  "415": {"$ref": "#/components/responses/415"},
+                  "500": {"$ref": "#/components/responses/500"},
+                  "503": {"$ref": "#/components/responses/503"}
+                },
+                "security": [{"Bearer": []}]
+              }
             }
           },
           "components": {
@@ -154,13 +283,26 @@ enum OpenAPIDocument {
                 },
                 "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
               },
+              "401Bearer": {
+                "description": "The access token is not accepted (invalid_token). Or the key is unknown, or the signature is wrong (unauthorized).",
+                "headers": {
+                  "Cache-Control": {"$ref": "#/components/headers/NoStore"},
+                  "WWW-Authenticate": {"schema": {"type": "string", "enum": ["CV2", "Bearer error=\\"invalid_token\\""]}}
+                },
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
               "403": {
                 "description": "No guesses are left.",
                 "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
                 "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
               },
+              "404": {
+                "description": "The owner has no such live key (no_such_device), or the service keeps no lists (no_such_path).",
+                "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+              },
               "409": {
-                "description": "Another key has the id (exists), the key has another confirm key (conflict), or the key was not confirmed yet (unfinished).",
+                "description": "Another key has the id (exists), the key has another confirm key or owner (conflict), or the key was not confirmed yet (unfinished).",
                 "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
                 "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
               },
@@ -199,6 +341,11 @@ enum OpenAPIDocument {
               }
             },
             "securitySchemes": {
+              "Bearer": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "An access token of an identity provider that the service trusts (RFC 6750). A token that is bound to a key is refused."
+              },
               "CV2": {
                 "type": "apiKey",
                 "in": "header",
@@ -241,12 +388,7 @@ enum OpenAPIDocument {
                   "request_key": {"$ref": "#/components/schemas/Key"},
                   "end_key": {"$ref": "#/components/schemas/PublicKey"},
                   "blinded": {"$ref": "#/components/schemas/Element"},
-                  "label": {
-                    "type": "string",
-                    "description": "Sealed by the client: base64url without padding, at most 512 bytes.",
-                    "pattern": "^[A-Za-z0-9_-]*$",
-                    "maxLength": 683
-                  }
+                  "label": {"$ref": "#/components/schemas/Label"}
                 }
               },
               "Created": {
@@ -299,6 +441,40 @@ enum OpenAPIDocument {
                 "required": ["signature"],
                 "properties": {"signature": {"$ref": "#/components/schemas/Signature"}}
               },
+              "Label": {
+                "type": "string",
+                "description": "Sealed by the client: base64url without padding, at most 512 bytes.",
+                "pattern": "^[A-Za-z0-9_-]*$",
+                "maxLength": 683
+              },
+              "Claim": {
+                "type": "object",
+                "required": ["signature"],
+                "properties": {"signature": {"$ref": "#/components/schemas/Signature"}}
+              },
+              "Rename": {
+                "type": "object",
+                "required": ["label"],
+                "properties": {"label": {"$ref": "#/components/schemas/Label"}}
+              },
+              "Devices": {
+                "type": "object",
+                "required": ["devices"],
+                "properties": {"devices": {"type": "array", "items": {"$ref": "#/components/schemas/Device"}}},
+                "additionalProperties": false
+              },
+              "Device": {
+                "type": "object",
+                "required": ["id", "created_at", "locked"],
+                "properties": {
+                  "id": {"$ref": "#/components/schemas/KeyID"},
+                  "label": {"$ref": "#/components/schemas/Label"},
+                  "created_at": {"type": "integer"},
+                  "last_used_at": {"type": "integer", "description": "The time of the last confirm; missing for never."},
+                  "locked": {"type": "boolean"}
+                },
+                "additionalProperties": false
+              },
               "Problem": {
                 "type": "object",
                 "description": "RFC 9457.",
@@ -312,7 +488,9 @@ enum OpenAPIDocument {
                       "invalid_request",
                       "unauthorized",
                       "clock",
+                      "invalid_token",
                       "locked",
+                      "no_such_device",
                       "no_such_path",
                       "method_not_allowed",
                       "exists",
