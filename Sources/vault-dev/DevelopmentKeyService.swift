@@ -2,6 +2,7 @@ internal import Hummingbird
 internal import KeyServiceServer
 internal import Logging
 internal import ServiceLifecycle
+internal import VaultDevelopment
 
 /// The key service of this package, on loopback.
 final class DevelopmentKeyService: Sendable {
@@ -19,8 +20,12 @@ final class DevelopmentKeyService: Sendable {
     }
 
     /// Starts the service. It answers when this returns.
-    /// - Parameter folder: the folder of its master key and database; made if it is missing.
-    static func start(_ address: LoopbackAddress, folder: String) async throws -> DevelopmentKeyService {
+    /// - Parameters:
+    ///   - folder: the folder of its master key and database; made if it is missing.
+    ///   - provider: the provider whose access tokens prove who owns a device.
+    static func start(
+        _ address: LoopbackAddress, folder: String, provider: DevelopmentIdentityProvider
+    ) async throws -> DevelopmentKeyService {
         let (addresses, started) = AsyncThrowingStream.makeStream(of: BoundAddress.self)
         let logger = Logger(label: "key-service") { _ in SwiftLogNoOpLogHandler() }
         let opened = try await KeyServiceFolder(path: folder).openCreatingIfAbsent()
@@ -32,6 +37,7 @@ final class DevelopmentKeyService: Sendable {
         configuration.maxConnectionsPerAddress = 0
         var operation = KeyServiceOperation()
         operation.onRunning = { started.yield($0) }
+        operation.owners = DevelopmentOwners(provider: provider)
         let application = try await buildApplication(configuration, opened, logger: logger, operation: operation)
         let services = ServiceGroup(configuration: .init(services: [application], logger: logger))
         let running = Task {
@@ -81,5 +87,17 @@ final class DevelopmentKeyService: Sendable {
         for await _ in ends {}
         limit.cancel()
         waiting.cancel()
+    }
+}
+
+/// Asks the identity provider of the same process whom an access token speaks for.
+private struct DevelopmentOwners: OwnerVerifier {
+    let provider: DevelopmentIdentityProvider
+
+    func owner(ofAccessToken token: String) async throws -> KeyOwner {
+        guard let subject = await provider.subject(ofAccessToken: token) else {
+            throw OwnerVerificationError.invalidToken
+        }
+        return KeyOwner(issuer: provider.issuer, subject: subject)
     }
 }

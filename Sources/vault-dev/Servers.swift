@@ -38,7 +38,8 @@ struct Servers: Sendable {
                 addresses.backend = address
                 addresses.backend?.port = running.port
             }
-            let keyService = try await DevelopmentKeyService.start(wanted.keyService, folder: "\(folder)/key-service")
+            let keyService = try await DevelopmentKeyService.start(
+                wanted.keyService, folder: "\(folder)/key-service", provider: provider)
             addresses.keyService.port = keyService.port
             return Servers(provider: provider, keyService: keyService, backend: backend, addresses: addresses)
         } catch {

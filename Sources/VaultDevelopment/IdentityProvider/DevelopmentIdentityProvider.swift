@@ -56,6 +56,15 @@ public final class DevelopmentIdentityProvider: Sendable {
         try await server.access(request).user.username
     }
 
+    /// Returns the subject that an access token speaks for; nil for a token that is not valid, or is bound to a key.
+    ///
+    /// - Parameter token: The token as a client sent it to a resource server.
+    public func subject(ofAccessToken token: String) async -> String? {
+        let request = AuthorizationServer.ResourceRequest(
+            authorization: "Bearer \(token)", proofs: [], method: "POST", url: issuer)
+        return try? await server.access(request).user.subject
+    }
+
     /// The nonce that resource servers also give to clients; nil if none is needed.
     var announcedNonce: String? {
         get async { await server.announcedNonce }
