@@ -45,7 +45,7 @@ public struct Vault: Sendable {
     ///   - store: the store; nil for SQLite in the configured folder.
     ///   - keyService: the key service; nil for HTTP to the key service that each account was registered with.
     ///   - obliviousKeyService: the same key service with protocol version 2. Nil for HTTP, or for none if `keyService`
-    ///     is not nil.
+    ///     is not nil. For lists of devices, it is a `DeviceListService`, too.
     ///   - transport: sends the HTTP requests.
     ///   - listening: opens a port for the browser's redirect; nil if no sign-in has a redirect URI with a port.
     ///   - clock: the wall clock.
@@ -104,6 +104,20 @@ public struct Vault: Sendable {
                 return LoggedKeyService(base: service, logger: logger)
             })
         accounts.displayClaims = configuration.displayClaims
+        accounts.listsDevices = configuration.listsDevices
+        accounts.deviceLists = { url in
+            let service: any DeviceListService
+            if let obliviousKeyService {
+                // An app's own key service has no lists, unless it says so.
+                guard let own = obliviousKeyService as? any DeviceListService else { return nil }
+                service = own
+            } else {
+                guard keyService == nil else { return nil }
+                service = try HTTPDeviceListService(
+                    baseURL: url, transport: transport, limits: limits.http(limits.keyService))
+            }
+            return LoggedDeviceListService(base: service, logger: logger)
+        }
         var settings = Auth.Settings(
             issuer: configuration.issuer ?? "", clientID: configuration.clientID, scopes: configuration.scopes,
             redirectURI: configuration.redirectURI, clientName: configuration.clientName)

@@ -76,6 +76,11 @@ public struct VaultConfiguration: Sendable {
     /// the scopes, and when the access token ends.
     public var displayClaims: [String]?
 
+    /// Whether each login and renewal may send an access token to the key service, to list this device there. Then the
+    /// person can see and revoke it from another machine: see `Session.devices`. A curious operator of the key service
+    /// could use the token, so this is off by default. A token that is bound to a key (DPoP) is never sent.
+    public var listsDevices = false
+
     /// The scopes that are requested by default.
     public static let standardScopes = ["openid", "profile", "email", "offline_access"]
 

@@ -122,6 +122,14 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
         public static let keyRevoked = Code(name: "keyRevoked")
         /// The service destroyed the key, because it was locked for too long. Use another way in, or register again.
         public static let keyDestroyed = Code(name: "keyDestroyed")
+        /// The service does not accept the access token: get a new one, or tell the service's operator.
+        public static let invalidToken = Code(name: "invalidToken")
+        /// The owner's list has no such live key: read the list again.
+        public static let noSuchDevice = Code(name: "noSuchDevice")
+        /// The key is on the list of another person.
+        public static let ownedByAnother = Code(name: "ownedByAnother")
+        /// The service keeps no lists of devices: its operator can switch them on.
+        public static let noDeviceLists = Code(name: "noDeviceLists")
     }
 
     /// The code that tells what happened, and so what to do next.

@@ -74,6 +74,11 @@ extension SigningKey {
 
     /// Signs the end of a key, as its end key.
     package borrowing func end(of id: String) -> [UInt8] { sign(ObliviousMessage.end(id: id)) }
+
+    /// Signs the claim of a key by its owner, as its end key.
+    package borrowing func claim(of id: String, issuer: String, subject: String) -> [UInt8] {
+        sign(ObliviousMessage.claim(id: id, issuer: issuer, subject: subject))
+    }
 }
 
 // The checks of the service, for a service in memory.
@@ -96,5 +101,13 @@ extension ObliviousKeys {
     /// Whether a signature ends a key.
     package static func ends(_ id: String, _ signature: [UInt8], by endKey: [UInt8]) -> Bool {
         Signature.isValid(signature, of: ObliviousMessage.end(id: id), by: endKey)
+    }
+
+    /// Whether a signature puts a key on the list of an owner.
+    package static func claims(
+        _ id: String, _ signature: [UInt8], issuer: String, subject: String, by endKey: [UInt8]
+    ) -> Bool {
+        Signature.isValid(
+            signature, of: ObliviousMessage.claim(id: id, issuer: issuer, subject: subject), by: endKey)
     }
 }

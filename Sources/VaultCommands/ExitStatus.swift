@@ -12,7 +12,7 @@ enum ExitStatus {
     static let meanings = ExitStatuses(
         [
             (success, "done"), (other, "any other error"), (usage, "wrong usage"),
-            (65, "stored data or backup is damaged"), (66, "no such user or item"),
+            (65, "stored data or backup is damaged"), (66, "no such user, item or device"),
             (69, "provider or key service cannot be reached: try later"),
             (75, "busy, or too many attempts: try again"), (77, "wrong password or PIN, or a new one is refused"),
             (78, "wrong or missing configuration"),
@@ -30,7 +30,7 @@ enum ExitStatus {
         switch code {
         case .itemTooLarge: usage
         case .storeCorrupt, .itemUnexpected, .backupInvalid: 65
-        case .accountNotFound, .accountAmbiguous, .itemNotFound: 66
+        case .accountNotFound, .accountAmbiguous, .itemNotFound, .deviceNotFound: 66
         case .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
             .identityProviderAnswerInvalid, .keyServiceUnavailable:
             69

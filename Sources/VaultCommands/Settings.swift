@@ -33,6 +33,7 @@ struct Settings {
         case idleTimeout = "idle-timeout"
         case sessionLifetime = "session-lifetime"
         case exclusive
+        case devices
         case pinentry
         case home
         case allowFUSE = "allow-fuse"
@@ -65,6 +66,7 @@ struct Settings {
             case .idleTimeout: "minutes without use before a lock, 0: never (default: 15)"
             case .sessionLifetime: "hours before a lock in any case, 0: never (default: 12)"
             case .exclusive: "yes: a login locks all other accounts in the agent (default: no)"
+            case .devices: "on: a login sends a token to the key service to list this machine (default: off)"
             case .pinentry: "the program that asks in a window (default: pinentry)"
             case .home: "the folder of the store"
             case .allowFUSE: "yes: allow a store on a FUSE file system (default: no)"
@@ -88,7 +90,7 @@ struct Settings {
                 guard value != "auto", value != "off" else { return }
                 throw VaultError(.configurationInvalid, "dpop has to be auto or off, and not \(value).")
             case .allowFUSE, .exclusive: _ = try isYes(value)
-            case .agent: _ = try isOn(value)
+            case .agent, .devices: _ = try isOn(value)
             case .idleTimeout, .sessionLifetime: _ = try limit(value)
             case .offlineMaxAge: _ = try Self.days(value)
             case .connectTimeout, .providerTimeout, .keyServiceTimeout: _ = try seconds(value)
@@ -263,6 +265,7 @@ struct Settings {
             configuration.usesDPoP = dpop != "off"
         }
         if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.allowFUSE.isYes(value) }
+        if let value = self[.devices] { configuration.listsDevices = try Name.devices.isOn(value) }
         configuration.certificateFile = certificateFile
         configuration.limits = try limits()
         configuration.displayClaims = self[.displayClaims].map {

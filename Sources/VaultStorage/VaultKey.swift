@@ -127,6 +127,13 @@ public final class VaultKey: Sendable {
         return try ObliviousKeys.endKey(key.bytes, id: keyID)
     }
 
+    /// Signs the claim that puts a key on the owner's list of devices.
+    ///
+    /// - Throws: as ``endKey(of:)``.
+    func claim(of keyID: String, by id: AccountID) throws -> [UInt8] {
+        try endKey(of: keyID).claim(of: keyID, issuer: id.issuer, subject: id.subject)
+    }
+
     private static var isKeptByAgent: VaultError {
         VaultError(
             .configurationInvalid,

@@ -29,6 +29,8 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
         var issued = 0
         var renewals = 0
         var scope: String?
+        /// The subject of each access token.
+        var subjects: [String: String] = [:]
     }
 
     /// The issuer in the accounts.
@@ -60,6 +62,11 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
 
     /// Whether a subject has a valid refresh token.
     public func hasLogin(_ subject: String) -> Bool { state.withLock { $0.current[subject] != nil } }
+
+    /// Returns the account that one of its access tokens speaks for; nil for any other text.
+    public func owner(ofAccessToken token: String) -> AccountID? {
+        state.withLock { $0.subjects[token] }.map { AccountID(issuer: issuer, subject: $0) }
+    }
 
     /// Makes a sign-in that needs no person.
     ///
@@ -140,7 +147,9 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
         state.issued += 1
         let refresh = "refresh-\(subject)-\(state.issued)"
         state.current[subject] = refresh
-        return (refresh, "access-\(subject)-\(state.issued)")
+        let access = "access-\(subject)-\(state.issued)"
+        state.subjects[access] = subject
+        return (refresh, access)
     }
 }
 

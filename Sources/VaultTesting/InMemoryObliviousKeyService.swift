@@ -3,6 +3,7 @@ public import KeyService
 public import VaultCrypto
 internal import VaultHTTP
 internal import VaultLocks
+public import VaultStorage
 
 /// A key service of protocol version 2 in memory, with the real states of a key.
 public final class InMemoryObliviousKeyService: ObliviousKeyService {
@@ -18,11 +19,19 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
         case confirm(id: String, tickets: [[UInt8]])
         /// The end of a key.
         case end(id: String)
+        /// The claim of a key by its owner.
+        case claim(id: String)
+        /// The question for the owner's keys.
+        case listDevices
+        /// Another label for a key.
+        case renameDevice(id: String)
+        /// The end of a key by its owner.
+        case revokeDevice(id: String)
     }
 
-    private enum Condition { case new, live, ended, revoked, destroyed }
+    enum Condition { case new, live, ended, revoked, destroyed }
 
-    private final class Secrets: Sendable {
+    final class Secrets: Sendable {
         let key: SecretBytes
         let requestKey: SharedSecret
 
@@ -32,21 +41,25 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
         }
     }
 
-    private struct Try {
+    struct Try {
         let blinded: RistrettoElement
         let ticket: [UInt8]
         let date: Date
     }
 
-    private struct Record {
+    struct Record {
         let secrets: Secrets
         let creation: NewObliviousKey
         var condition = Condition.new
         var confirmKey: [UInt8] = []
         var open: [Try]
+        var owner: AccountID?
+        var label: [UInt8]?
+        var createdAt: Date
+        var lastUsedAt: Date?
     }
 
-    private struct State {
+    struct State {
         var records: [String: Record] = [:]
         var calls: [Call] = []
         var evaluated: [String: Set<[UInt8]>] = [:]
@@ -57,10 +70,11 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
         var busyAnswers = 0
         var rogueKey: SharedSecret?
         var clockOffset: TimeInterval = 0
+        var owner: (@Sendable (_ accessToken: String) -> AccountID?)?
     }
 
-    private let state = Lock(State())
-    private let maxGuesses: Int
+    let state = Lock(State())
+    let maxGuesses: Int
     private let busyTime: TimeInterval
     private let clock: @Sendable () -> Date
 
@@ -119,6 +133,13 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
     public var clockOffset: TimeInterval {
         get { state.withLock { $0.clockOffset } }
         set { state.withLock { $0.clockOffset = newValue } }
+    }
+
+    /// Returns the account that an access token speaks for; nil for a token that is not accepted. As long as the
+    /// function itself is nil, the service keeps no lists of devices.
+    public var accessTokenOwner: (@Sendable (_ accessToken: String) -> AccountID?)? {
+        get { state.withLock { $0.owner } }
+        set { state.withLock { $0.owner = newValue } }
     }
 
     /// All calls that arrived, oldest first.
@@ -181,7 +202,8 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
             } else {
                 state.records[key.id] = Record(
                     secrets: secrets, creation: key,
-                    open: [Try(blinded: key.blinded, ticket: ticket, date: now(state))])
+                    open: [Try(blinded: key.blinded, ticket: ticket, date: now(state))], label: key.label,
+                    createdAt: now(state))
             }
             guard let record = state.records[key.id] else { throw Self.unknown }
             let element = try evaluate(key.blinded, of: record, in: state)
@@ -254,6 +276,7 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
                 throw KeyServiceError(.invalidAnswer, "The key has another confirm key.")
             }
             record.condition = .live
+            record.lastUsedAt = now(state)
             record.open.removeAll { confirmation.tickets.contains($0.ticket) }
             state.records[confirmation.id] = record
             try Self.end(&state)
@@ -300,7 +323,7 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
         }
     }
 
-    private static func begin(_ call: Call, _ state: inout State) throws {
+    static func begin(_ call: Call, _ state: inout State) throws {
         guard state.isReachable else { throw outage }
         state.calls.append(call)
     }
@@ -314,5 +337,5 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
     }
 
     private static let outage = KeyServiceError(.unavailable, "The key service does not answer.")
-    private static let unknown = KeyServiceError(.noSuchKey, "The key service does not know this key.")
+    static let unknown = KeyServiceError(.noSuchKey, "The key service does not know this key.")
 }

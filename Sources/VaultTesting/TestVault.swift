@@ -35,9 +35,11 @@ public struct TestVault: Sendable {
     /// - Parameters:
     ///   - transport: carries the requests of `authorizedTransport`; nil to refuse all.
     ///   - hasProtocol2: whether the key service has protocol version 2. Then all ways in use it.
+    ///   - listsDevices: whether each login lists the device at the key service, as with
+    ///     `VaultConfiguration.listsDevices`.
     ///   - wrapped: a replacement for ``keyService``, for example ``SlowKeyService`` around it.
     public init(
-        transport: (any HTTPTransport)? = nil, hasProtocol2: Bool = false,
+        transport: (any HTTPTransport)? = nil, hasProtocol2: Bool = false, listsDevices: Bool = false,
         keyService wrapped: @Sendable (InMemoryKeyService) -> any KeyService = { $0 }
     ) {
         clock = ManualClock()
@@ -47,10 +49,14 @@ public struct TestVault: Sendable {
         let service = wrapped(keyService)
         let oblivious = hasProtocol2 ? InMemoryObliviousKeyService(busyTime: 0, now: { [clock] in clock.now }) : nil
         obliviousKeyService = oblivious
-        accounts = Accounts(
+        var accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
             policy: .standard, keyServiceURL: "https://keys.example", obliviousKeyService: { _ in oblivious },
             keyService: { _ in service })
+        accounts.listsDevices = listsDevices
+        accounts.deviceLists = { _ in oblivious }
+        oblivious?.accessTokenOwner = { [provider] in provider.owner(ofAccessToken: $0) }
+        self.accounts = accounts
         auth = Auth(
             settings: .init(issuer: provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
             accounts: accounts,

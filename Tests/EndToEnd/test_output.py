@@ -11,7 +11,7 @@ COMMANDS = [
     "register", "login", "token", "users", "status", "logout", "delete", "passwd", "doctor", "config", "completion",
     "manual", "config get", "config set", "config path", "userinfo", "account", "account switch-method", "unlock", "unlock add",
     "unlock list", "unlock rename", "unlock remove", "exec", "helper", "helper install", "helper uninstall", "helper git",
-    "helper docker", "helper kubectl", "helper curl",
+    "helper docker", "helper kubectl", "helper curl", "devices", "devices list", "devices rename", "devices revoke",
 ]
 
 

@@ -94,11 +94,11 @@ package final class AgentDesk: Sendable {
             return .data(try await held.auth.proofKey(of: held.session)?.rawRepresentation ?? [])
         case .seal(let account, let item, let content):
             let key = try await vaultKey(account, process)
-            return .data(try await key.seal(content, as: ItemName(rawValue: item), of: AccountID(account)))
+            return .data(try await key.seal(content, as: .sealedByAgent(item), of: AccountID(account)))
         case .open(let account, let item, let sealed):
             let name = ItemName(rawValue: item)
             // No client gets the refresh token.
-            guard !name.isReserved || name == .idTokenClaims || name.isOfKeyEnd else {
+            guard !name.isReserved || name == .idTokenClaims || name.isOfKeyEnd || name.isOfDeviceLabel else {
                 throw StoreError(.reservedName, "The agent does not open the vault's own items. Choose another name.")
             }
             let key = try await vaultKey(account, process)

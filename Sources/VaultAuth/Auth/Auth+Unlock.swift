@@ -105,6 +105,9 @@ extension Auth {
             id: token.account, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source),
             source: source, updates: current.updates, state: SessionState(.loggedIn, .confirmed))
         try await current.open(session)
+        if let accessToken = token.accessToken {
+            accounts.claimKeysBeside(of: token.account, accessToken, vaultKey)
+        }
         if current.hasLocked(since: opening) { await current.lock(.requested) }
         return session
     }

@@ -185,7 +185,10 @@ public actor Session {
             live.withLock { $0.use(token, isNew: isNew) }
             // A new sign-in in another program binds the account's tokens to another key.
             proofKey = nil
-            if isNew { updates.send(.init(.refreshed, id)) }
+            if isNew {
+                updates.send(.init(.refreshed, id))
+                accounts.claimKeysBeside(of: id, token, vaultKey)
+            }
             return token
         } catch {
             if accounts.unstored.holds(id) { live.withLock { $0.forgetToken() } }

@@ -29,6 +29,15 @@ package struct Accounts: Sendable {
     let keyService: @Sendable (_ url: String) throws -> any KeyService
     /// Returns the same service with protocol version 2; nil if the program has only version 1.
     let obliviousKeyService: @Sendable (_ url: String) throws -> (any ObliviousKeyService)?
+    /// Whether an access token may go to the key service beside other work, to list this device there. See
+    /// `VaultConfiguration.listsDevices`.
+    package var listsDevices = false
+    /// Returns the lists of devices at a key service; nil if the program has only version 1.
+    package var deviceLists: @Sendable (_ url: String) throws -> (any DeviceListService)? = { _ in nil }
+    /// The signatures of new keys.
+    let newClaims = NewClaims()
+    /// The task that puts keys on the list of devices.
+    let claiming = ClaimingTask()
     /// The tasks that send confirmations.
     let confirming = ConfirmingTasks()
     /// The clock that limits the wait for old keys to be ended.

@@ -68,6 +68,19 @@ extension VaultError {
             case .keyEnded: (.keyMissing, "The \(name)'s key was ended. \(wayBack)")
             case .unfinished: (.keyMissing, "The \(name)'s key was never completed. \(wayBack)")
             case .busy: (.keyServiceUnavailable, error.description + " Try again in a minute.")
+            case .noSuchDevice:
+                (.deviceNotFound, "The device is not on the list any more. To list the devices: vault devices list")
+            case .noDeviceLists:
+                (
+                    .configurationInvalid,
+                    error.description + " Its operator can switch them on: vault-key-service serve --owner-issuer URL"
+                )
+            case .invalidToken:
+                (
+                    .configurationInvalid,
+                    error.description
+                        + " Ask its operator to trust this identity provider (--owner-issuer) and the audience of the token (--owner-audience)."
+                )
             case .clock: (.configurationInvalid, error.description + " Set the clock, then try again.")
             case .unavailable where error.mayHaveCounted:
                 (

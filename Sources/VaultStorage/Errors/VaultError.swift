@@ -24,6 +24,8 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         /// The owner or the operator of the key service revoked the key of this machine. Use another way in, or register
         /// again.
         public static let deviceRevoked = Code(name: "deviceRevoked")
+        /// The list of devices has no such device. List the devices.
+        public static let deviceNotFound = Code(name: "deviceNotFound")
         /// The key service cannot be reached or is busy. Try again later. It may have counted the guess.
         public static let keyServiceUnavailable = Code(name: "keyServiceUnavailable")
         /// The identity provider cannot be reached or is busy. Try again later.

@@ -44,6 +44,23 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
 
     private static let keyEndPrefix = "vault/key-end/"
 
+    /// The name that the label of a device's key is sealed under, at the key service. No item has it.
+    ///
+    /// - Parameter tag: the tag of the device in hexadecimal. The key service cannot move a label to another device.
+    package static func deviceLabel(_ keyID: String, tag: String) -> ItemName {
+        ItemName(ofVault: "\(deviceLabelPrefix)\(keyID)/\(tag)")
+    }
+
+    /// The name with this text if it is one of ``deviceLabel(_:tag:)``; otherwise an app's name.
+    package static func sealedByAgent(_ text: String) -> ItemName {
+        text.utf8.starts(with: deviceLabelPrefix.utf8) ? ItemName(ofVault: text) : ItemName(rawValue: text)
+    }
+
+    /// Whether the name is one of ``deviceLabel(_:tag:)``.
+    package var isOfDeviceLabel: Bool { rawValue.utf8.starts(with: Self.deviceLabelPrefix.utf8) }
+
+    private static let deviceLabelPrefix = "vault/device-label/"
+
     /// Whether the vault keeps this item. An app's own items must not begin with `vault/`.
     public var isReserved: Bool { rawValue.utf8.starts(with: "vault/".utf8) }
 

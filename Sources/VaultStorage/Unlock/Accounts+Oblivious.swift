@@ -15,7 +15,8 @@ extension Accounts {
                 "This way in needs protocol version 2 of the key service, which this program does not have.")
         }
         return ObliviousKeyslot(
-            account: account, store: store, client: ObliviousClient(service: service, clock: clock, timer: timer))
+            account: account, store: store, client: ObliviousClient(service: service, clock: clock, timer: timer),
+            newClaims: newClaims)
     }
 
     /// Returns the maker of new keyslots; nil if the service has only version 1.
@@ -134,6 +135,7 @@ extension Accounts {
     /// Waits until the confirmations of this process are sent, but not for longer than `patience`. The next login sends
     /// the rest.
     package func finishConfirming(within patience: Duration = .seconds(5)) async {
+        if let task = claiming.task { confirming.add(task) }
         await confirming.finish(within: patience, timer)
     }
 }

@@ -34,6 +34,7 @@ extension Accounts {
             await AttemptRecords.forget(in: store, at: clock.now)
             await showClaims(of: current, vaultKey: opened.vaultKey)
             let notice = await settle(opened, slot, of: current, with: method)
+            await noteClaims(of: current, opened.vaultKey)
             return OpenedAccount(vaultKey: opened.vaultKey, wrongGuesses: notice)
         } catch {
             logger.notice(

@@ -34,7 +34,7 @@ extension Accounts {
             guard let current, let keyID, !keyID.isEmpty else { return }
             retired.kinds[RetiredKey(id: keyID, of: current, signature)] = kind
         }
-        var taken: [RetiredKey] = []
+        var (taken, added): ([RetiredKey], [String]) = ([], [])
         func take(_ slot: Keyslot?) {
             guard let slot, slot.keyServiceProtocol == 2, let url = (new ?? current)?.keyServiceURL else { return }
             taken.append(RetiredKey(id: slot.keyID, keyServiceURL: url))
@@ -53,9 +53,12 @@ extension Accounts {
                     retire(slot.keyID, slot.kind, slot.endSignature)
                 }
                 for slot in current?.damagedKeyslots ?? [] { retire(slot.keyID, slot.kind, slot.endSignature) }
-            case .stageKeyslot:
+            case .stageKeyslot(let slot):
                 if let staged { retire(staged.keyID, staged.kind, staged.endSignature) }
-            case .putKeyslot(let slot): take(slot)
+                added.append(slot.keyID)
+            case .putKeyslot(let slot):
+                take(slot)
+                added.append(slot.keyID)
             case .activateKeyslot: take(staged)
             default: break
             }
@@ -71,7 +74,9 @@ extension Accounts {
             }
         }
         let list = retired.kinds.isEmpty ? [] : [RetiredKeys.adding(Array(retired.kinds.keys))]
-        try await store.apply(list + taken.map(RetiredKeys.taking) + changes, to: id)
+        let claims = newClaims.take(added)
+        let noted = claims.isEmpty ? [] : [DeviceRecord(store: store, account: id).adding(claims)]
+        try await store.apply(list + taken.map(RetiredKeys.taking) + changes + noted, to: id)
         return retired
     }
 
@@ -192,6 +197,7 @@ extension Accounts {
     package func discard(_ slot: Keyslot, of account: Account) async {
         guard slot.needsKeyService else { return }
         history.spend(slot.keyID)
+        _ = newClaims.take([slot.keyID])
         // In a new task: the store does nothing for a cancelled task, and the change may have been cancelled.
         await Task {
             let key = RetiredKey(id: slot.keyID, of: account, slot.endSignature)

@@ -13,6 +13,7 @@ class Recorder:
         self.bodies = []  # of requests
         self.calls = []  # the last part of each path
         self.request_keys = []
+        self.access_tokens = []
         recorder = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -21,11 +22,13 @@ class Recorder:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 recorder.request(self.path, body)
+                recorder.authorization(self.headers.get("Authorization", ""))
                 names = [name for name in ("Content-Type", "Authorization") if name in self.headers]
                 headers = {name: self.headers[name] for name in names}
                 recorder.answer(self, requests.post(target + self.path, data=body, headers=headers, timeout=60))
 
             def do_GET(self):
+                recorder.authorization(self.headers.get("Authorization", ""))
                 recorder.answer(self, requests.get(target + self.path, timeout=60))
 
             def log_message(self, *arguments):
@@ -41,6 +44,10 @@ class Recorder:
         if key is not None:
             self.request_keys.append(key)
         self.bodies.append(body)
+
+    def authorization(self, value):
+        if value.lower().startswith(("bearer", "dpop")):
+            self.access_tokens.append(value.split(" ", 1)[1])
 
     def answer(self, handler, answer):
         handler.send_response(answer.status_code)

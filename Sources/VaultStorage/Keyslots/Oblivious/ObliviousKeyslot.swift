@@ -9,6 +9,7 @@ struct ObliviousKeyslot: Sendable {
     let account: Account
     let store: any SecureStore
     let client: ObliviousClient
+    let newClaims: NewClaims
 
     private var tries: OwnTries { OwnTries(store: store, account: account.id) }
 
@@ -35,6 +36,10 @@ struct ObliviousKeyslot: Sendable {
         let stored = draft.kind.isGuessable ? end : try await vaultKey.seal(end, as: .keyEnd(id), of: account.id)
         let blinding = try ObliviousFunction.blind(draft.stretched.bytes)
         let requestKey = SharedSecret(try requestKey(draft.kind, draft.stretched, id: id))
+        newClaims.add(endKey.claim(of: id, issuer: account.id.issuer, subject: account.id.subject), of: id)
+        let label = try await DeviceLabel(
+            shortening: DeviceRecord(store: store, account: account.id).name(), draft.kind
+        ).sealed(id, tag: DeviceLabel.tag(of: account), of: account.id, vaultKey)
         try await RetiredKeys(store: store).add([
             RetiredKey(
                 id: id, keyServiceURL: account.keyServiceURL, endSignature: end, madeAt: client.clock.now)
@@ -43,7 +48,7 @@ struct ObliviousKeyslot: Sendable {
         do {
             let evaluation = try await client.createKey(
                 NewObliviousKey(
-                    id: id, requestKey: requestKey, endKey: endKey.publicKey, blinded: blinding.element))
+                    id: id, requestKey: requestKey, endKey: endKey.publicKey, blinded: blinding.element, label: label))
             FaultPoint.keyCreated.reach()
             let output = try finalize(draft.stretched, blinding, evaluation.element)
             let confirmKey = try ObliviousKeys.confirmKey(output, id: id)
@@ -61,6 +66,7 @@ struct ObliviousKeyslot: Sendable {
         } catch {
             // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this one.
             let key = RetiredKey(id: id, keyServiceURL: account.keyServiceURL, endSignature: end)
+            _ = newClaims.take([id])
             await Task { try? await RetiredKeys(store: store).add([key]) }.value
             throw error
         }

@@ -1,0 +1,133 @@
+internal import Foundation
+internal import HTTPTypes
+internal import KeyServiceAPI
+public import VaultHTTP
+
+/// The lists of devices over HTTP, protocol version 2.
+public struct HTTPDeviceListService: DeviceListService {
+    private let endpoint: KeyServiceEndpoint
+
+    /// - Parameters:
+    ///   - baseURL: the URL before `/keyservice/v2/…`, possibly with a path such as `/auth/realms/demo`. It is
+    ///     `https:`, or `http:` to this machine.
+    ///   - transport: carries the calls.
+    ///   - limits: the time limits of a call.
+    /// - Throws: ``KeyServiceError`` with code `invalidURL`.
+    public init(baseURL: String, transport: any HTTPTransport, limits: HTTPLimits = HTTPLimits()) throws {
+        endpoint = try KeyServiceEndpoint(baseURL: baseURL, transport: transport, limits: limits)
+    }
+
+    /// Asks with `GET`. Any answer that does not say yes means no.
+    ///
+    /// - Throws: ``KeyServiceError``: `unavailable`, `busy`: try again. `invalidURL`, `configurationInvalid`: correct
+    ///   the setting that the text names. `CancellationError` when the task is cancelled.
+    public func keepsLists() async throws -> Bool {
+        let answer = try await endpoint.send(ObliviousPath.base)
+        if [429, 502, 503, 504].contains(answer.status.code) { throw busy }
+        guard answer.status == .ok, let versions: ProtocolVersions = decoded(answer) else { return false }
+        return versions.devices ?? false
+    }
+
+    /// Lists the keys with `POST devices`.
+    ///
+    /// - Throws: ``KeyServiceError``: `invalidToken`: use a new token, or another provider. `noDeviceLists`: the
+    ///   service keeps no lists. `unavailable`, `busy`: try again. `invalidAnswer`: check the URL of the service.
+    ///   `invalidURL`, `configurationInvalid`: correct the setting that the text names. `CancellationError` when the
+    ///   task is cancelled.
+    public func listedKeys(accessToken: String) async throws -> [ListedKey] {
+        let answer = try await post(ObliviousPath.devices, NoMembers(), accessToken)
+        // An id becomes a part of a path.
+        guard let list: DeviceList = decoded(answer), list.devices.allSatisfy({ Self.isID($0.id) }) else {
+            throw KeyServiceError(
+                .invalidAnswer, "The answer of the key service at \(endpoint.authority) breaks its protocol.")
+        }
+        return list.devices.map {
+            ListedKey(
+                id: $0.id, label: $0.label?.bytes, createdAt: Self.date($0.createdAt),
+                lastUsedAt: $0.lastUsedAt.map(Self.date), isLocked: $0.locked)
+        }
+    }
+
+    /// Claims a key with `POST claim`.
+    ///
+    /// - Throws: ``KeyServiceError`` as ``listedKeys(accessToken:)``. Also `noSuchKey`: the key is unknown, or has
+    ///   another end key. `ownedByAnother`: the key is on the list of another person. `keyEnded`, `keyRevoked`,
+    ///   `keyDestroyed`: the key opens nothing any more. `unfinished`: claim it later.
+    public func claimKey(id: String, signature: [UInt8], accessToken: String) async throws {
+        _ = try await post(ObliviousPath.key(id, .claim), ClaimRequest(signature: signature), accessToken)
+    }
+
+    /// Gives a key another label with `POST rename`.
+    ///
+    /// - Throws: ``KeyServiceError`` as ``listedKeys(accessToken:)``. Also `noSuchDevice`: read the list again.
+    public func renameKey(id: String, label: [UInt8], accessToken: String) async throws {
+        _ = try await post(ObliviousPath.device(id, .rename), RenameRequest(label: label), accessToken)
+    }
+
+    /// Ends a key with `POST revoke`.
+    ///
+    /// - Throws: ``KeyServiceError`` as ``listedKeys(accessToken:)``. Also `noSuchDevice`: the key is gone already, or
+    ///   is another person's.
+    public func revokeKey(id: String, accessToken: String) async throws {
+        _ = try await post(ObliviousPath.device(id, .revoke), NoMembers(), accessToken)
+    }
+
+    // MARK: - The parts
+
+    private struct NoMembers: Encodable {}
+
+    private func post(_ path: String, _ body: some Encodable, _ accessToken: String) async throws -> HTTPAnswer {
+        // A line break would begin another header field.
+        guard accessToken.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw invalidToken }
+        let answer = try await endpoint.send(
+            path, body: Array(JSONEncoder().encode(body)), fields: [.authorization: "Bearer \(accessToken)"])
+        guard answer.status == .ok, answer.isJSON else { throw refusal(answer) }
+        return answer
+    }
+
+    private func refusal(_ answer: HTTPAnswer) -> KeyServiceError {
+        let problem: ObliviousProblem? = decoded(answer)
+        let code = problem.flatMap { $0.status == answer.status.code ? ObliviousProblem.Code(rawValue: $0.code) : nil }
+        switch (answer.status.code, code) {
+        case (401, .invalidToken): return invalidToken
+        case (401, .unauthorized):
+            return KeyServiceError(.noSuchKey, "The key service does not know this key.")
+        case (404, .noSuchDevice): return KeyServiceError(.noSuchDevice, "The list has no such key.")
+        case (404, .noSuchPath):
+            return KeyServiceError(
+                .noDeviceLists, "The key service at \(endpoint.authority) keeps no lists of devices.")
+        case (409, .unfinished): return KeyServiceError(.unfinished, "The key was never completed.")
+        case (410, .revoked): return KeyServiceError(.keyRevoked, "This device was revoked.")
+        case (410, .destroyed): return KeyServiceError(.keyDestroyed, "The key service destroyed the key.")
+        case (410, .ended): return KeyServiceError(.keyEnded, "The key was ended.")
+        case (409, .conflict):
+            return KeyServiceError(.ownedByAnother, "The key is on the list of another person.")
+        case (429, _), (503, _): return busy
+        case (500, _), (502, _), (504, _):
+            return KeyServiceError(
+                .unavailable, "The key service at \(endpoint.authority) failed (status \(answer.status.code)).")
+        case (404, nil): return endpoint.nothingHere
+        default:
+            return KeyServiceError(
+                .invalidAnswer,
+                "The key service at \(endpoint.authority) refused the request (status \(answer.status.code)).")
+        }
+    }
+
+    private func decoded<Body: Decodable>(_ answer: HTTPAnswer) -> Body? {
+        try? JSONDecoder().decode(Body.self, from: Data(answer.body))
+    }
+
+    private static func isID(_ text: String) -> Bool { UUID(uuidString: text)?.uuidString.lowercased() == text }
+
+    private static func date(_ seconds: Int64) -> Date { Date(timeIntervalSince1970: TimeInterval(seconds)) }
+
+    private var busy: KeyServiceError {
+        KeyServiceError(.busy, "The key service at \(endpoint.authority) is busy.")
+    }
+
+    private var invalidToken: KeyServiceError {
+        KeyServiceError(
+            .invalidToken, "The key service at \(endpoint.authority) does not accept this account's access token.")
+    }
+}

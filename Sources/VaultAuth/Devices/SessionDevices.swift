@@ -1,0 +1,62 @@
+public import VaultStorage
+
+/// The devices of an account's owner, as the key service lists them.
+///
+/// ```swift
+/// for device in try await session.devices.list() where !device.isThisDevice {
+///     print(device.name ?? "unknown device", device.lastUsedAt ?? device.createdAt)
+/// }
+/// ```
+///
+/// Each call sends an access token to the key service: that proves who the owner is. A curious operator of the key
+/// service could use the token. So tell the person before the first call. Only ways in of protocol version 2 are
+/// listed.
+///
+/// Each call throws ``VaultError``, also with these codes:
+/// - `notLoggedIn`: the session was locked. Log in again.
+/// - `configurationInvalid`: the key service keeps no lists, does not accept the token, or the token is bound to a key
+///   (DPoP). The text says which.
+/// - `keyServiceUnavailable`: try again later.
+/// - the codes of ``Session/accessToken(forceRefresh:minimumValidity:)``.
+public struct SessionDevices: Sendable {
+    let session: Session
+
+    /// Returns the devices, the oldest first. If this device is not on the list yet, it is added.
+    ///
+    /// The list has no device whose keys are all ended or revoked.
+    public func list() async throws -> [AccountDevice] {
+        try await session.accounts.devices(
+            of: session.id, session.accessToken(), vaultKey: session.openVaultKey())
+    }
+
+    /// Names a device.
+    ///
+    /// The name is sealed under the vault key of this account here. So only this machine can read the name of another
+    /// device.
+    ///
+    /// - Parameters:
+    ///   - device: a device of ``list()``.
+    ///   - name: 1 to about 100 characters.
+    /// - Throws: Also `deviceNotFound` if the device was revoked meanwhile: list the devices. `configurationInvalid`
+    ///   for a name that is too long.
+    public func rename(_ device: AccountDevice, to name: String) async throws {
+        try await session.accounts.rename(
+            device, of: session.id, to: name, session.accessToken(), vaultKey: session.openVaultKey())
+    }
+
+    /// Ends all keys of a device for good. Its ways in open nothing there any more, and the next try there throws
+    /// `deviceRevoked`. An open session there stays open until it is locked. Ways in that need no key service still
+    /// open the account there.
+    ///
+    /// If the call throws, some keys may be ended: call it again.
+    ///
+    /// - Parameter device: a device of ``list()``, also this one.
+    public func revoke(_ device: AccountDevice) async throws {
+        try await session.accounts.revoke(device, of: session.id, session.accessToken())
+    }
+}
+
+extension Session {
+    /// The devices of the account's owner, as the key service lists them.
+    public nonisolated var devices: SessionDevices { SessionDevices(session: self) }
+}

@@ -1,0 +1,253 @@
+internal import ArgumentParser
+internal import CredentialVault
+internal import Foundation
+
+struct DevicesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "devices", abstract: "List, name and revoke the machines that open an account.",
+        discussion: """
+              vault devices
+              vault devices rename "old laptop" --device 3f2a9c01
+              vault devices revoke 3f2a9c01
+
+            The key service keeps the list. These commands send your access token to the key service, to prove who \
+            you are. Its operator could misuse the token until the token ends.
+
+            A machine is on the list after "vault devices list" was typed there. To list a machine at each login: \
+            vault config set devices on
+            """,
+        subcommands: [List.self, Rename.self, Revoke.self], defaultSubcommand: List.self)
+
+    struct List: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List the machines. If this machine is missing, it is added.",
+            discussion: """
+                Only ways in of protocol version 2 are listed. A machine that was registered separately is an \
+                "unknown device", because only that machine can read its name. You can name it from here: \
+                vault devices rename
+                """)
+
+        @OptionGroup var user: UserOption
+        @OptionGroup var unlock: UnlockOptions
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let (_, devices) = try await DevicesCommand.open(user, unlock, global)
+            let all = try await DevicesCommand.listed(devices, global)
+            if global.json { return Output.json(all.map(DeviceReport.init)) }
+            for line in DeviceTable.lines(of: all) { Output.line(line) }
+            if !all.contains(where: \.isThisDevice) {
+                Output.note(
+                    "vault: this machine is not on the list. Only ways in of protocol version 2 are listed: see vault unlock list"
+                )
+            }
+        }
+    }
+
+    struct Rename: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "rename", abstract: "Name this machine, or another one.",
+            discussion: "Only this machine can read the name that you give another machine.")
+
+        @Argument(help: "The new name.") var name: String
+        @Option(help: ArgumentHelp("The machine's id, as \"vault devices\" shows it. (default: this machine)"))
+        var device: String?
+        @OptionGroup var user: UserOption
+        @OptionGroup var unlock: UnlockOptions
+        @OptionGroup var global: GlobalOptions
+
+        func validate() throws {
+            guard (1...100).contains(name.count), Printable.text(name) == name else {
+                throw ValidationError("A name has 1 to 100 characters on one line.")
+            }
+        }
+
+        func run() async throws {
+            let (_, devices) = try await DevicesCommand.open(user, unlock, global)
+            let all = try await DevicesCommand.listed(devices, global)
+            let found = try device.map(all.device(named:)) ?? all.thisDevice()
+            try await Spinner.during("Asking the key service", isQuiet: global.json) {
+                try await devices.rename(found, to: name)
+            }
+            if global.json { return Output.json(["renamed": found.id, "name": name]) }
+            Output.line(
+                "\(found.isThisDevice ? "This machine" : "The device \(found.shortID(in: all))") is \(name) now.")
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "revoke", abstract: "End all ways in of a machine at the key service, for good.",
+            discussion: """
+                Revoke a machine that is lost or stolen. Its next login fails with exit status 80. An open session \
+                there stays open until it is locked. An offline way in still works there, because it needs no key \
+                service.
+                """)
+
+        @Argument(help: ArgumentHelp("The machine's id, as \"vault devices\" shows it.", valueName: "id"))
+        var id: String
+        @Flag(help: "Do not ask.")
+        var yes = false
+        @OptionGroup var user: UserOption
+        @OptionGroup var unlock: UnlockOptions
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let (account, devices) = try await DevicesCommand.open(user, unlock, global)
+            let all = try await DevicesCommand.listed(devices, global)
+            let device = try all.device(named: id)
+            let name = device.shownName == nil ? "the unknown device \(device.shortID(in: all))" : device.label
+            if !yes { try await confirm(device, name, account) }
+            try await Spinner.during("Revoking", isQuiet: global.json) { try await devices.revoke(device) }
+            if device.isThisDevice { try? await AgentSessions(Settings(global)).forget(account.id) }
+            if global.json { return Output.json(["revoked": device.id]) }
+            Output.line("Revoked \(name). Its ways in open nothing there any more.")
+            if !device.isThisDevice {
+                Output.note("vault: a session that is open there stays open until it is locked.")
+            }
+        }
+
+        private func confirm(_ device: AccountDevice, _ name: String, _ account: Account) async throws {
+            let terminal = try await Asking.terminal()
+            guard !global.json, terminal.isInteractive else {
+                throw VaultError(
+                    .configurationInvalid, "There is no terminal to ask. Use --yes to revoke without asking.")
+            }
+            if device.isThisDevice {
+                let user = Printable.text(account.displayName)
+                terminal.tell(
+                    "This is the machine that you use now. After that, nothing opens \(user) here but an offline way in. Without one, the items of \(user) here are lost. To use \(user) here again, you have to register again."
+                )
+            }
+            guard try await terminal.confirm("Revoke \(name)?") else {
+                throw VaultError(.cancelled, "Nothing was revoked.")
+            }
+        }
+    }
+
+    /// Opens the account, and returns its devices.
+    private static func open(
+        _ user: UserOption, _ unlock: UnlockOptions, _ global: GlobalOptions
+    ) async throws -> (Account, SessionDevices) {
+        let vault = try await unlock.openVault(global)
+        let account = try await user.account(in: vault)
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        return (account, session.devices)
+    }
+
+    private static func listed(_ devices: SessionDevices, _ global: GlobalOptions) async throws -> [AccountDevice] {
+        try await Spinner.during("Asking the key service", isQuiet: global.json) { try await devices.list() }
+    }
+}
+
+/// The table of devices for people.
+enum DeviceTable {
+    static func lines(of devices: [AccountDevice]) -> [String] {
+        let date = Date.ISO8601FormatStyle.iso8601
+        let table =
+            [["ID", "NAME", "WAYS IN", "MADE", "LAST USED", "LOCKED"]]
+            + devices.map { device in
+                [
+                    device.shortID(in: devices), device.label + (device.isThisDevice ? " (this device)" : ""),
+                    device.waysIn.joined(separator: ", "), device.createdAt.formatted(date),
+                    device.lastUsedAt?.formatted(date) ?? "-", device.lockedWaysIn,
+                ]
+            }
+        let widths = table[0].indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+        return table.map { row in
+            zip(row, widths).map { $0.padded(to: $1 + 2) }.joined().trimmingCharacters(in: .whitespaces)
+        }
+    }
+}
+
+extension AccountDevice {
+    /// The least number of digits of an id.
+    private static let shortest = 8
+
+    /// The first digits of the id: as many as no other device has.
+    func shortID(in all: [AccountDevice]) -> String {
+        let others = all.filter { $0.id != id }
+        let count = (Self.shortest..<id.count).first { count in
+            !others.contains { $0.id.hasPrefix(id.prefix(count)) }
+        }
+        return String(id.prefix(count ?? id.count))
+    }
+
+    /// The name for people; nil if it is not known.
+    fileprivate var shownName: String? { name.map(Printable.text) }
+
+    fileprivate var label: String { shownName ?? "unknown device" }
+
+    /// The kinds of ways in, each once.
+    fileprivate var waysIn: [String] {
+        var kinds: [String] = []
+        for key in keys {
+            let kind = key.kind.map { Printable.text($0.rawValue) } ?? "unknown"
+            if !kinds.contains(kind) { kinds.append(kind) }
+        }
+        return kinds
+    }
+
+    fileprivate var lockedWaysIn: String {
+        if isLocked { return "yes" }
+        let locked = keys.filter(\.isLocked).map { $0.kind.map { Printable.text($0.rawValue) } ?? "unknown" }
+        return locked.isEmpty ? "no" : locked.joined(separator: ", ")
+    }
+}
+
+extension [AccountDevice] {
+    /// The device that a person means by the beginning of its id.
+    fileprivate func device(named text: String) throws -> AccountDevice {
+        let matches = filter { text.count >= 4 && $0.id.hasPrefix(text.lowercased()) }
+        guard let first = matches.first else {
+            throw VaultError(
+                .deviceNotFound,
+                "There is no device \(Printable.text(text)). To list the devices: vault devices list")
+        }
+        guard matches.count == 1 else {
+            throw VaultError(.deviceNotFound, "There are several devices \(text). Type more digits of the id.")
+        }
+        return first
+    }
+
+    fileprivate func thisDevice() throws -> AccountDevice {
+        guard let device = first(where: \.isThisDevice) else {
+            throw VaultError(
+                .deviceNotFound, "This machine is not on the list. To see the list: vault devices list")
+        }
+        return device
+    }
+}
+
+/// A device in JSON.
+private struct DeviceReport: Encodable {
+    struct Key: Encodable {
+        let id: String
+        let kind: String?
+        let createdAt: Date
+        let lastUsedAt: Date?
+        let locked: Bool
+    }
+
+    let id: String
+    let name: String?
+    let thisDevice: Bool
+    let createdAt: Date
+    let lastUsedAt: Date?
+    let locked: Bool
+    let keys: [Key]
+
+    init(_ device: AccountDevice) {
+        id = device.id
+        name = device.name
+        thisDevice = device.isThisDevice
+        createdAt = device.createdAt
+        lastUsedAt = device.lastUsedAt
+        locked = device.isLocked
+        keys = device.keys.map {
+            Key(
+                id: $0.id, kind: $0.kind?.rawValue, createdAt: $0.createdAt, lastUsedAt: $0.lastUsedAt,
+                locked: $0.isLocked)
+        }
+    }
+}

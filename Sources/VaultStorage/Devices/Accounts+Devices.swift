@@ -1,0 +1,201 @@
+internal import KeyService
+internal import Logging
+internal import VaultHTTP
+internal import VaultLocks
+
+// The list of an owner's devices at the key service.
+extension Accounts {
+    /// Returns the devices of an account's owner, the oldest first. First puts the keys of this device on the list.
+    ///
+    /// - Parameter token: an access token of the owner, which goes to the key service.
+    package func devices(
+        of id: AccountID, _ token: AccessToken, vaultKey: VaultKey
+    ) async throws -> [AccountDevice] {
+        try await converting {
+            let account = try await account(id)
+            let service = try await deviceLists(of: account, token)
+            await claimKeys(of: account, service, token, vaultKey, isAsked: true)
+            let record = DeviceRecord(store: store, account: id)
+            let own = DeviceLabel.hexadecimal(try DeviceLabel.tag(of: account))
+            var keys: [IdentifiedKey] = []
+            for key in try await service.listedKeys(accessToken: token.value) {
+                keys.append(try await identified(key, account, own: own, vaultKey))
+            }
+            return AccountDevice.devices(of: keys, own: own, ownName: try await record.name())
+        }
+    }
+
+    /// Names a device. A name for another device is readable on this machine only.
+    package func rename(
+        _ device: AccountDevice, of id: AccountID, to name: String, _ token: AccessToken, vaultKey: VaultKey
+    ) async throws {
+        try await converting {
+            guard try DeviceLabel.fits(name), !name.isEmpty else {
+                throw VaultError(.configurationInvalid, "The name is empty or too long. Choose another name.")
+            }
+            let account = try await account(id)
+            let service = try await deviceLists(of: account, token)
+            let tag = try Self.tag(of: device)
+            for key in device.keys {
+                let label = try await DeviceLabel(shortening: name, key.kind)
+                    .sealed(key.id, tag: tag, of: id, vaultKey)
+                try await service.renameKey(id: key.id, label: label, accessToken: token.value)
+            }
+            if device.isThisDevice { try await DeviceRecord(store: store, account: id).rename(to: name) }
+        }
+    }
+
+    /// Ends all keys of a device for good.
+    package func revoke(_ device: AccountDevice, of id: AccountID, _ token: AccessToken) async throws {
+        try await converting {
+            let service = try await deviceLists(of: account(id), token)
+            for key in device.keys {
+                do {
+                    try await service.revokeKey(id: key.id, accessToken: token.value)
+                } catch let error as KeyServiceError where error.code == .noSuchDevice {
+                    // It is gone already, for example because an earlier call was cut off.
+                }
+            }
+        }
+    }
+
+    // MARK: - Claims
+
+    /// Puts the keys of this device on the list beside other work, if the settings allow it. Asks for nothing if the
+    /// last try failed less than an hour ago. ``finishConfirming(within:)`` waits for it.
+    ///
+    /// - Parameters:
+    ///   - token: a fresh access token of the owner, which goes to the key service.
+    ///   - vaultKey: the account's vault key. A key in another process does not sign.
+    package func claimKeysBeside(of id: AccountID, _ token: AccessToken, _ vaultKey: VaultKey?) {
+        guard listsDevices else { return }
+        guard !token.isBound else {
+            return logger.notice(
+                "key service: the device is not listed, because the access token is bound to a key (DPoP)",
+                metadata: id.logMetadata)
+        }
+        claiming.start { [self] in
+            guard let account = try? await account(id), let service = try? deviceLists(account.keyServiceURL) else {
+                return
+            }
+            await claimKeys(of: account, service, token, vaultKey, isAsked: false)
+        }
+    }
+
+    /// Signs the claims that an account's keys do not have yet. An error must not stop the login.
+    func noteClaims(of account: Account, _ vaultKey: VaultKey) async {
+        guard vaultKey.bytes != nil else { return }
+        let record = DeviceRecord(store: store, account: account.id)
+        guard let missing = try? await record.missing(account.obliviousKeys), !missing.isEmpty else { return }
+        var claims: [String: [UInt8]] = [:]
+        for key in missing { claims[key] = try? vaultKey.claim(of: key, by: account.id) }
+        try? await store.apply([record.adding(claims)], to: account.id)
+    }
+
+    /// Sends the signatures that the service does not have yet. A key that cannot be claimed must not stop the others.
+    private func claimKeys(
+        of account: Account, _ service: any DeviceListService, _ token: AccessToken, _ vaultKey: VaultKey?,
+        isAsked: Bool
+    ) async {
+        if let vaultKey { await noteClaims(of: account, vaultKey) }
+        let record = DeviceRecord(store: store, account: account.id)
+        guard
+            let waiting = try? await record.begin(account.obliviousKeys, at: clock.now, isAsked: isAsked),
+            !waiting.isEmpty, (try? await service.keepsLists()) == true
+        else { return }
+        var answered: Set<String> = []
+        for (key, signature) in waiting {
+            do {
+                try await service.claimKey(id: key, signature: signature, accessToken: token.value)
+                answered.insert(key)
+            } catch let error as KeyServiceError
+                where [.ownedByAnother, .keyEnded, .keyRevoked, .keyDestroyed].contains(error.code)
+            {
+                answered.insert(key)
+            } catch let error as KeyServiceError where [.noSuchKey, .unfinished].contains(error.code) {
+                continue
+            } catch {
+                break
+            }
+        }
+        try? await record.finish(answered, isComplete: answered.count == waiting.count)
+    }
+
+    // MARK: - The parts
+
+    /// Returns the service with the lists. A service without lists gets no token.
+    private func deviceLists(of account: Account, _ token: AccessToken) async throws -> any DeviceListService {
+        try requireAllowedServers(of: account)
+        guard !token.isBound else {
+            throw VaultError(
+                .configurationInvalid,
+                "The access token of \(account.displayName) is bound to a key (DPoP). The key service does not accept bound tokens. To get other tokens: vault register --no-dpop"
+            )
+        }
+        guard let service = try deviceLists(account.keyServiceURL), try await service.keepsLists() else {
+            throw KeyServiceError(
+                .noDeviceLists, "The key service of \(account.displayName) keeps no lists of devices.")
+        }
+        return service
+    }
+
+    /// Adds to a key on the list what this store knows about it.
+    private func identified(
+        _ key: ListedKey, _ account: Account, own: String, _ vaultKey: VaultKey
+    ) async throws -> IdentifiedKey {
+        var label: DeviceLabel?
+        if let sealed = key.label {
+            label = try await DeviceLabel.opened(sealed, of: key.id, account.id, vaultKey)
+        }
+        let kind = label?.kind.map(Keyslot.Kind.init(rawValue:))
+        if let slot = account.keyslots.first(where: { $0.keyID == key.id }) {
+            return IdentifiedKey(key: key, device: own, name: label?.name, kind: slot.kind)
+        }
+        let isDamaged = account.damagedKeyslots.contains { $0.keyID == key.id }
+        let tag = DeviceLabel.tag(in: key.label).map(DeviceLabel.hexadecimal)
+        let alone = key.id.replacing("-", with: "")
+        // A key with the tag of this device that is not in this store: perhaps somebody has a copy of the store, and
+        // added a way in. So it is shown as another device.
+        let device = isDamaged ? own : tag == own ? alone : tag ?? alone
+        return IdentifiedKey(key: key, device: device, name: label?.name, kind: kind)
+    }
+
+    /// The tag of a device, from its id.
+    private static func tag(of device: AccountDevice) throws -> [UInt8] {
+        let digits = Array(device.id.utf8)
+        let tag = stride(from: 0, to: digits.count, by: 2).compactMap {
+            UInt8(String(decoding: digits[$0..<min($0 + 2, digits.count)], as: UTF8.self), radix: 16)
+        }
+        guard tag.count == DeviceLabel.tagSize else {
+            throw VaultError(.deviceNotFound, "There is no such device. To list the devices: vault devices list")
+        }
+        return tag
+    }
+
+    private func converting<R>(_ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch { throw VaultError.converting(error) }
+    }
+}
+
+extension Account {
+    /// The ids of the keys of protocol version 2.
+    var obliviousKeys: Set<String> { Set(keyslots.filter { $0.keyServiceProtocol == 2 }.map(\.keyID)) }
+}
+
+/// The one task of a process that puts keys on the list.
+final class ClaimingTask: Sendable {
+    private let running = Lock<Task<Void, Never>?>(nil)
+
+    /// Starts the work, unless it runs already. The next token starts it again.
+    func start(_ body: @escaping @Sendable () async -> Void) {
+        running.withLock { running in
+            guard running == nil else { return }
+            running = Task { [self] in
+                await body()
+                self.running.withLock { $0 = nil }
+            }
+        }
+    }
+
+    var task: Task<Void, Never>? { running.withLock { $0 } }
+}
