@@ -8,6 +8,7 @@ from support.django_provider import DjangoProvider
 from support.glewlwyd import Glewlwyd
 from support.person import Person
 from support.programs import BINARIES
+from support.recorder import Recorder
 from support.services import DevelopmentServices, KeyService
 
 
@@ -68,6 +69,14 @@ def key_service(tmp_path, children):
     service = KeyService(tmp_path)
     children.append(service)
     return service
+
+
+@pytest.fixture
+def recorder(key_service, children):
+    """A proxy before `key_service`."""
+    recorder = Recorder(key_service.url)
+    children.append(recorder)
+    return recorder
 
 
 @pytest.fixture

@@ -1,9 +1,12 @@
 """The key service's protocol, version 2: its calls, states and errors, asked by an independent client."""
 
+import base64
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import re
+import sqlite3
 import sys
 import time
 import uuid
@@ -11,7 +14,9 @@ from pathlib import Path
 
 import pytest
 import requests
-from support.oblivious import ObliviousKey, Signer, Try, decode, encode, message, random_element
+from support.oblivious import (
+    ObliviousKey, Record, Signer, Try, decode, derive, encode, finalize, hash_to_group, message, multiply,
+    random_element)
 from support.programs import KEY_SERVICE, run
 
 
@@ -150,27 +155,37 @@ def test_each_signature_is_good_for_one_purpose(key):
     attempt = Try(b"right")
     answer = key.evaluate(attempt).json()
     ticket, signer = decode(answer["ticket"]), key.signer(attempt, answer)
-    texts = {
-        "confirm": (signer, message("confirm", key.bytes, ticket)),
-        "install": (key.end, message("install", key.bytes, signer.public)),
-        "end": (key.end, message("end", key.bytes)),
-    }
-    for purpose, (owner, text) in texts.items():
-        signature = encode(owner.sign(text))
-        if purpose != "end":
-            assert code(key.post(f"/keys/{key.id}/end", {"signature": signature})) == (401, "unauthorized")
-        if purpose != "confirm":
-            body = {"tickets": [encode(ticket)], "signature": signature}
-            assert code(key.post(f"/keys/{key.id}/confirm", body)) == (401, "unauthorized")
-    other = ObliviousKey(key.base.removesuffix("/keyservice/v2"))
-    other.end = key.end
-    other.make()
-    assert code(key.post(f"/keys/{other.id}/end", key.end_body())) == (401, "unauthorized")
+    unfinished = ObliviousKey(key.base.removesuffix("/keyservice/v2"))
+    unfinished.end = key.end
+    first = decode(unfinished.create().json()["ticket"])
+    other = ObliviousKey(key.base.removesuffix("/keyservice/v2")).make()
+
+    def texts(of):
+        return {
+            "confirm": message("confirm", of.bytes, ticket), "install": message("install", of.bytes, signer.public),
+            "end": message("end", of.bytes), "claim": message("claim", of.bytes, b"https://issuer.test\0alice")}
+
+    # In each place, all texts but the right one fail, with each key, also those for another key's id.
+    for of in (key, unfinished, other):
+        for purpose, text in texts(of).items():
+            for owner in (signer, key.end):
+                signature = encode(owner.sign(text))
+                if (purpose, of, owner) != ("end", key, key.end):
+                    assert code(key.post(f"/keys/{key.id}/end", {"signature": signature})) == (401, "unauthorized")
+                if (purpose, of, owner) != ("confirm", key, signer):
+                    body = {"tickets": [encode(ticket)], "signature": signature}
+                    assert code(key.post(f"/keys/{key.id}/confirm", body)) == (401, "unauthorized")
+                if (purpose, of, owner) != ("install", unfinished, key.end):
+                    body = unfinished.confirm_body(signer, first, first=True)
+                    body["end_signature"] = signature
+                    assert code(key.post(f"/keys/{unfinished.id}/confirm", body)) == (401, "unauthorized")
     # The order of the tickets is signed.
-    two = [ticket, bytes(16)]
-    body = key.confirm_body(signer, *two)
+    body = key.confirm_body(signer, ticket, bytes(16))
     body["tickets"].reverse()
     assert code(key.post(f"/keys/{key.id}/confirm", body)) == (401, "unauthorized")
+    # The right ones are accepted in the end.
+    assert unfinished.confirm(signer, first, first=True).status_code == 200
+    assert key.confirm(signer, ticket).status_code == 200 and key.finish().status_code == 200
 
 
 def test_another_confirm_key_is_a_conflict_only_for_the_owner(key):
@@ -252,6 +267,38 @@ def test_an_ended_key_is_gone_for_good(key):
     assert code(key.create(key.first)) == (409, "exists")
 
 
+def test_the_published_values_are_those_of_this_client_and_of_the_service(key_service):
+    file = Path(__file__).resolve().parents[1] / "Vectors" / "oblivious" / "protocol-v2.json"
+    texts = json.loads(file.read_text())
+    value = {name: bytes.fromhex(text) for name, text in texts.items() if re.fullmatch("(?:[0-9a-f]{2})+", text)}
+    key = ObliviousKey(key_service.url, key_id=texts["key_id"])
+    key.request_key = derive(value["device_secret"], message("request-key", key.bytes))
+    key.end = Signer(derive(value["vault_key"], message("end", key.bytes)))
+    assert key.request_key == value["request_key"] and key.end.public == value["end_key"]
+    attempt = Try(value["stretched"])
+    attempt.blind, attempt.blinded = value["blind"], multiply(value["blind"], hash_to_group(value["stretched"]))
+    assert attempt.blinded == value["blinded"]
+    body = texts["evaluate_body"].encode()
+    assert key.authorization(body, seconds=1_700_000_000) == texts["authorization"]
+    assert finalize(attempt.secret, attempt.blind, value["evaluated"]) == value["rwd"]
+    signer = key.signer(attempt, {"evaluated": encode(value["evaluated"])})
+    assert signer.public == value["confirm_key"]
+    assert signer.sign(message("confirm", key.bytes, value["ticket"])) == value["confirm_signature"]
+    assert key.end.sign(message("install", key.bytes, signer.public)) == value["install_signature"]
+    # The service takes the published bytes.
+    assert decode(key.create(attempt).json()["ticket"]) == value["ticket_of_blinded"]
+    confirm = {"tickets": [encode(value["ticket"])], "signature": encode(value["confirm_signature"]),
+               "confirm_key": encode(value["confirm_key"]), "end_signature": encode(value["install_signature"])}
+    assert key.post(f"/keys/{key.id}/confirm", confirm).status_code == 200
+    answer = key.post(f"/keys/{key.id}/evaluate", body, Authorization=texts["authorization"])
+    assert code(answer) == (401, "clock"), "the code is right, but old"
+    # With the published key of the function, it gives the published answer.
+    assert multiply(value["oprf_key"], attempt.blinded) == value["evaluated"]
+    assert code(key.evaluate(attempt, seconds=answer.json()["time"], key=bytes(32))) == (401, "unauthorized")
+    assert key.evaluate(attempt, seconds=answer.json()["time"]).status_code == 200
+    assert key.post(f"/keys/{key.id}/end", {"signature": encode(value["end_signature"])}).status_code == 200
+
+
 def test_an_unfinished_key_leaves_nothing(key_service):
     key = ObliviousKey(key_service.url)
     key.create()
@@ -299,16 +346,28 @@ def test_a_restart_forgets_no_try(key_service, key):
     assert key.evaluate(Try(b"right")).status_code == 503
 
 
-def test_the_database_alone_has_neither_key(key_service):
-    import sqlite3
+def test_the_database_alone_has_neither_key(key_service, tmp_path):
     key = ObliviousKey(key_service.url).make()
-    key.evaluate(Try(b"wrong"))
+    attempt = Try(b"wrong")
+    evaluated = decode(key.evaluate(attempt).json()["evaluated"])
+    files = [path.read_bytes() for path in key_service.data.rglob("*") if path.is_file()]
+    with contextlib.closing(sqlite3.connect(key_service.data / "keys.sqlite")) as database:
+        ((content,),) = database.execute("SELECT content FROM key_record WHERE id = ?", (key.id,)).fetchall()
+    # With the master key, the record gives both keys. So these are the ones to look for.
+    record = Record(content, key.id, (key_service.secrets / "master.key").read_bytes())
+    assert record.request_key == key.request_key and multiply(record.function, attempt.blinded) == evaluated
+    for secret in (record.request_key, record.function):
+        for form in (secret, secret.hex().encode(), encode(secret).encode(), base64.b64encode(secret)):
+            assert all(form not in content for content in files)
+    assert any(key.id.encode() in content for content in files)
+    # Without it, nothing opens, and the service does not start.
+    with pytest.raises(ValueError):
+        Record(content, key.id, bytes(32))
+    other = tmp_path / "other.key"
+    assert run([KEY_SERVICE, "make-master-key", other]).status == 0
     key_service.kill()
-    content = b"".join(path.read_bytes() for path in key_service.data.iterdir() if path.is_file())
-    assert key.request_key not in content and key.id.encode() in content
-    with sqlite3.connect(key_service.data / "keys.sqlite") as database:
-        rows = database.execute("SELECT content FROM key_record").fetchall()
-    assert all(key.request_key not in row[0] for row in rows)
+    serve = [KEY_SERVICE, "serve", "--data", key_service.data, "--listen", "127.0.0.1:0", "--master-key-file", other]
+    assert run(serve).status == 78
 
 
 def test_a_new_master_key_seals_these_keys_too(key_service, tmp_path):

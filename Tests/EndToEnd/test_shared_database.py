@@ -2,6 +2,7 @@
 
 import collections
 import concurrent.futures
+import copy
 import random
 import secrets
 import threading
@@ -9,6 +10,7 @@ import time
 
 import pytest
 import requests
+from support.oblivious import ObliviousKey, Try
 from support.postgres import Cluster
 from support.programs import KEY_SERVICE, run
 from support.shared_service import Instance
@@ -89,6 +91,44 @@ def test_parallel_right_guesses_all_succeed_also_after_wrong_ones(pair):
     for wrong in (0, 2):
         assert [guess(pair[number % 2], keyid, WRONG) for number in range(wrong)] == [401] * wrong
         assert guess_in_parallel(pair, [keyid], RIGHT, 64)[keyid] == {200: 64}
+
+
+def sessions_of(instances, key):
+    """The same key of protocol version 2 at each instance, with 16 connections to each."""
+    keys = []
+    for number in range(32):
+        copy_of_key = copy.copy(key)
+        copy_of_key.base = instances[number % len(instances)].url + "/keyservice/v2"
+        copy_of_key.session = requests.Session()
+        keys.append(copy_of_key)
+    return keys
+
+
+def evaluate_in_parallel(instances, key, attempts):
+    """Sends each try once, in turn to the instances, and returns the answers."""
+    keys = sessions_of(instances, key)
+    with concurrent.futures.ThreadPoolExecutor(len(keys)) as pool:
+        parts = pool.map(
+            lambda number: [keys[number].evaluate(attempt) for attempt in attempts[number::len(keys)]],
+            range(len(keys)))
+    return [answer for part in parts for answer in part]
+
+
+def test_exactly_the_limit_of_parallel_elements_is_evaluated(pair):
+    key = ObliviousKey(pair[0].url).make()
+    answers = evaluate_in_parallel(pair, key, [Try(b"%d" % number) for number in range(1000)])
+    seen = collections.Counter(answer.status_code for answer in answers)
+    assert seen[200] == LIMIT and set(seen) <= {200, 403, 503}, seen
+    assert len({answer.json()["evaluated"] for answer in answers if answer.status_code == 200}) == LIMIT
+    assert listed(pair[1], key.id)["guessesRemaining"] == 0
+
+
+def test_one_element_a_thousand_times_is_one_try(pair):
+    key = ObliviousKey(pair[0].url).make()
+    attempt = Try(b"wrong")
+    answers = evaluate_in_parallel(pair, key, [attempt] * 1000)
+    assert {(answer.status_code, answer.text) for answer in answers} == {(200, answers[0].text)}
+    assert listed(pair[1], key.id)["guessesRemaining"] == LIMIT - 1
 
 
 def test_failures_in_the_middle_never_give_a_guess_more(cluster, pair):
@@ -230,6 +270,7 @@ def test_an_older_database_is_noticed(cluster, tmp_path, children):
     instance = Instance(tmp_path / "first", cluster.url)
     children.append(instance)
     keyid = create(instance)
+    key = ObliviousKey(instance.url, session=requests).make()
     assert guess(instance, keyid, RIGHT) == 200
     instance.program.signal(15)
     assert instance.program.wait().status == 0
@@ -239,6 +280,7 @@ def test_an_older_database_is_noticed(cluster, tmp_path, children):
     assert instance.operate("accept-rollback").status == 0
     instance.start()
     assert [guess(instance, keyid, secret) for secret in (WRONG, RIGHT)] == [401, 403]
+    assert [key.evaluate(Try(b"%d" % number)).status_code for number in range(3)] == [200, 503, 503]
 
 
 def test_operators_commands_work_on_the_database(cluster, tmp_path, children):

@@ -71,6 +71,29 @@ def finalize(value, blind, evaluated):
         struct.pack(">H", len(value)) + value + struct.pack(">H", 32) + element + b"Finalize").digest()
 
 
+def unseal(envelope, key, *context):
+    """Opens a sealed envelope: "CV", format 1, algorithm, nonce, ciphertext. Raises ValueError if it does not open."""
+    names = {1: ("crypto_aead_aes256gcm_decrypt", 12), 2: ("crypto_aead_xchacha20poly1305_ietf_decrypt", 24)}
+    assert envelope[:3] == b"CV\1"
+    name, size = names[envelope[3]]
+    data = envelope[:4] + b"".join(struct.pack(">Q", len(text)) + text.encode() for text in context)
+    nonce, ciphertext = envelope[4:4 + size], envelope[4 + size:]
+    return _output(
+        name, len(ciphertext) - 16, None, None, ciphertext, ctypes.c_ulonglong(len(ciphertext)), data,
+        ctypes.c_ulonglong(len(data)), nonce, key)
+
+
+class Record:
+    """The two keys in a record of the service, opened with its master key."""
+
+    def __init__(self, content, key_id, master_key):
+        half = len(content) // 2
+        record_key = derive(master_key, b"credential-vault/key-service/v2/record-key")
+        self.request_key, self.function = (
+            unseal(part, record_key, f"credential-vault/key-service/v2/{purpose}", "", "", "", key_id)
+            for purpose, part in (("request-key", content[:half]), ("oblivious-key", content[half:])))
+
+
 class Signer:
     """An Ed25519 key."""
 
@@ -105,6 +128,16 @@ class ObliviousKey:
         self.end = Signer(os.urandom(32))
         self.check = None
         self.session = requests.Session() if session is None else session
+
+    @classmethod
+    def of_disk(cls, person, url, kind="password"):
+        """All that a thief of the person's disk knows of a key."""
+        ((key_id, secret),) = person.sql(
+            "SELECT key_id, device_secret FROM keyslot JOIN account ON account.id = account_id"
+            " WHERE kind = ? AND staged = 0", kind)
+        key = cls(url, key_id=key_id)
+        key.request_key = derive(secret, message("request-key", key.bytes))
+        return key
 
     @property
     def bytes(self):

@@ -1,19 +1,53 @@
-"""A proxy before the key service. It records the traffic, so that a test knows which secrets to look for elsewhere."""
+"""A proxy before the key service. It records the traffic, and can change it."""
 
 import http.server
 import json
 import threading
+from dataclasses import dataclass, field
 
 import requests
 
 
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    headers: dict
+    body: bytes
+
+    @property
+    def call(self):
+        """The last part of the path."""
+        return self.path.rsplit("/", 1)[1]
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+@dataclass
+class Reply:
+    status: int
+    body: bytes
+    headers: dict = field(default_factory=lambda: {"Content-Type": "application/json"})
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def changed(self, **members):
+        """The same answer with other members."""
+        return Reply(self.status, json.dumps({**self.json, **members}).encode(), self.headers)
+
+
 class Recorder:
-    def __init__(self, target):
+    """`change` gets each request and a function that sends a request to the service. It returns the answer for the
+    client, or None: then the connection ends without an answer."""
+
+    def __init__(self, target, change=None):
         self.target = target
-        self.bodies = []  # of requests
-        self.calls = []  # the last part of each path
-        self.request_keys = []
-        self.access_tokens = []
+        self.change = change
+        self.requests = []  # POST only
         recorder = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -21,15 +55,13 @@ class Recorder:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                recorder.request(self.path, body)
-                recorder.authorization(self.headers.get("Authorization", ""))
                 names = [name for name in ("Content-Type", "Authorization") if name in self.headers]
-                headers = {name: self.headers[name] for name in names}
-                recorder.answer(self, requests.post(target + self.path, data=body, headers=headers, timeout=60))
+                request = Request("POST", self.path, {name: self.headers[name] for name in names}, body)
+                recorder.requests.append(request)
+                recorder.answer(self, request)
 
             def do_GET(self):
-                recorder.authorization(self.headers.get("Authorization", ""))
-                recorder.answer(self, requests.get(target + self.path, timeout=60))
+                recorder.answer(self, Request("GET", self.path, {}, b""))
 
             def log_message(self, *arguments):
                 pass
@@ -38,23 +70,45 @@ class Recorder:
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def request(self, path, body):
-        self.calls.append(path.rsplit("/", 1)[1])
-        key = json.loads(body).get("request_key")
-        if key is not None:
-            self.request_keys.append(key)
-        self.bodies.append(body)
+    @property
+    def bodies(self):
+        return [request.body for request in self.requests]
 
-    def authorization(self, value):
-        if value.lower().startswith(("bearer", "dpop")):
-            self.access_tokens.append(value.split(" ", 1)[1])
+    @property
+    def calls(self):
+        return [request.call for request in self.requests]
 
-    def answer(self, handler, answer):
-        handler.send_response(answer.status_code)
-        handler.send_header("Content-Type", answer.headers["Content-Type"])
-        handler.send_header("Content-Length", str(len(answer.content)))
+    @property
+    def access_tokens(self):
+        """The access tokens that clients sent to the service."""
+        fields = [request.headers.get("Authorization", "") for request in self.requests]
+        return [value.split(" ", 1)[1] for value in fields if value.lower().startswith(("bearer", "dpop"))]
+
+    @property
+    def request_keys(self):
+        return [request.json["request_key"] for request in self.requests if "request_key" in request.json]
+
+    def send(self, request):
+        """Sends a request to the service, perhaps again."""
+        answer = requests.request(
+            request.method, self.target + request.path, data=request.body, headers=request.headers, timeout=60)
+        names = [name for name in ("Content-Type", "WWW-Authenticate", "Retry-After", "Authentication-Info") if name in answer.headers]
+        return Reply(answer.status_code, answer.content, {name: answer.headers[name] for name in names})
+
+    def answer(self, handler, request):
+        try:
+            reply = self.change(request, self.send) if self.change else self.send(request)
+        except requests.ConnectionError:
+            reply = None
+        if reply is None:
+            handler.close_connection = True
+            return
+        handler.send_response(reply.status)
+        for name, value in reply.headers.items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(reply.body)))
         handler.end_headers()
-        handler.wfile.write(answer.content)
+        handler.wfile.write(reply.body)
 
     def kill(self):
         self.server.shutdown()

@@ -4,7 +4,7 @@ import re
 import shlex
 import sqlite3
 
-from .programs import KEY_SERVICE, VAULT_DEV, Program, run
+from .programs import KEY_SERVICE, VAULT_DEV, Program, clean_environment, run
 
 
 def age_tries(folder):
@@ -61,12 +61,25 @@ class KeyService:
         assert made.status == 0, made
         self.start()
 
-    def start(self):
-        """Starts the service. A restart uses the same address."""
+    def start(self, fault=None):
+        """Starts the service. A restart uses the same address. With a fault, it kills itself at this point."""
+        environment = clean_environment(VAULT_KEY_SERVICE_FAULT=fault) if fault else None
         self.program = Program(
-            [KEY_SERVICE, "serve", "--data", self.data, "--listen", self.listen, *self.options], self.folder)
+            [KEY_SERVICE, "serve", "--data", self.data, "--listen", self.listen, *self.options], self.folder,
+            environment)
         self.url = self.program.wait_for(re.compile(r"^Listening on (https?://\S+)$", re.M))[1]
         self.listen = re.match(r"https?://([^/]+)", self.url)[1]
+
+    def keys(self):
+        """The keys by their ids, as the operator sees them."""
+        listed = run([KEY_SERVICE, "keys", "list", "--json", "--data", self.data])
+        return {key["id"]: key for key in listed.json}
+
+    def live_keys(self):
+        return {id for id, key in self.keys().items() if key["state"] in ("live", "unfinished")}
+
+    def age_tries(self):
+        age_tries(self.folder)
 
     def has_connection(self):
         """Whether a client is connected, even if the stopped service has not yet accepted the connection."""
