@@ -143,6 +143,9 @@ class ObliviousKey:
     def bytes(self):
         return self.id.encode()
 
+    def ticket(self, blinded):
+        return hashlib.sha512(message("ticket", self.bytes, blinded)).digest()[:16]
+
     def post(self, path, body, **headers):
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.session.post(
