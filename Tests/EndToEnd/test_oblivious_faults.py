@@ -4,11 +4,12 @@ import signal
 import time
 
 import pytest
+from support.keys import check_only_the_used_keys_live, kill_at, opens, used
 from support.oblivious import ObliviousKey, Try
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import KEY_SERVICE, run
 from support.recorder import Request
-from support.thief import age_new_keys, guess, thief_of
+from support.thief import guess, thief_of
 from support.waiting import after_the_pause
 
 PIN = "2846"
@@ -29,29 +30,6 @@ def thief(alice, key_service):
     assert guess(thief) == "wrongSecret"
     key_service.age_tries()
     return thief
-
-
-def kill_at(point):
-    return {"CREDENTIAL_VAULT_FAULT": point}
-
-
-def used(person):
-    return {key for (key,) in person.sql("SELECT key_id FROM keyslot WHERE staged = 0")}
-
-
-def opens(person, password=PASSWORD, *options):
-    """Whether the account opens, and without a word about tries of others."""
-    result = person.vault("login", *options, password=password)
-    assert (result.status, result.err) == (0, ""), result
-    return True
-
-
-def check_only_the_used_keys_live(person, key_service, password=PASSWORD):
-    """The next login ends all keys that a crash left."""
-    age_new_keys(person)
-    assert opens(person, password)
-    assert key_service.live_keys() == used(person)
-    assert person.sql("SELECT 1 FROM record WHERE name = 'retired-keys'") == []
 
 
 # Clocks

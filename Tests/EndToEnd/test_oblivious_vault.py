@@ -1,12 +1,10 @@
 """The command and the key service with protocol version 2, also after crashes."""
 
-import json
 import signal
 
 import pytest
+from support.keys import check_only_the_used_keys_live, kill_at, used
 from support.person import OTHER_PASSWORD, PASSWORD
-from support.programs import KEY_SERVICE, run
-from support.thief import age_new_keys
 
 PIN = "2846"
 
@@ -19,26 +17,13 @@ def own(person, key_service):
     return person
 
 
-def live(key_service):
-    keys = run([KEY_SERVICE, "keys", "list", "--json", "--data", key_service.data]).json
-    return {key["id"] for key in keys if key["state"] in ("live", "unfinished")}
-
-
-def used(person):
-    return {key for (key,) in person.sql("SELECT key_id FROM keyslot")}
-
-
-def kill_at(point):
-    return {"CREDENTIAL_VAULT_FAULT": point}
-
-
 def test_each_way_in_says_its_protocol(own, key_service):
     ways = own.vault("unlock", "list", "--json").json
     assert [(way["kind"], way["key_service_protocol"]) for way in ways] == [("password", 2)]
     state = own.vault("status", "--json").json
     assert state["protocols"] == [{"kind": "password", "key_service_protocol": 2}] and "tries_elsewhere" not in state
     assert "password (protocol 2)" in own.vault("status").out
-    assert live(key_service) == used(own)
+    assert key_service.live_keys() == used(own)
 
 
 def test_two_slips_a_lost_confirm_and_a_restart(own, key_service):
@@ -48,7 +33,7 @@ def test_two_slips_a_lost_confirm_and_a_restart(own, key_service):
     assert died.status == -signal.SIGKILL
     result = own.vault("login", password=PASSWORD)
     assert (result.status, result.err) == (0, "")
-    (key,) = run([KEY_SERVICE, "keys", "list", "--json", "--data", key_service.data]).json
+    (key,) = key_service.keys().values()
     assert key["guessesRemaining"] == 3
     assert own.sql("SELECT 1 FROM record WHERE name LIKE '%own-tries'") == []
 
@@ -58,10 +43,7 @@ def test_a_crash_while_a_pin_is_added_leaves_no_live_key(own, key_service, point
     new = own.password_file(PIN, "new-pin")
     died = own.vault("unlock", "add", "pin", "--new-pin-file", new, password=PASSWORD, env=kill_at(point))
     assert died.status == -signal.SIGKILL
-    age_new_keys(own)
-    assert own.vault("login", password=PASSWORD).status == 0
-    assert live(key_service) == used(own)
-    assert own.sql("SELECT 1 FROM record WHERE name = 'retired-keys'") == []
+    check_only_the_used_keys_live(own, key_service)
 
 
 @pytest.mark.parametrize("point, works", [
@@ -73,10 +55,8 @@ def test_a_crash_during_a_change_of_password_leaves_one_live_key(own, key_servic
     new = own.password_file(OTHER_PASSWORD, "new")
     died = own.vault("passwd", "--new-password-file", new, password=PASSWORD, env=kill_at(point))
     assert died.status == -signal.SIGKILL
-    age_new_keys(own)
-    assert own.vault("login", password=works).status == 0
-    assert live(key_service) == used(own) and len(used(own)) == 1
-    assert own.sql("SELECT 1 FROM record WHERE name = 'retired-keys'") == []
+    check_only_the_used_keys_live(own, key_service, works)
+    assert len(used(own)) == 1
 
 
 @pytest.mark.parametrize("point", ["try-evaluated", "confirm-stored", "confirm-sent"])
@@ -90,7 +70,7 @@ def test_a_crash_during_a_login_locks_nobody_out(own, key_service, point):
 
 def test_a_deleted_account_has_no_live_key(own, key_service):
     assert own.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
-    assert len(live(key_service)) == 2
+    assert len(key_service.live_keys()) == 2
     result = own.vault("delete", "--yes", password=PASSWORD)
     assert (result.status, result.err) == (0, "")
-    assert live(key_service) == set()
+    assert key_service.live_keys() == set()

@@ -4,12 +4,12 @@ import signal
 import subprocess
 
 import pytest
+from support.keys import check_only_the_used_keys_live, kill_at, opens, used
 from support.memory import available_mebibytes
 from support.oblivious import ObliviousKey, Try
 from support.person import PASSWORD
 from test_hardware import PIN as TOKEN_PIN
 from test_hardware import add, token, tpm  # noqa: F401 (fixtures)
-from test_oblivious_faults import check_only_the_used_keys_live, kill_at, opens, used
 
 PIN = "2846"
 PROGRAMS = 64

@@ -86,6 +86,18 @@ def test_a_claim_needs_the_key_and_the_token(owner, service):
     # The signature is for one person only.
     assert code(owner.claim(key, subject="another")) == (401, "unauthorized")
     assert code(owner.claim(ObliviousKey(service.url))) == (401, "unauthorized")
+    # No other signature is one for a claim.
+    attempt = Try(b"right")
+    signer = key.signer(attempt, key.evaluate(attempt).json())
+    person = owner.issuer.encode() + b"\0" + owner.subject.encode()
+    for signed_by, purpose, content in [
+        (key.end, "end", b""), (key.end, "install", signer.public), (key.end, "confirm", bytes(16)),
+        (signer, "claim", person), (signer, "confirm", bytes(16)),
+    ]:
+        signature = encode(signed_by.sign(message(purpose, key.bytes, content)))
+        answer = key.post(
+            f"/keys/{key.id}/claim", {"signature": signature}, Authorization=f"Bearer {owner.token}")
+        assert code(answer) == (401, "unauthorized"), purpose
     thief = Owner(service.url, "invented")
     assert code(thief.claim(key)) == (401, "invalid_token")
     assert code(thief.post("/devices")) == (401, "invalid_token")
