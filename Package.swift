@@ -302,7 +302,7 @@ let package = Package(
             name: "VaultStorageTests",
             dependencies: [
                 "VaultStorage", "VaultSQLite", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto",
-                "VaultHTTP", "VaultLocks", "KeyService", "TestSupport", grdb, httpTypes,
+                "VaultHTTP", "VaultLocks", "KeyService", "KeyServiceAPI", "TestSupport", grdb, httpTypes,
             ]),
         .testTarget(
             name: "VaultAuthTests",

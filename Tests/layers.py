@@ -55,7 +55,7 @@ MAY_IMPORT = {
     "Configuration Logging SystemPackage",
     "vault": "CLinux VaultAgentProtocol",
     "vault-command": "VaultCommands",
-    "vault-key-service": "KeyServiceServer KeyServicePostgreSQL OpenIDConnect VaultNetworking VaultJSON VaultLocks VaultManual CLinux ArgumentParser CoreMetrics Logging "
+    "vault-key-service": "KeyServiceServer KeyServicePostgreSQL OpenIDConnect VaultNetworking VaultHTTP VaultJSON VaultLocks VaultManual CLinux ArgumentParser CoreMetrics Logging "
     "ServiceLifecycle UnixSignals",
     "vault-dev": "VaultDevelopment KeyServiceServer ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
 }  # fmt: skip

@@ -18,13 +18,15 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
         endpoint = try KeyServiceEndpoint(baseURL: baseURL, transport: transport, limits: limits)
     }
 
-    /// Asks for the versions with `GET`. Any answer but a list of versions means that there is only version 1.
+    /// Asks for the versions with `GET`. Any answer but a list of versions, or an outage, means that there is only
+    /// version 1.
     ///
     /// - Throws: ``KeyServiceError``: `unavailable`: try again. `invalidURL`, `configurationInvalid`: correct the
     ///   setting that the text names. `CancellationError` when the task is cancelled.
     public func protocolVersions() async throws -> Set<Int> {
         let answer = try await endpoint.send(ObliviousPath.base)
         if [429, 502, 503, 504].contains(answer.status.code) { throw busy }
+        if (500...599).contains(answer.status.code) { throw refusal(answer) }
         guard answer.status == .ok, let list: ProtocolVersions = decoded(answer) else { return [] }
         return Set(list.versions)
     }
@@ -60,9 +62,21 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
         // A clock far off must not trap here.
         let seconds = String(Int64(max(0, min(date.timeIntervalSince1970, 1e15))))
         let message = ObliviousMessage.evaluate(id: id, seconds: seconds, bodyHash: PublicHash.sha512(body))
-        let code = Base64URL.encode(try RequestMAC.code(of: message, key: requestKey))
-        let answer = try await post(
-            ObliviousPath.key(id, .evaluate), body, fields: [.authorization: "CV2 \(seconds).\(code)"])
+        let code = try RequestMAC.code(of: message, key: requestKey)
+        let answer = try await endpoint.send(
+            ObliviousPath.key(id, .evaluate), body: body,
+            fields: [.authorization: "CV2 \(seconds).\(Base64URL.encode(code))"])
+        let isAuthentic = try isAuthentic(answer, id, code, requestKey)
+        guard answer.status == .ok else {
+            let refusal = refusal(answer)
+            // Somebody between here and the service must not be able to say these.
+            let authentic: Set<KeyServiceError.Code> = [
+                .clock, .keyLocked, .unfinished, .keyEnded, .keyRevoked, .keyDestroyed,
+            ]
+            throw authentic.contains(refusal.code) && !isAuthentic ? isNotAuthentic : refusal
+        }
+        guard answer.isJSON else { throw breaksProtocol }
+        guard isAuthentic else { throw isNotAuthentic }
         guard let evaluated: EvaluateAnswer = decoded(answer), evaluated.guessesRemaining >= 0,
             // Another ticket would make this client confirm the try of somebody else.
             evaluated.ticket.bytes == ObliviousKeys.ticket(id, blinded),
@@ -101,15 +115,30 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
     // MARK: - The parts
 
     private func post(_ path: String, _ body: some Encodable) async throws -> HTTPAnswer {
-        try await post(path, Self.encoded(body))
-    }
-
-    private func post(_ path: String, _ body: [UInt8], fields: HTTPFields = [:]) async throws -> HTTPAnswer {
-        let answer = try await endpoint.send(path, body: body, fields: fields)
+        let answer = try await endpoint.send(path, body: Self.encoded(body))
         guard answer.status == .ok else { throw refusal(answer) }
         // A page of a proxy says nothing about a key.
         guard answer.isJSON else { throw breaksProtocol }
         return answer
+    }
+
+    /// Whether the key's request key authenticates an answer.
+    private func isAuthentic(
+        _ answer: HTTPAnswer, _ id: String, _ requestCode: [UInt8], _ requestKey: borrowing SecretBytes
+    ) throws -> Bool {
+        let prefix = "mac="
+        guard let field = answer.headerFields[.authenticationInfo], field.hasPrefix(prefix),
+            let code = Base64URL.decode(String(field.dropFirst(prefix.count)))
+        else { return false }
+        let message = ObliviousMessage.answer(
+            id: id, code: requestCode, bodyHash: PublicHash.sha512(answer.body))
+        return try RequestMAC.isValid(code, of: message, key: requestKey)
+    }
+
+    private var isNotAuthentic: KeyServiceError {
+        KeyServiceError(
+            .invalidAnswer,
+            "The answer does not come from the key service at \(endpoint.authority), or was changed on its way.")
     }
 
     private static func encoded(_ body: some Encodable) throws -> [UInt8] { Array(try JSONEncoder().encode(body)) }

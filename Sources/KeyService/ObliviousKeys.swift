@@ -6,6 +6,9 @@ package enum ObliviousKeys {
     /// The size of ``stretched(hardware:id:)`` and of a typed secret after Argon2id, in bytes.
     package static let stretchedSize = 64
 
+    /// The most tickets of one confirmation.
+    package static let maxTickets = ObliviousSize.maxTickets
+
     /// Derives the input of the function from the secret of hardware, as Argon2id does from a typed secret.
     package static func stretched(hardware secret: borrowing SecretBytes, id: String) throws -> SecretBytes {
         try KeyDerivation.hkdf(secret, info: label("hardware", id), count: stretchedSize)

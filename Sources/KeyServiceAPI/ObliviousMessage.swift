@@ -22,6 +22,17 @@ public enum ObliviousMessage {
         bytes("evaluate", Array(id.utf8), Array(seconds.utf8), [0], bodyHash)
     }
 
+    /// The message that authenticates an answer to a request to evaluate. So nobody between client and service can
+    /// invent tries, a time, or the end of a key.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - code: the code of the request, 32 bytes.
+    ///   - bodyHash: SHA-512 of the bytes of the answer's body.
+    public static func answer(id: String, code: [UInt8], bodyHash: [UInt8]) -> [UInt8] {
+        bytes("answer", Array(id.utf8), code, bodyHash)
+    }
+
     /// Returns the ticket of a try: the first 16 bytes of SHA-512 over its label, the id and the element.
     ///
     /// A client accepts no other ticket for its element. Otherwise somebody between client and service could make the

@@ -155,6 +155,26 @@
                     CROSS JOIN LATERAL generate_series(open.count + 1, $1)
                 WHERE \(isOblivious) AND k.state = 0 AND open.count >= s.max_guesses
                 """)
+        /// Leaves one try to keys that have one left now, but none under a lower limit, $1. Otherwise they would count
+        /// as locked, and be destroyed after a while. It comes before a change of the limits.
+        static let keepOneTry = Statement(
+            name: "keep_one_try",
+            sql: """
+                DELETE FROM open_try WHERE ticket IN (
+                    SELECT open.ticket FROM (
+                        SELECT t.ticket, count(*) OVER (PARTITION BY t.number) AS count,
+                            row_number() OVER (PARTITION BY t.number ORDER BY t.opened_at DESC, t.ticket DESC) AS place
+                        FROM open_try t JOIN key_record k ON k.number = t.number
+                        WHERE \(isOblivious) AND k.state = 0) AS open CROSS JOIN service s
+                    WHERE open.count >= $1 AND open.count < s.max_guesses AND open.place <= open.count - $1 + 1)
+                """)
+        /// Removes the unfinished keys. After a rollback, a recorded confirm would finish one with all its guesses.
+        static let removeAllUnfinished = Statement(
+            name: "remove_all_unfinished",
+            sql: """
+                DELETE FROM key_record k
+                WHERE \(isOblivious) AND k.state = \(ObliviousKey.State.unfinished.rawValue)
+                """)
         /// The live and ended keys of an owner, and their tries.
         static let ownedKeys = Statement(
             name: "owned_keys",

@@ -23,7 +23,7 @@
             try await run(
                 [
                     (OperatorStatements.lockUsedUp, Parameters()), (OperatorStatements.keepFull, limit),
-                    (OperatorStatements.setLimits, parameters),
+                    (OperatorStatements.keepOneTry, limit), (OperatorStatements.setLimits, parameters),
                 ])
         }
 
@@ -107,13 +107,14 @@
             return false
         }
 
-        /// Leaves each key at most one guess, and sets the generation.
+        /// Leaves each key at most one guess, deletes unfinished keys, and sets the generation.
         public func acceptRollback(generation: Int64, now: Int64) async throws {
             var (time, number) = (Parameters(), Parameters())
             time.add(now)
             number.add(generation)
             let queries: [Connection.Query] = [
-                (OperatorStatements.lockAllLive, Parameters()), (OperatorStatements.fillTries, time),
+                (OperatorStatements.removeAllUnfinished, Parameters()), (OperatorStatements.lockAllLive, Parameters()),
+                (OperatorStatements.fillTries, time),
                 (OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.setGeneration, number),
             ]
             try await run(queries, patience: Self.longPatience) { _ in }

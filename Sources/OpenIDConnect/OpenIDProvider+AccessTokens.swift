@@ -8,13 +8,13 @@ extension OpenIDProvider {
     /// Returns the person whom an access token speaks for.
     ///
     /// A signed token (RFC 9068) is checked with the provider's keys. Any other token is checked by the provider (RFC
-    /// 7662), which needs a client with a secret. An ID token is refused: programs hand it around more freely. A token
-    /// that is bound to a key (RFC 9449, RFC 8705) is refused too, because this function gets no proof of that key.
+    /// 7662), which needs a client with a secret. Other tokens of the provider are refused, such as ID tokens: programs
+    /// hand them around more freely. A token that is bound to a key (RFC 9449, RFC 8705) is refused too, because this function gets no proof of that key.
     ///
     /// - Parameters:
     ///   - token: the access token, as the client sent it.
     ///   - audience: the audience that the token must name; nil for any, but then a signed token must have the type
-    ///     `at+jwt`.
+    ///     `at+jwt`. A signed token without this type must have a member that only access tokens have, such as `scope`.
     /// - Returns: the subject at this provider.
     /// - Throws: ``OpenIDConnectError``: `tokenInvalid`: refuse the request. `unavailable`, `timedOut`, `interrupted`:
     ///   try again later. `unsupported`: the provider cannot check opaque tokens.
@@ -38,16 +38,33 @@ extension OpenIDProvider {
             throw Self.invalid("it comes from another issuer")
         }
         let isAccessToken = token.type == "at+jwt" || token.type == "application/at+jwt"
-        guard isAccessToken || audience != nil && !Self.looksLikeIDToken(claims) else {
+        guard isAccessToken || audience != nil && Self.looksLikeAccessToken(claims) else {
             throw Self.invalid("it may be an ID token")
         }
         try Self.check(claims, audience: audience, now: clock.now, needsExpiry: true)
         return try Self.subject(in: claims)
     }
 
-    /// Whether the claims have a member that only ID tokens have.
-    private static func looksLikeIDToken(_ claims: JSONValue) -> Bool {
-        ["nonce", "at_hash", "c_hash"].contains { claims.member($0) != nil }
+    /// Whether a signed token without the type of RFC 9068 is an access token: with a member that ID tokens and logout
+    /// tokens never have, and without one that only these have.
+    private static func looksLikeAccessToken(_ claims: JSONValue) -> Bool {
+        let isOther = ["nonce", "at_hash", "c_hash", "events"].contains { claims.member($0) != nil }
+        let isAccess =
+            ["scope", "scp", "client_id"].contains { claims.member($0) != nil }
+            || [claims["typ"], claims["token_use"], claims["type"]].contains { member in
+                ["bearer", "access", "access_token"].contains(member?.string?.lowercased())
+            }
+        return isAccess && !isOther
+    }
+
+    /// Refuses a token whose claims name another kind of token. Some providers call refresh tokens active (RFC 7662
+    /// leaves this open), and name the kind only here.
+    private static func requireAccessToken(_ claims: JSONValue) throws {
+        let others: Set = ["id", "id_token", "refresh", "refresh_token", "offline", "logout", "logout_token"]
+        for name in ["typ", "type", "token_type", "token_use"] {
+            guard let kind = claims[name]?.string?.lowercased() else { continue }
+            guard !others.contains(kind) else { throw invalid("it is another kind of token") }
+        }
     }
 
     private func introspectedSubject(of token: String, audience: String?) async throws -> String {
@@ -78,6 +95,7 @@ extension OpenIDProvider {
     private static func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.tokenInvalid, reason) }
 
     private static func check(_ claims: JSONValue, audience: String?, now: Date, needsExpiry: Bool) throws {
+        try requireAccessToken(claims)
         let (now, tolerance) = (now.timeIntervalSince1970, IDTokenVerifier.tolerance)
         if needsExpiry || claims.member("exp") != nil {
             guard let expiry = Lifetime.time(claims["exp"]), now < expiry + tolerance else {

@@ -2,6 +2,7 @@
     internal import Foundation
     internal import KeyServiceServer
     internal import OpenIDConnect
+    internal import VaultHTTP
     internal import VaultNetworking
 
     /// Checks access tokens with the keys of their identity provider, or asks the provider about them.
@@ -24,10 +25,11 @@
             self.audience = audience
         }
 
-        /// Whether a text can be an issuer identifier (OpenID Connect Discovery section 2).
+        /// Whether a text can be an issuer identifier (OpenID Connect Discovery section 2). Without TLS, only a provider
+        /// on this machine counts: the network could send other keys.
         static func isIssuer(_ text: String) -> Bool {
             guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty else { return false }
-            return parts.scheme == "https" || parts.scheme == "http"
+            return parts.scheme == "https" || parts.scheme == "http" && LoopbackAddress.isLoopback(host: host)
         }
 
         func owner(ofAccessToken token: String) async throws -> KeyOwner {

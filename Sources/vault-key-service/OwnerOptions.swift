@@ -44,6 +44,11 @@ struct OwnerOptions: ParsableArguments {
                     "A client that asks about access tokens needs both: --owner-client-id ID --owner-client-secret-file FILE"
                 )
             }
+            guard clientID == nil || issuers.count == 1 else {
+                throw Failure.configuration(
+                    "An opaque access token would go to all providers. With --owner-client-id, name only one --owner-issuer."
+                )
+            }
             for issuer in issuers where !OpenIDOwnerVerifier.isIssuer(issuer) {
                 throw Failure.configuration("\"\(issuer)\" is not an issuer. Write it as https://login.example.com.")
             }

@@ -73,20 +73,6 @@ import Testing
         #expect(try await key.test.store.storedKeys(after: nil, count: 1).first?.1.oblivious?.tries == sorted)
     }
 
-    @Test(arguments: StoreKind.allCases) func aTryOfAFaultIsTakenBack(kind: StoreKind) async throws {
-        let key = try await Key.live(try await kind.make())
-        let (kept, lost) = (Key.newTry(), Key.newTry())
-        for one in [kept, lost] { _ = try await key.evaluate(one.blinded, ticket: one.ticket) }
-        for _ in 1...2 {
-            try await key.test.change(
-                Key.update(key.id, into: Key.LastAnswer()) { key throws(ObliviousKey.Refusal) in
-                    key?.takeBack(lost.ticket)
-                    return .done
-                })
-            #expect(try await key.stored()?.tries == [kept])
-        }
-    }
-
     @Test(arguments: StoreKind.allCases) func anEndedKeyKeepsOnlyWhatItNeedsToSaySo(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let one = Key.newTry()

@@ -148,19 +148,28 @@ import VaultCrypto
         #expect(tickets.count == 3)
         #expect(try await one.stored()?.tries.first == known)
         #expect(try await full.stored() == before)
-        #expect(try await unfinished.stored() == unfinished.new)
+        #expect(try await unfinished.stored() == nil, "a recorded confirm would finish it with all its guesses")
         #expect(try await ended.stored()?.tries.isEmpty == true)
         try await Self.fill(empty, count: 1, at: 2_000_000_000)
         #expect(try await empty.evaluate(at: 2_000_000_010) == .refused(.locked))
     }
 
     @Test(arguments: StoreKind.allCases) func newLimitsCountAtOnce(kind: StoreKind) async throws {
-        let key = try await Key.live(try await kind.make())
-        try await Self.fill(key, count: 2)
-        try await key.test.store.setLimits(GuessLimits(inARow: 2, inAll: 100))
-        #expect(try await Self.summary(key).lock == .locked)
-        try await key.test.store.setLimits(GuessLimits(inARow: 5, inAll: 100))
-        #expect(try await Self.summary(key).lock == .locked, "a locked key stays locked")
+        let full = try await Key.live(try await kind.make())
+        let half = try await Key.live(full.test)
+        let store = full.test.store
+        try await store.setLimits(GuessLimits(inARow: 3, inAll: 100))
+        try await Self.fill(full)
+        for time in 1...2 { try await Self.fill(half, count: 1, at: Self.now + Int64(time)) }
+        let before = try #require(try await half.stored())
+        try await store.setLimits(GuessLimits(inARow: 2, inAll: 100))
+        #expect(try await Self.summary(full).lock == .locked)
+        #expect(try await Self.summary(half).lock == nil, "it had guesses left")
+        let after = try #require(try await half.stored())
+        #expect(after.tries == Array(before.tries.prefix(1)), "one guess is left")
+        try await store.setLimits(GuessLimits(inARow: 6, inAll: 100))
+        #expect(try await Self.summary(full).lock == .locked, "a locked key stays locked")
+        #expect(try await half.stored() == after)
     }
 
     @Test(arguments: StoreKind.allCases) func keysComeWithAllTheirValues(kind: StoreKind) async throws {

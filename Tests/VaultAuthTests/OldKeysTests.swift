@@ -135,11 +135,11 @@ import VaultTesting
             try await accounts.add(slot, to: bench.account(), vaultKey: key)
             #expect(try await bench.login(with: .recoveryCode(code)).isOpen)
             // The stored keyslot stays valid.
-            await accounts.discard(slot, of: try await bench.account())
+            await accounts.discard(slot, of: try await bench.account(), key)
             #expect(try await bench.login(with: .recoveryCode(code)).isOpen)
 
             let (_, other) = try await accounts.makeRecoveryKeyslot(for: bench.account(), vaultKey: key)
-            await accounts.discard(other, of: try await bench.account())
+            await accounts.discard(other, of: try await bench.account(), key)
             #expect(!bench.keyService.liveKeys.contains(other.keyID))
             #expect(
                 await failure { try await accounts.add(other, to: bench.account(), vaultKey: key) }?.code == .keyLocked)

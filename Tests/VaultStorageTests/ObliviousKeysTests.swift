@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import KeyService
+import KeyServiceAPI
 import Testing
 import VaultHTTP
 import VaultLocks
@@ -58,6 +59,21 @@ struct ObliviousKeysTests {
         #expect(endKey.end(of: id) == (try bytes("end_signature")))
     }
 
+    @Test func `the published answer is authentic`() async throws {
+        let (body, field) = (try text("answer_body"), try text("authentication_info"))
+        let service = try HTTPObliviousKeyService(
+            baseURL: "https://keys.example",
+            transport: FakeTransport { _, _ in
+                HTTPAnswer(
+                    status: .ok, headerFields: [.contentType: "application/json", .authenticationInfo: field],
+                    body: Array(body.utf8))
+            })
+        let answer = try await service.evaluate(
+            text("key_id"), RistrettoElement(bytes("blinded")), requestKey: secret("request_key"),
+            at: Date(timeIntervalSince1970: 1_700_000_000))
+        #expect(answer.element.bytes == (try bytes("evaluated")))
+    }
+
     @Test func `a request has the published body and authorization`() async throws {
         let sent = Lock<[(HTTPRequest, [UInt8])]>([])
         let transport = FakeTransport { request, body in
@@ -83,17 +99,27 @@ struct HTTPObliviousKeyServiceTests {
 
     private func evaluate(
         _ status: HTTPResponse.Status, _ body: (_ blinded: RistrettoElement) throws -> String,
-        contentType: String = "application/json"
+        contentType: String = "application/json", change: @escaping @Sendable (inout HTTPAnswer) -> Void = { _ in }
     ) async throws -> Result<Evaluation, any Error> {
         let blinding = try ObliviousFunction.blind(SecretBytes(utf8: "input"))
+        let requestKey = SharedSecret(try SecretBytes.random(count: 32))
         let answer = HTTPAnswer(
             status: status, headerFields: [.contentType: contentType], body: Array(try body(blinding.element).utf8))
         let service = try HTTPObliviousKeyService(
-            baseURL: "https://keys.example", transport: FakeTransport { _, _ in answer })
+            baseURL: "https://keys.example",
+            transport: FakeTransport { request, _ in
+                var answer = answer
+                let sent = request.headerFields[.authorization]?.split(separator: ".").last.map(String.init) ?? ""
+                let message = ObliviousMessage.answer(
+                    id: Self.id, code: Base64URL.decode(sent) ?? [], bodyHash: PublicHash.sha512(answer.body))
+                let code = (try? RequestMAC.code(of: message, key: requestKey.bytes)) ?? []
+                answer.headerFields[.authenticationInfo] = "mac=\(Base64URL.encode(code))"
+                change(&answer)
+                return answer
+            })
         do {
             return .success(
-                try await service.evaluate(
-                    Self.id, blinding.element, requestKey: SecretBytes.random(count: 32), at: Date()))
+                try await service.evaluate(Self.id, blinding.element, requestKey: requestKey.bytes, at: Date()))
         } catch {
             return .failure(error)
         }
@@ -161,6 +187,35 @@ struct HTTPObliviousKeyServiceTests {
         #expect(refusal.serviceTime == (code == .clock ? Date(timeIntervalSince1970: 1_700_000_000) : nil))
     }
 
+    /// Somebody between client and service who has no request key.
+    @Test(arguments: [
+        (200, ""), (401, "clock"), (403, "locked"), (409, "unfinished"), (410, "ended"), (410, "revoked"),
+    ])
+    func `an invented or changed answer is refused`(status: Int, word: String) async throws {
+        let changes: [@Sendable (inout HTTPAnswer) -> Void] = [
+            { $0.headerFields[.authenticationInfo] = nil },
+            { $0.headerFields[.authenticationInfo] = "mac=" },
+            { $0.headerFields[.authenticationInfo] = "mac=" + Base64URL.encode([UInt8](repeating: 0, count: 32)) },
+            { $0.headerFields[.authenticationInfo]?.removeFirst() },
+            { $0.body.append(UInt8(ascii: " ")) },
+        ]
+        for (number, change) in changes.enumerated() {
+            let result = try await evaluate(
+                .init(code: status),
+                { blinded in
+                    status == 200
+                        ? try answer(
+                            blinded, ObliviousFunction.evaluate(blinded, key: ObliviousFunction.randomKey()).bytes)
+                        : "{\"type\":\"about:blank\",\"status\":\(status),\"title\":\"T\",\"code\":\"\(word)\",\"time\":1}"
+                }, change: change)
+            guard case .failure(let error) = result else {
+                Issue.record("accepted: \(number)")
+                continue
+            }
+            #expect((error as? KeyServiceError)?.code == .invalidAnswer, "\(number)")
+        }
+    }
+
     @Test func `a page of a proxy says nothing about a key`() async throws {
         for status in [401, 403, 410] {
             let result = try await evaluate(
@@ -172,8 +227,16 @@ struct HTTPObliviousKeyServiceTests {
 
     private static let versionAnswers: [(Int, String, Set<Int>)] = [
         (200, "{\"versions\":[2,3]}", [2, 3]), (200, "<html>", []), (404, "{\"error\":\"no_such_path\"}", []),
-        (405, "", []), (500, "", []),
+        (405, "", []),
     ]
+
+    @Test(arguments: [500, 502, 503, 504])
+    func `an outage says nothing about the versions`(status: Int) async throws {
+        let service = try HTTPObliviousKeyService(
+            baseURL: "https://keys.example",
+            transport: FakeTransport { _, _ in HTTPAnswer(status: .init(code: status)) })
+        await #expect(throws: KeyServiceError.self) { try await service.protocolVersions() }
+    }
 
     @Test(arguments: versionAnswers)
     func `only a list of versions is one`(status: Int, body: String, versions: Set<Int>) async throws {

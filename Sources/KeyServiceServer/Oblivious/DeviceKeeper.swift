@@ -11,22 +11,60 @@ struct DeviceKeeper: Sendable {
         case noSuchDevice
     }
 
+    /// The owner of an access token.
+    struct Owner: Sendable {
+        let person: KeyOwner
+        /// The form that the store keeps.
+        let hash: [UInt8]
+    }
+
+    /// The most access tokens that are checked at once. The provider may be slow, and logins must not wait for it.
+    private static let maxChecks = 16
+
     let keeper: ObliviousKeeper
     let store: any KeyRecordOperations
     let verifier: any OwnerVerifier
     let masterKeys: MasterKeys
+    private let checks = RequestPlaces(maxChecks)
+
+    init(
+        keeper: ObliviousKeeper, store: any KeyRecordOperations, verifier: any OwnerVerifier, masterKeys: MasterKeys
+    ) {
+        self.keeper = keeper
+        self.store = store
+        self.verifier = verifier
+        self.masterKeys = masterKeys
+    }
+
+    /// Finds out whom an access token speaks for.
+    ///
+    /// - Parameter deadline: after this time nobody waits for the answer.
+    /// - Throws: ``Refusal``; `RequestPlaces.Full`; ``KeyServiceServerError`` with code `busy`.
+    func owner(of token: String, deadline: ContinuousClock.Instant) async throws -> Owner {
+        let found = try await checks.withPlace {
+            try await withThrowingTaskGroup(of: KeyOwner.self) { group in
+                group.addTask { try await person(of: token) }
+                group.addTask {
+                    try await Task.sleep(until: deadline, clock: .continuous)
+                    throw KeyServiceServerError.busy
+                }
+                defer { group.cancelAll() }
+                guard let first = try await group.next() else { throw KeyServiceServerError.busy }
+                return first
+            }
+        }
+        return Owner(person: found, hash: try found.hash(under: masterKeys.ownerKey().bytes))
+    }
 
     /// Puts a key on its owner's list. The signature shows that the client has the vault key of the account.
-    func claim(id: String, signature: [UInt8], token: String, deadline: ContinuousClock.Instant) async throws {
-        let person = try await person(of: token)
+    func claim(id: String, signature: [UInt8], for owner: Owner, deadline: ContinuousClock.Instant) async throws {
         try await keeper.claim(
-            id: id, signature: signature, for: person, owner: stored(person), deadline: deadline)
+            id: id, signature: signature, for: owner.person, owner: owner.hash, deadline: deadline)
     }
 
     /// Returns the owner's live keys, the oldest first.
-    func list(token: String) async throws -> DeviceList {
-        let owner = try await owner(of: token)
-        let keys = try await store.keys(ofOwner: owner)
+    func list(of owner: Owner) async throws -> DeviceList {
+        let keys = try await store.keys(ofOwner: owner.hash)
         return DeviceList(
             devices: keys.filter { $0.oblivious?.state == .live }.map { key in
                 DeviceList.Device(
@@ -36,20 +74,14 @@ struct DeviceKeeper: Sendable {
     }
 
     /// Revokes one of the owner's keys for good.
-    func revoke(id: String, token: String, deadline: ContinuousClock.Instant) async throws {
-        let owner = try await owner(of: token)
-        try await keeper.change(id: id, of: owner, deadline: deadline) { $0.end(.revoked) }
+    func revoke(id: String, of owner: Owner, deadline: ContinuousClock.Instant) async throws {
+        try await keeper.change(id: id, of: owner.hash, deadline: deadline) { $0.end(.revoked) }
     }
 
     /// Changes the label of one of the owner's keys.
-    func rename(id: String, label: [UInt8], token: String, deadline: ContinuousClock.Instant) async throws {
-        let owner = try await owner(of: token)
-        try await keeper.change(id: id, of: owner, deadline: deadline) { $0.label = label }
+    func rename(id: String, label: [UInt8], of owner: Owner, deadline: ContinuousClock.Instant) async throws {
+        try await keeper.change(id: id, of: owner.hash, deadline: deadline) { $0.label = label }
     }
-
-    private func owner(of token: String) async throws -> [UInt8] { try stored(await person(of: token)) }
-
-    private func stored(_ person: KeyOwner) throws -> [UInt8] { try person.hash(under: masterKeys.ownerKey().bytes) }
 
     private func person(of token: String) async throws -> KeyOwner {
         do {

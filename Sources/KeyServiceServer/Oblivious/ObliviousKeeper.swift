@@ -23,6 +23,12 @@ struct ObliviousKeeper: Sendable {
         let open: [ObliviousKey.Try]
     }
 
+    /// The answer to a request that the key's request key authenticates. The same key authenticates the answer.
+    struct Answered: Sendable {
+        let result: Result<Evaluation, any Error>
+        let requestKey: SharedSecret
+    }
+
     /// A key with the try that a request opened, or had opened before.
     private struct Opened: Sendable {
         let key: ObliviousKey
@@ -103,52 +109,50 @@ struct ObliviousKeeper: Sendable {
 
     /// Evaluates one try.
     ///
-    /// - Throws: as ``create(_:deadline:)``.
+    /// - Throws: as ``create(_:deadline:)``, if the request is not authenticated or the service fails.
     func evaluate(
         id: String, blinded: [UInt8], authorization: ObliviousAuthorization, deadline: ContinuousClock.Instant
-    ) async throws -> Evaluation {
+    ) async throws -> Answered {
         let element = try Self.element(blinded)
         let ticket = ObliviousMessage.ticket(id: id, blinded: element.bytes)
         let time = now()
         let (masterKeys, decoy, destroyAfter) = (masterKeys, decoy, destroyAfter)
-        let result: Result<Opened, ObliviousKey.Refusal> = try await update(id, deadline: deadline) { found, limits in
+        let (requestKey, result) = try await update(id, deadline: deadline) {
+            found, limits -> (ObliviousKey?, (SharedSecret, Result<Opened, any Error>)) in
             guard case .key(var key) = found, !Self.isExpired(key, at: time) else {
-                _ = try Self.isAuthentic(authorization, decoy, masterKeys)
+                _ = try Self.authenticating(authorization, decoy, masterKeys)
                 throw Refusal.unauthorized
             }
-            guard try Self.isAuthentic(authorization, key, masterKeys) else { throw Refusal.unauthorized }
-            guard authorization.isRecent(at: time, within: Self.maxClockError) else { throw Refusal.clock(now: time) }
-            do throws(ObliviousKey.Refusal) {
+            guard let requestKey = try Self.authenticating(authorization, key, masterKeys) else {
+                throw Refusal.unauthorized
+            }
+            guard authorization.isRecent(at: time, within: Self.maxClockError) else {
+                return (key, (requestKey, .failure(Refusal.clock(now: time))))
+            }
+            do {
                 let opened = try key.evaluate(
                     element.bytes, ticket: ticket, limit: limits.inARow, now: time, destroyAfter: destroyAfter)
-                return (key, .success(Opened(key: key, opened: opened, limit: limits.inARow)))
+                return (key, (requestKey, .success(Opened(key: key, opened: opened, limit: limits.inARow))))
             } catch {
                 // The refused try may have destroyed the key.
-                return (key, .failure(error))
+                return (key, (requestKey, .failure(error)))
             }
         }
-        let found = try result.get()
-        let (key, opened) = (found.key, found.opened)
-        FaultPoint.charged.strike()
-        do {
-            let function = try ObliviousContent.key(of: key, masterKeys)
-            let evaluated = try ObliviousFunction.evaluate(element, key: function)
-            FaultPoint.evaluated.strike()
-            return Evaluation(
-                evaluated: evaluated.bytes, opened: opened, guessesRemaining: max(0, found.limit - key.tries.count),
-                open: key.tries)
-        } catch {
-            // Out of memory or a damaged record: the client learned nothing.
-            commits.commitSoon(
-                .update(
-                    keyID: id,
-                    ObliviousUpdate(mayAdd: false) { found, _ in
-                        guard case .key(var key) = found else { return nil }
-                        if opened.ticket == ticket { key.takeBack(ticket) }
-                        return key
-                    }))
-            throw error
+        let found: Opened
+        switch result {
+        case .success(let opened): found = opened
+        case .failure(let error): return Answered(result: .failure(error), requestKey: requestKey)
         }
+        let key = found.key
+        FaultPoint.charged.strike()
+        // If this fails, the try stays open: another request with the same element may have got its answer. The client
+        // may send the element again, and no further guess is counted.
+        let evaluated = try ObliviousFunction.evaluate(element, key: ObliviousContent.key(of: key, masterKeys))
+        FaultPoint.evaluated.strike()
+        let evaluation = Evaluation(
+            evaluated: evaluated.bytes, opened: found.opened,
+            guessesRemaining: max(0, found.limit - key.tries.count), open: key.tries)
+        return Answered(result: .success(evaluation), requestKey: requestKey)
     }
 
     /// Takes tries back whose secret was right. The first time, it also makes the key live.
@@ -286,11 +290,13 @@ struct ObliviousKeeper: Sendable {
         key.state == .unfinished && key.record.createdAt < time - ObliviousKey.unfinishedLifetime
     }
 
-    private static func isAuthentic(
+    /// Returns the key's request key if it authenticates the request.
+    private static func authenticating(
         _ authorization: ObliviousAuthorization, _ key: ObliviousKey, _ masterKeys: MasterKeys
-    ) throws -> Bool {
-        try RequestMAC.isValid(
-            authorization.code, of: authorization.message, key: ObliviousContent.requestKey(of: key, masterKeys))
+    ) throws -> SharedSecret? {
+        let requestKey = try SharedSecret(ObliviousContent.requestKey(of: key, masterKeys))
+        return try RequestMAC.isValid(authorization.code, of: authorization.message, key: requestKey.bytes)
+            ? requestKey : nil
     }
 
     private static func element(_ bytes: [UInt8]) throws -> RistrettoElement {

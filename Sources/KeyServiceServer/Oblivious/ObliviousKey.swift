@@ -150,9 +150,6 @@ public struct ObliviousKey: Sendable, Hashable {
         owner = new
     }
 
-    /// Takes one try back that the service could not evaluate.
-    mutating func takeBack(_ ticket: [UInt8]) { tries.removeAll { $0.ticket == ticket } }
-
     /// Ends the key for good. Erases its tries and the key of the function. The rest stays, so that the service can
     /// tell clients why.
     mutating func end(_ state: State) {

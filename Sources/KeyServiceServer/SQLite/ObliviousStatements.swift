@@ -210,6 +210,30 @@ extension ObliviousStatements {
                 """, arguments: [minimum, count, time])
     }
 
+    /// Leaves one try to keys that have one left under the old limit, but none under the new one. Otherwise they would
+    /// count as locked, and be destroyed after a while.
+    static func keepOneTry(under new: Int, was old: Int, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM open_try WHERE ticket IN (
+                    SELECT ticket FROM (
+                        SELECT ticket, count(*) OVER (PARTITION BY number) AS count,
+                            row_number() OVER (PARTITION BY number ORDER BY opened_at DESC, ticket DESC) AS place
+                        FROM open_try JOIN key_record USING (number)
+                        WHERE kind = \(KeyDetails.obliviousKind) AND state = 0)
+                    WHERE count >= ?1 AND count < ?2 AND place <= count - ?1 + 1)
+                """, arguments: [new, old])
+    }
+
+    /// Removes the unfinished keys. After a rollback, a recorded confirm would finish one with all its guesses.
+    static func removeUnfinished(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM key_record
+                WHERE kind = \(KeyDetails.obliviousKind) AND state = \(ObliviousKey.State.unfinished.rawValue)
+                """)
+    }
+
     static func sweep(
         unfinishedSince: Int64, lockedSince: Int64, _ limits: GuessLimits, _ db: Database
     ) throws -> (deleted: Int, destroyed: Int) {

@@ -23,6 +23,8 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
                     """, arguments: [old.inARow, old.inAll])
             if old.inARow < limits.inARow {
                 try ObliviousStatements.fill(at: nil, from: old.inARow, to: limits.inARow, db)
+            } else {
+                try ObliviousStatements.keepOneTry(under: limits.inARow, was: old.inARow, db)
             }
             try db.execute(
                 sql: "UPDATE service SET max_guesses = ?, max_guesses_total = ?",
@@ -161,6 +163,7 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
     /// Leaves each key at most one guess.
     public func acceptRollback(generation: Int64, now: Int64) async throws {
         try blocking { db in
+            try ObliviousStatements.removeUnfinished(db)
             try ObliviousStatements.fill(at: now, from: 0, to: GuessStatements.limits(db).inARow - 1, db)
             try db.execute(
                 sql: """

@@ -27,6 +27,20 @@ extension Answer {
             headers: [.contentType: "application/json", .cacheControl: "no-store"])
     }
 
+    /// Authenticates the answer to a request to evaluate. The field is the one of RFC 7615.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - authorization: the authentication of the request.
+    ///   - requestKey: the key that authenticates both.
+    mutating func authenticate(
+        _ id: String, _ authorization: ObliviousAuthorization, _ requestKey: borrowing SecretBytes
+    ) throws {
+        let message = ObliviousMessage.answer(
+            id: id, code: authorization.code, bodyHash: PublicHash.sha512(Array(body.readableBytesView)))
+        headers[.authenticationInfo] = "mac=\(Base64URL.encode(try RequestMAC.code(of: message, key: requestKey)))"
+    }
+
     /// Makes the answer for `error`, with only the details that the client may know.
     init(oblivious error: any Error) {
         switch error {

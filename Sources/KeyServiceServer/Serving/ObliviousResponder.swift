@@ -2,6 +2,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import KeyServiceAPI
 internal import NIOHTTP1
+internal import VaultCrypto
 
 /// The handler of the calls of the protocol's version 2.
 struct ObliviousResponder: Sendable {
@@ -46,14 +47,21 @@ struct ObliviousResponder: Sendable {
         } catch let error as HTTPParserError {
             throw error  // The server answers the error, and closes the connection.
         } catch {
-            var outcome = Outcome(answer: Answer(oblivious: error), fault: error)
-            if case .key(let id, _) = route, error is ObliviousKey.Refusal { outcome.keyID = id }
-            if let refusal = error as? ObliviousKey.Refusal, refusal == .locked {
-                metrics.guess(.locked)
-                outcome.event = .refusedLocked
-            }
-            return outcome
+            guard case .key(let id, _) = route else { return refusal(error, of: nil) }
+            return refusal(error, of: id)
         }
+    }
+
+    /// Returns the answer for an error.
+    private func refusal(_ error: any Error, of id: String?) -> Outcome {
+        var outcome = Outcome(answer: Answer(oblivious: error), fault: error)
+        guard let refusal = error as? ObliviousKey.Refusal else { return outcome }
+        outcome.keyID = id
+        if refusal == .locked {
+            metrics.guess(.locked)
+            outcome.event = .refusedLocked
+        }
+        return outcome
     }
 
     private func create(
@@ -74,12 +82,19 @@ struct ObliviousResponder: Sendable {
         case .evaluate:
             let authorization = try parsing.authorization(request.headers, id: id)
             let blinded = try parsing.evaluateRequest()
-            let evaluation = try await places.withPlace {
+            let answered = try await places.withPlace {
                 try await keeper.evaluate(
                     id: id, blinded: blinded, authorization: authorization, deadline: deadline)
             }
-            metrics.guess(.opened)
-            return Outcome(answer: Answer(evaluation), keyID: id, event: .tryOpened)
+            var outcome: Outcome
+            switch answered.result {
+            case .success(let evaluation):
+                metrics.guess(.opened)
+                outcome = Outcome(answer: Answer(evaluation), keyID: id, event: .tryOpened)
+            case .failure(let error): outcome = refusal(error, of: id)
+            }
+            try outcome.answer.authenticate(id, authorization, answered.requestKey.bytes)
+            return outcome
         case .confirm:
             let body = try parsing.confirmRequest()
             try await places.withPlace { try await keeper.confirm(id: id, body, deadline: deadline) }
@@ -93,8 +108,9 @@ struct ObliviousResponder: Sendable {
             guard let devices else { return Outcome(answer: .obliviousNoSuchPath) }
             let signature = try parsing.signature()
             let token = try ObliviousParsing.accessToken(request.headers)
+            let owner = try await devices.owner(of: token, deadline: deadline)
             try await places.withPlace {
-                try await devices.claim(id: id, signature: signature, token: token, deadline: deadline)
+                try await devices.claim(id: id, signature: signature, for: owner, deadline: deadline)
             }
             return Outcome(answer: Self.done, keyID: id, event: .keyClaimed)
         }
@@ -108,18 +124,21 @@ struct ObliviousResponder: Sendable {
         let parsing = try await ObliviousParsing(request)
         let token = try ObliviousParsing.accessToken(request.headers)
         guard case .device(let id, let call) = route else {
-            let list = try await places.withPlace { try await devices.list(token: token) }
+            let owner = try await devices.owner(of: token, deadline: deadline)
+            let list = try await places.withPlace { try await devices.list(of: owner) }
             return Outcome(answer: try Answer(json: list))
         }
         try ObliviousParsing.requireID(id)
         switch call {
         case .revoke:
-            try await places.withPlace { try await devices.revoke(id: id, token: token, deadline: deadline) }
+            let owner = try await devices.owner(of: token, deadline: deadline)
+            try await places.withPlace { try await devices.revoke(id: id, of: owner, deadline: deadline) }
             return Outcome(answer: Self.done, keyID: id, event: .ownerRevokes)
         case .rename:
             let label = try parsing.renameRequest()
+            let owner = try await devices.owner(of: token, deadline: deadline)
             try await places.withPlace {
-                try await devices.rename(id: id, label: label, token: token, deadline: deadline)
+                try await devices.rename(id: id, label: label, of: owner, deadline: deadline)
             }
             return Outcome(answer: Self.done, keyID: id)
         }

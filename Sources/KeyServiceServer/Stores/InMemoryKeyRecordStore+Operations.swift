@@ -15,10 +15,15 @@ extension InMemoryKeyRecordStore {
             let old = content.state.limits
             content.state.limits = limits
             for entry in content.entries.values {
-                guard var key = entry.key.oblivious, key.state == .live, key.tries.count >= old.inARow,
-                    let youngest = key.tries.last?.openedAt
-                else { continue }
-                while key.tries.count < limits.inARow { key.add(.unknown(at: youngest)) }
+                guard var key = entry.key.oblivious, key.state == .live, let youngest = key.tries.last?.openedAt else {
+                    continue
+                }
+                if key.tries.count >= old.inARow {
+                    while key.tries.count < limits.inARow { key.add(.unknown(at: youngest)) }
+                } else if key.tries.count >= limits.inARow {
+                    // It has a try left, so it keeps one. Otherwise it would count as locked.
+                    key.tries.removeLast(key.tries.count - limits.inARow + 1)
+                }
                 content.add(StoredKey(key, limits))
             }
             for key in content.entries.values.compactMap(\.key.oblivious) { content.add(StoredKey(key, limits)) }
@@ -144,6 +149,10 @@ extension InMemoryKeyRecordStore {
             let limits = content.state.limits
             for (id, entry) in content.entries {
                 if var key = entry.key.oblivious {
+                    if key.state == .unfinished {
+                        content.entries[id] = nil
+                        continue
+                    }
                     while key.state == .live && key.tries.count < limits.inARow - 1 { key.add(.unknown(at: now)) }
                     content.add(StoredKey(key, limits))
                     continue

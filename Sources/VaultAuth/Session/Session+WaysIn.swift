@@ -52,7 +52,7 @@ extension Session {
             try await show(code)
             try await accounts.add(slot, to: account, vaultKey: key)
         } catch {
-            await accounts.discard(slot, of: account)
+            await accounts.discard(slot, of: account, key)
             throw error
         }
     }

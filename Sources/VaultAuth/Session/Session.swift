@@ -162,6 +162,7 @@ public actor Session {
                 if let agent {
                     result = .success(try await agent.accessToken(request))
                 } else {
+                    if isOffline { try await accounts.requireNotRevoked(id) }
                     result = .success(try await transaction.run(request))
                 }
             } catch {
@@ -209,6 +210,7 @@ public actor Session {
         // Another program logged out or deleted the account, so the session cannot go on.
         case .notLoggedIn: reason = agent == nil ? .everywhere : .requested
         case .accountNotFound: reason = .deleted
+        case .deviceRevoked: reason = .refused
         default:
             if error.isProviderOutage { goOffline() }
             updates.send(.init(.refreshFailed, id, error: error))

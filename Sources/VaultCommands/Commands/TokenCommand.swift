@@ -38,7 +38,10 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
         transform: ProvenRequest.init)
     var proof: ProvenRequest?
 
-    @Option(help: ArgumentHelp("With --proof: the nonce that the server demanded (DPoP-Nonce).", valueName: "text"))
+    // A nonce may begin with a hyphen.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("With --proof: the nonce that the server demanded (DPoP-Nonce).", valueName: "text"))
     var nonce: String?
 
     func validate() throws {

@@ -39,7 +39,7 @@ struct NewRecoveryCode {
         do {
             try Output.importantLine(text)
         } catch {
-            await accounts.discard(slot, of: account)
+            await accounts.discard(slot, of: account, vaultKey)
             throw error
         }
         try await add()
@@ -50,7 +50,7 @@ struct NewRecoveryCode {
         do {
             try await accounts.add(slot, to: account, vaultKey: vaultKey)
         } catch {
-            await accounts.discard(slot, of: account)
+            await accounts.discard(slot, of: account, vaultKey)
             throw Self.explained(
                 error, "The recovery code that was just shown is not valid. An old one still works.")
         }

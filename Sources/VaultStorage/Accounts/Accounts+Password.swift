@@ -45,7 +45,7 @@ extension Accounts {
         do {
             offline = keepsOffline ? try await offlineSlot(new, account, vaultKey) : nil
         } catch {
-            await discard(slot, of: account)
+            await discard(slot, of: account, vaultKey)
             throw error
         }
         // Other ways in may change meanwhile. The password and the offline keyslot must not.

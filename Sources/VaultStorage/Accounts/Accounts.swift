@@ -141,7 +141,7 @@ package struct Accounts: Sendable {
             }
             await end(retired, of: account.id)
         } catch {
-            await discard(slot, of: account)
+            await discard(slot, of: account, vaultKey)
             throw error
         }
         await endRetiredKeys(at: keyServiceURL)

@@ -54,7 +54,7 @@ extension Accounts {
                     retiringKeysOf: nil, for: account)
             }
         } catch {
-            await discard(slot, of: account)
+            await discard(slot, of: account, vaultKey)
             throw error
         }
         return BackupImport(

@@ -91,17 +91,11 @@ public struct OpenedKeyslot: Sendable {
     /// again with a new key, and end the old key.
     public let wrongGuesses: WrongGuesses?
     /// The message that takes back the try; nil for protocol version 1. It must be stored before the session begins.
-    let confirmation: StoredConfirmation?
+    let confirmation: KeyConfirmation?
     /// The times of open tries that were not made with this store, by the service's clock. Oldest first.
     let triesElsewhere: [Date]
     /// Makes the keyslot of hardware again, with a new key; nil if a person types the secret.
     var remake: (@Sendable (Accounts) async throws -> Keyslot)?
-
-    /// A signed confirmation, with the element of the try.
-    struct StoredConfirmation: Sendable {
-        let signed: KeyConfirmation
-        let blinded: RistrettoElement
-    }
 
     /// Makes the result of opening a keyslot.
     ///
@@ -115,7 +109,7 @@ public struct OpenedKeyslot: Sendable {
         triesElsewhere = []
     }
 
-    init(vaultKey: VaultKey, confirmation: StoredConfirmation, triesElsewhere: [Date]) {
+    init(vaultKey: VaultKey, confirmation: KeyConfirmation, triesElsewhere: [Date]) {
         self.vaultKey = vaultKey
         wrongGuesses = nil
         self.confirmation = confirmation

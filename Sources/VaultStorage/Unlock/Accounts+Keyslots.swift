@@ -8,7 +8,7 @@ extension Accounts {
     /// Adds a keyslot that was made for the account. If only one of its kind is allowed, it replaces the old one, and
     /// the key of the old one is ended.
     ///
-    /// - Throws: ``VaultError``. Then nothing was changed: try again, or call ``discard(_:of:)``.
+    /// - Throws: ``VaultError``. Then nothing was changed: try again, or call ``discard(_:of:_:)``.
     package func add(_ slot: Keyslot, to account: Account, vaultKey: VaultKey) async throws {
         try requireAllowed(slot.kind)
         if !slot.needsKeyService { try requireAllowed(.offline) }
@@ -86,7 +86,7 @@ extension Accounts {
         do {
             try await put(slot, in: account, vaultKey)
         } catch {
-            await discard(slot, of: account)
+            await discard(slot, of: account, vaultKey)
             throw error
         }
     }

@@ -38,9 +38,7 @@ extension Accounts {
         if try await service.protocolVersions().contains(2) {
             try? await versions.note(url, isOblivious: true, at: clock.now)
         } else {
-            // An account with keyslots of version 1 gets version 2 at a later login.
-            let hadVersion2 = account.keyslots.isEmpty ? try? await versions.isOblivious(url) : false
-            guard hadVersion2 == true else {
+            guard (try? await versions.isOblivious(url)) == true else {
                 try requireAllowed(keyServiceProtocol: 1)
                 return nil
             }
@@ -69,7 +67,7 @@ extension Accounts {
         let oblivious = try oblivious(account)
         do {
             // If another program holds the store, each later note would wait just as long.
-            _ = try await OwnTries(store: store, account: account.id).confirmations()
+            _ = try await OwnTries(store: store, account: account.id).waiting()
         } catch let error as StoreError where error.code == .busy {
             throw error
         } catch {}
@@ -79,13 +77,19 @@ extension Accounts {
         } catch let error as KeyServiceError where error.code == .noSuchKey && slot.kind == .recovery {
             // The request key of a recovery code is made from the code. So a wrong code cannot even ask.
             throw KeyServiceError(.wrongSecret, "The recovery code is wrong, or its key is gone.", underlying: error)
+        } catch let error as KeyServiceError where error.code == .keyLocked {
+            // Somebody may have sent recorded tries again.
+            guard let last = try? await OwnTries(store: store, account: account.id).sent(of: slot.keyID),
+                (try? await oblivious.client.confirm(last)) != nil
+            else { throw error }
+            return try await oblivious.open(slot, stretched: stretched)
         }
     }
 
     // MARK: - Confirmations
 
     /// Stores the confirmation of a try with the note of use, before the session begins, and sends it beside the login.
-    func settle(_ confirmation: OpenedKeyslot.StoredConfirmation?, _ slot: Keyslot, of account: Account) async {
+    func settle(_ confirmation: KeyConfirmation?, _ slot: Keyslot, of account: Account) async {
         let use = StoreChange.noteUse(ofKeyslot: slot.id, clock.now)
         guard let confirmation else {
             // The note is only for people to read, so an error must not stop the login.
@@ -95,38 +99,33 @@ extension Accounts {
         let tries = OwnTries(store: store, account: account.id)
         do {
             try await store.apply(
-                [
-                    use,
-                    tries.storing(
-                        confirmation.signed, of: confirmation.blinded, keeping: Set(account.keyslots.map(\.keyID))),
-                ], to: account.id)
+                [use, tries.storing(confirmation, keeping: Set(account.keyslots.map(\.keyID)))], to: account.id)
             FaultPoint.confirmStored.reach()
             confirming.add(Task { await sendConfirmations(of: account) })
         } catch {
             // It cannot be stored, so it is sent before the session begins. The person gets in all the same.
-            try? await oblivious(account).client.confirm(confirmation.signed)
+            try? await oblivious(account).client.confirm(confirmation)
         }
     }
 
     /// Sends the confirmations that the service does not have yet.
     func sendConfirmations(of account: Account) async {
         let tries = OwnTries(store: store, account: account.id)
-        guard let waiting = try? await tries.confirmations(), !waiting.isEmpty,
+        guard let waiting = try? await tries.waiting(), !waiting.isEmpty,
             let client = try? oblivious(account).client
         else { return }
         for confirmation in waiting {
             do {
                 try await client.confirm(confirmation)
                 FaultPoint.confirmSent.reach()
-                try await tries.forget(confirmation)
-            } catch let error as KeyServiceError {
-                switch error.code {
-                case .keyEnded, .keyRevoked, .keyDestroyed: try? await tries.forget(confirmation)
-                case .noSuchKey: try? await tries.forget(confirmation, isRefused: true)
-                // Perhaps a gateway answered instead of the service. The confirmation is good later, too.
-                default: return
-                }
+                try await tries.noteSent(confirmation)
+            } catch let error as KeyServiceError
+                where [.noSuchKey, .keyEnded, .keyRevoked, .keyDestroyed].contains(error.code)
+            {
+                // Anybody between here and the service can say so. The next login finds out.
+                try? await tries.noteSent(confirmation)
             } catch {
+                // Perhaps a gateway answered instead of the service. The confirmation is good later, too.
                 return
             }
         }

@@ -53,15 +53,13 @@ extension Accounts {
     ) async -> AccountNotice? {
         try? await NotedGuesses(store: store, account: account.id).forget(slot)
         let tries = OwnTries(store: store, account: account.id)
-        // The service refuses a confirmation only if somebody else completed or changed the key.
-        let wasRefused = (try? await tries.wasRefused(slot.keyID)) ?? false
-        guard wasRefused || !opened.triesElsewhere.isEmpty else { return nil }
+        guard !opened.triesElsewhere.isEmpty else { return nil }
         let isRenewed = await renew(slot, of: account, opened, with: method)
         if isRenewed, let now = try? await current(account) {
             try? await tries.keepOnly(Set(now.keyslots.map(\.keyID)))
         }
         return .triesElsewhere(
-            max(1, opened.triesElsewhere.count), last: opened.triesElsewhere.last, at: slot, of: account.id,
+            opened.triesElsewhere.count, last: opened.triesElsewhere.last, at: slot, of: account.id,
             isRenewed: isRenewed)
     }
 

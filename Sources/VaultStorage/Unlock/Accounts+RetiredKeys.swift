@@ -28,7 +28,14 @@ extension Accounts {
         for new: Account? = nil
     ) async throws -> JustRetired {
         // A keyslot that a crash left staged, perhaps damaged. A copy of the store may hold it.
-        let staged = try? await store.stagedKeyslot(of: id)
+        let staged: Keyslot?
+        do {
+            staged = try await store.stagedKeyslot(of: id)
+        } catch {
+            // A keyslot that becomes active takes its key off the list. So it must be known.
+            if changes.contains(where: { if case .activateKeyslot = $0 { true } else { false } }) { throw error }
+            staged = nil
+        }
         var retired = JustRetired()
         func retire(_ keyID: String?, _ kind: Keyslot.Kind, _ signature: [UInt8]) {
             guard let current, let keyID, !keyID.isEmpty else { return }
@@ -194,7 +201,9 @@ extension Accounts {
 
     /// Ends the key of a new keyslot that will not be added. It cannot be added afterwards. A keyslot that was already
     /// added stays as it is.
-    package func discard(_ slot: Keyslot, of account: Account) async {
+    ///
+    /// - Parameter vaultKey: the vault key of the keyslot.
+    package func discard(_ slot: Keyslot, of account: Account, _ vaultKey: VaultKey) async {
         guard slot.needsKeyService else { return }
         history.spend(slot.keyID)
         _ = newClaims.take([slot.keyID])
@@ -204,7 +213,7 @@ extension Accounts {
             guard (try? await store.usesKey(slot.keyID)) == false,
                 (try? await RetiredKeys(store: store).add([key])) != nil
             else { return }
-            await endRetiredKeys(at: account.keyServiceURL)
+            await endRetiredKeys(at: account.keyServiceURL, opening: (account.id, vaultKey))
         }.value
     }
 }

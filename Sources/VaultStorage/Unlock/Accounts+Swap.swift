@@ -43,7 +43,7 @@ extension Accounts {
             }
             await end(retired, of: id)
         } catch {
-            await discard(swap.new, of: account)
+            await discard(swap.new, of: account, swap.vaultKey)
             throw VaultError.converting(error)
         }
     }

@@ -183,7 +183,21 @@ class ObliviousKey:
 
     def evaluate(self, attempt, seconds=None, key=None):
         body = json.dumps({"blinded": encode(attempt.blinded)}).encode()
-        return self.post(f"/keys/{self.id}/evaluate", body, Authorization=self.authorization(body, seconds, key))
+        authorization = self.authorization(body, seconds, key)
+        answer = self.post(f"/keys/{self.id}/evaluate", body, Authorization=authorization)
+        self.check_answer(answer, authorization, key)
+        return answer
+
+    def check_answer(self, answer, authorization, key=None):
+        """The service authenticates each answer to a request that it found authentic."""
+        code = decode(authorization.split(".")[1])
+        value = message("answer", self.bytes, code, hashlib.sha512(answer.content).digest())
+        expected = "mac=" + encode(hmac.digest(key or self.request_key, value, "sha512")[:32])
+        field = answer.headers.get("Authentication-Info")
+        if answer.status_code in (200, 403, 409, 410) or answer.json()["code"] == "clock":
+            assert field == expected, (answer.status_code, answer.text)
+        else:
+            assert field in (None, expected)
 
     def confirm(self, signer, *tickets, first=False):
         return self.post(f"/keys/{self.id}/confirm", self.confirm_body(signer, *tickets, first=first))

@@ -92,6 +92,7 @@ class Person:
             if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'keyslot'").fetchone():
                 copy.execute("UPDATE keyslot SET last_used_at = NULL")
             if for_good:
+                copy.execute("DELETE FROM record WHERE name LIKE '%/own-tries'")
                 copy.execute("DELETE FROM item WHERE name = 'vault/access-token'")
                 copy.execute("UPDATE account SET access_token_expires_at = NULL")
             return list(copy.iterdump())
@@ -101,7 +102,7 @@ class Person:
 
     def stored_for_good(self):
         """The same as `stored`, but without the access token, which is deleted when the provider refuses the
-        account."""
+        account, and without the record of the last tries."""
         return self.stored(for_good=True)
 
     def files(self):

@@ -40,10 +40,9 @@ struct ObliviousKeyslot: Sendable {
         let label = try await DeviceLabel(
             shortening: DeviceRecord(store: store, account: account.id).name(), draft.kind
         ).sealed(id, tag: DeviceLabel.tag(of: account), of: account.id, vaultKey)
-        try await RetiredKeys(store: store).add([
-            RetiredKey(
-                id: id, keyServiceURL: account.keyServiceURL, endSignature: end, madeAt: client.clock.now)
-        ])
+        var listed = RetiredKey(id: id, of: account, stored)
+        listed.madeAt = client.clock.now
+        try await RetiredKeys(store: store).add([listed])
         FaultPoint.keyNoted.reach()
         do {
             let evaluation = try await client.createKey(
@@ -56,16 +55,17 @@ struct ObliviousKeyslot: Sendable {
                 output, slotID: draft.id, salt: Self.salt(protection: draft.protection))
             let wrapped = try vaultKey.wrapped(
                 under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: id, version: 2)
-            try await client.confirm(
-                confirmKey.firstConfirmation(of: id, ticket: evaluation.ticket, endKey: endKey))
+            let confirmation = confirmKey.firstConfirmation(of: id, ticket: evaluation.ticket, endKey: endKey)
+            try await client.confirm(confirmation)
             FaultPoint.keyConfirmed.reach()
+            try? await tries.noteSent(confirmation)
             return Keyslot(
                 id: draft.id, kind: draft.kind, salt: draft.salt, argon2: draft.argon2, keyID: id, wrapped: wrapped,
                 createdAt: draft.createdAt, label: draft.label, protection: draft.protection,
                 check: confirmKey.publicKey, endSignature: stored)
         } catch {
             // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this one.
-            let key = RetiredKey(id: id, keyServiceURL: account.keyServiceURL, endSignature: end)
+            let key = RetiredKey(id: id, of: account, stored)
             _ = newClaims.take([id])
             await Task { try? await RetiredKeys(store: store).add([key]) }.value
             throw error
@@ -81,7 +81,7 @@ struct ObliviousKeyslot: Sendable {
         let key = slot.keyID
         let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key))
         // Read before the try: a parallel login may confirm own tries and forget them during the call.
-        var own = (try? await tries.tickets(at: key)) ?? []
+        let before = try? await tries.tickets(at: key)
         let blinding = try ObliviousFunction.blind(stretched.bytes)
         let element = blinding.element
         // The note is written while the service works. It tells later whose try this was, if this program dies.
@@ -99,7 +99,6 @@ struct ObliviousKeyslot: Sendable {
         let confirmKey = try ObliviousKeys.confirmKey(output, id: key)
         guard try SecretBytes(copying: confirmKey.publicKey).isEqual(to: SecretBytes(copying: slot.check)) else {
             // Nothing that was made from the output leaves: the service may not be the right one.
-            try? await tries.note(answer.ticket, of: element, at: key)
             throw KeyServiceError(
                 .wrongSecret, "The secret is wrong.", guessesRemaining: answer.guessesRemaining)
         }
@@ -109,25 +108,29 @@ struct ObliviousKeyslot: Sendable {
                 output, slotID: slot.id, salt: Self.salt(protection: slot.protection))
             vaultKey = try slot.vaultKey(under: slotKey, of: account.id)
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
-            try? await tries.note(answer.ticket, of: element, at: key)
             throw Self.damaged(error)
         }
-        own.formUnion((try? await tries.tickets(at: key)) ?? [])
-        let strange = Self.strange(in: answer, own: own)
-        // Only open tries need a confirm. One confirm has room for 64.
-        let others = answer.open.map(\.ticket).filter { $0 != answer.ticket && own.contains($0) }
-        let tickets = [answer.ticket] + others.prefix(63)
+        let now = try? await tries.tickets(at: key)
+        func isOwn(_ ticket: [UInt8]) -> Bool { before?.contains(ticket) == true || now?.contains(ticket) == true }
+        let strange = Self.strange(in: answer, isOwn: isOwn)
+        // The own open tries, and tries of earlier confirmations: somebody may send a recorded one again.
+        var tickets = [answer.ticket]
+        for ticket in answer.open.map(\.ticket).filter(isOwn) + (now?.confirmed.prefix(OwnTries.repeatedTickets) ?? [])
+        where tickets.count < ObliviousKeys.maxTickets && !tickets.contains(ticket) {
+            tickets.append(ticket)
+        }
         return OpenedKeyslot(
-            vaultKey: vaultKey,
-            confirmation: .init(signed: confirmKey.confirmation(of: key, tickets: tickets), blinded: element),
+            vaultKey: vaultKey, confirmation: confirmKey.confirmation(of: key, tickets: tickets),
             triesElsewhere: strange.map(\.date).sorted())
     }
 
     /// The open tries that nobody made here. A younger try may be a login that runs now.
-    private static func strange(in answer: Evaluation, own: Set<[UInt8]>) -> [Evaluation.OpenTry] {
+    private static func strange(
+        in answer: Evaluation, isOwn: (_ ticket: [UInt8]) -> Bool
+    ) -> [Evaluation.OpenTry] {
         guard let mine = answer.open.first(where: { $0.ticket == answer.ticket }) else { return [] }
         return answer.open.filter { other in
-            other.ticket != mine.ticket && !own.contains(other.ticket) && other.date < mine.date - 60
+            other.ticket != mine.ticket && !isOwn(other.ticket) && other.date < mine.date - 60
         }
     }
 

@@ -5,32 +5,29 @@ internal import VaultCrypto
 /// The record of the tries of this store at key services of protocol version 2. It tells a person's own tries from
 /// those of a thief, and keeps the confirmations that the service does not have yet.
 ///
-/// Nothing in it is secret. A damaged record counts as an empty one: then the person may be told of an own try.
+/// A try is noted by its element, and its ticket follows from that. Nothing in the record is secret. A damaged record
+/// counts as an empty one: then the person may be told of an own try.
 struct OwnTries: Sendable {
-    /// The most tries of one key that are kept, with a ticket and without.
-    private static let limit = 128
-
-    private struct Try: Codable {
-        let blinded: [UInt8]
-        /// The ticket; nil as long as the service's answer is not known.
-        var ticket: [UInt8]?
-    }
+    /// The most tries of one key that are kept.
+    private static let limit = 256
+    /// The most tickets that a confirmation repeats from earlier ones.
+    static let repeatedTickets = 32
 
     private struct Content: Codable {
-        var tries: [String: [Try]] = [:]
-        var confirmations: [KeyConfirmation] = []
-        /// The keys whose confirmation the service refused.
-        var refused: Set<String> = []
+        /// The elements of tries that no confirmation names, by key.
+        var tries: [String: [[UInt8]]] = [:]
+        var waiting: [KeyConfirmation] = []
+        /// The last confirmation of each key that the service has. Somebody may send a recorded try again, and open it
+        /// once more. This confirmation closes it.
+        var sent: [String: KeyConfirmation] = [:]
 
-        /// Many logins at once must not push out a try whose ticket is known.
-        mutating func add(_ new: Try, at key: String) {
-            let all = (tries[key] ?? []) + [new]
-            tries[key] =
-                all.filter { $0.ticket != nil }.suffix(OwnTries.limit)
-                + all.filter { $0.ticket == nil }.suffix(OwnTries.limit)
+        mutating func keepOnly(_ keys: Set<String>) {
+            tries = tries.filter { keys.contains($0.key) }
+            waiting.removeAll { !keys.contains($0.id) }
+            sent = sent.filter { keys.contains($0.key) }
         }
 
-        var isEmpty: Bool { tries.isEmpty && confirmations.isEmpty && refused.isEmpty }
+        var isEmpty: Bool { tries.isEmpty && waiting.isEmpty && sent.isEmpty }
     }
 
     private let store: any SecureStore
@@ -45,70 +42,72 @@ struct OwnTries: Sendable {
     /// Notes a try before its answer is known.
     func note(_ blinded: RistrettoElement, at key: String) async throws {
         try await change { content in
-            content.add(Try(blinded: blinded.bytes), at: key)
+            content.tries[key] = ((content.tries[key] ?? []) + [blinded.bytes]).suffix(Self.limit)
         }
     }
 
-    /// Notes the ticket of a try.
-    func note(_ ticket: [UInt8], of blinded: RistrettoElement, at key: String) async throws {
-        try await change { content in
-            content.tries[key, default: []].removeAll { $0.blinded == blinded.bytes }
-            content.add(Try(blinded: blinded.bytes, ticket: ticket), at: key)
-        }
+    /// The tickets of a key that belong to this store.
+    struct Tickets {
+        /// The tickets that no confirmation names.
+        let unconfirmed: Set<[UInt8]>
+        /// The tickets of the last confirmations, the newest first.
+        let confirmed: [[UInt8]]
+
+        /// Whether a ticket belongs to this store.
+        func contains(_ ticket: [UInt8]) -> Bool { unconfirmed.contains(ticket) || confirmed.contains(ticket) }
     }
 
-    /// The tickets of a key that belong to this store, also those in waiting confirmations. A ticket follows from its
-    /// element, so a try counts although its answer was lost.
-    func tickets(at key: String) async throws -> Set<[UInt8]> {
+    /// The tickets of a key that belong to this store.
+    func tickets(at key: String) async throws -> Tickets {
         let content = try await content()
-        let waiting = content.confirmations.filter { $0.id == key }.flatMap(\.tickets)
-        return Set((content.tries[key] ?? []).compactMap { Self.ticket(of: $0, at: key) } + waiting)
+        let confirmations = content.waiting.reversed().filter { $0.id == key } + [content.sent[key]].compactMap(\.self)
+        return Tickets(
+            unconfirmed: Set((content.tries[key] ?? []).compactMap { Self.ticket(of: $0, at: key) }),
+            confirmed: confirmations.flatMap(\.tickets))
     }
 
-    private static func ticket(of own: Try, at key: String) -> [UInt8]? {
-        (try? RistrettoElement(own.blinded)).map { ObliviousKeys.ticket(key, $0) }
+    /// The element of the last try that no confirmation names. The service counts it once.
+    func unconfirmed(at key: String) async throws -> RistrettoElement? {
+        try await content().tries[key]?.last.flatMap { try? RistrettoElement($0) }
+    }
+
+    private static func ticket(of blinded: [UInt8], at key: String) -> [UInt8]? {
+        (try? RistrettoElement(blinded)).map { ObliviousKeys.ticket(key, $0) }
     }
 
     /// Stores a confirmation until the service has it. Its tries are forgotten, and those of keys that the account no
     /// longer has.
-    func storing(
-        _ confirmation: KeyConfirmation, of blinded: RistrettoElement, keeping keys: Set<String>
-    ) -> StoreChange {
+    func storing(_ confirmation: KeyConfirmation, keeping keys: Set<String>) -> StoreChange {
         .changeRecord(name) { bytes in
             var content = Self.decode(bytes)
-            content.tries = content.tries.filter { keys.contains($0.key) }
+            content.keepOnly(keys)
+            let tickets = Set(confirmation.tickets)
             content.tries[confirmation.id]?.removeAll { own in
-                own.blinded == blinded.bytes
-                    || Self.ticket(of: own, at: confirmation.id).map(confirmation.tickets.contains) ?? false
+                Self.ticket(of: own, at: confirmation.id).map(tickets.contains) ?? true
             }
-            content.confirmations.append(confirmation)
+            content.waiting.removeAll { $0.id == confirmation.id && tickets.isSuperset(of: $0.tickets) }
+            content.waiting.append(confirmation)
             bytes = try Self.encode(content)
         }
     }
 
     /// The confirmations that the service does not have yet, oldest first.
-    func confirmations() async throws -> [KeyConfirmation] { try await content().confirmations }
+    func waiting() async throws -> [KeyConfirmation] { try await content().waiting }
 
-    /// Forgets a confirmation.
-    ///
-    /// - Parameter isRefused: whether the service refused it. Then somebody may have changed the key.
-    func forget(_ confirmation: KeyConfirmation, isRefused: Bool = false) async throws {
+    /// The last confirmation of a key that the service has.
+    func sent(of key: String) async throws -> KeyConfirmation? { try await content().sent[key] }
+
+    /// Notes that the service has a confirmation.
+    func noteSent(_ confirmation: KeyConfirmation) async throws {
         try await change { content in
-            content.confirmations.removeAll { $0 == confirmation }
-            if isRefused { content.refused.insert(confirmation.id) }
+            content.waiting.removeAll { $0 == confirmation }
+            content.sent[confirmation.id] = confirmation
         }
     }
 
-    /// Whether the service refused a confirmation of this key.
-    func wasRefused(_ key: String) async throws -> Bool { try await content().refused.contains(key) }
-
     /// Forgets all about the keys that the account no longer has.
     func keepOnly(_ keys: Set<String>) async throws {
-        try await change { content in
-            content.tries = content.tries.filter { keys.contains($0.key) }
-            content.confirmations.removeAll { !keys.contains($0.id) }
-            content.refused.formIntersection(keys)
-        }
+        try await change { content in content.keepOnly(keys) }
     }
 
     private func content() async throws -> Content { try await store.withRecord(name) { Self.decode($0) } }

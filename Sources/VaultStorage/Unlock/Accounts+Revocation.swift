@@ -1,0 +1,90 @@
+internal import KeyService
+internal import Logging
+internal import VaultCrypto
+
+// A device that its owner revoked opens nothing any more, also without the network.
+extension Accounts {
+    /// The longest wait for the key service before an account that was opened offline renews its tokens.
+    private static let patienceForRevocation = Duration.seconds(5)
+
+    /// Removes the ways in that need no key service. The key service has said that the owner revoked this device.
+    func removeOfflineWays(of id: AccountID) async {
+        // In a new task: a cancelled caller must not leave them.
+        await Task {
+            try? await withLock(on: id) { _ in
+                guard let account = try await store.account(id) else { return }
+                let offline = account.keyslots.filter { !$0.needsKeyService }
+                guard !offline.isEmpty else { return }
+                _ = try await apply(
+                    offline.map { .removeKeyslot(id: $0.id) }, to: id, retiringKeysOf: account)
+                logger.notice(
+                    "removed the ways in without the network: the device was revoked", metadata: id.logMetadata)
+            }
+        }.value
+    }
+
+    /// Asks the key service whether the owner revoked this device, for an account that was opened without the network.
+    /// The question costs no guess. A key service that does not answer counts as no.
+    ///
+    /// - Throws: ``VaultError`` with code `deviceRevoked`: the ways in without the network were removed. Register again.
+    package func requireNotRevoked(_ id: AccountID) async throws {
+        let wasRevoked = await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await asksWhetherRevoked(id) }
+            group.addTask { [timer] in
+                try? await timer.sleep(for: Self.patienceForRevocation)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
+        }
+        guard wasRevoked else { return }
+        await removeOfflineWays(of: id)
+        throw VaultError(.deviceRevoked, "This device was revoked. Register again: vault register")
+    }
+
+    private func asksWhetherRevoked(_ id: AccountID) async -> Bool {
+        // Only their requests are authenticated with what is on the disk.
+        guard let account = try? await store.account(id),
+            let slot = account.keyslots.first(where: { $0.keyServiceProtocol == 2 && $0.kind.isGuessable }),
+            let oblivious = try? oblivious(account)
+        else { return false }
+        let tries = OwnTries(store: store, account: id)
+        do {
+            guard let last = try await tries.sent(of: slot.keyID) else { return false }
+            try await oblivious.client.confirm(last)
+            return false
+        } catch let error as KeyServiceError where error.code == .keyRevoked {
+            // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess
+            // if the key was revoked. Otherwise the next login takes it back.
+            return await oblivious.isRevoked(slot)
+        } catch {
+            return false
+        }
+    }
+}
+
+extension ObliviousKeyslot {
+    /// Whether the key service says that the key was revoked, to a try with an element that means nothing. The same
+    /// element is used again, so all questions together open one try at most.
+    fileprivate func isRevoked(_ slot: Keyslot) async -> Bool {
+        do {
+            let key = slot.keyID
+            let requestKey = SharedSecret(
+                try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
+            let tries = OwnTries(store: store, account: account.id)
+            let element: RistrettoElement
+            if let open = try await tries.unconfirmed(at: key) {
+                element = open
+            } else {
+                element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
+                try await tries.note(element, at: key)
+            }
+            _ = try await client.evaluate(key, element, requestKey: requestKey)
+            return false
+        } catch let error as KeyServiceError {
+            return error.code == .keyRevoked
+        } catch {
+            return false
+        }
+    }
+}

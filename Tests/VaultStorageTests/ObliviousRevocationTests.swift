@@ -1,0 +1,68 @@
+import Foundation
+import KeyService
+import Testing
+import VaultCrypto
+import VaultTesting
+
+@testable import VaultStorage
+
+/// A device that its owner revoked, and its ways in without the network.
+struct ObliviousRevocationTests {
+    private func bench() async throws -> ObliviousBench {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        try await bench.accounts.addOffline(
+            password: SharedSecret(SecretBytes(utf8: ObliviousBench.password)), to: bench.account(), vaultKey: vaultKey)
+        return bench
+    }
+
+    private func asks(_ bench: ObliviousBench) async throws -> VaultError.Code? {
+        let id = try await bench.account().id
+        return await bench.failure { try await bench.accounts.requireNotRevoked(id) }
+    }
+
+    @Test func `a revoked device loses its offline way in, at the next login or renewal`() async throws {
+        for isRenewal in [false, true] {
+            let bench = try await bench()
+            bench.service.revoke(try await bench.slot().keyID)
+            let code = isRenewal ? try await asks(bench) : await bench.failure()
+            #expect(code == .deviceRevoked)
+            #expect(try await bench.account().keyslot(.offline) == nil)
+            #expect(try await bench.account().keyslot(.password) != nil, "it tells why it opens nothing")
+            #expect(await bench.failure() == .deviceRevoked)
+        }
+    }
+
+    @Test func `a device that was not revoked keeps it, and the question costs no guess`() async throws {
+        let bench = try await bench()
+        let key = try await bench.slot().keyID
+        for _ in 1...5 { #expect(try await asks(bench) == nil) }
+        #expect(bench.service.openTries(of: key) == 0)
+        bench.service.isReachable = false
+        #expect(try await asks(bench) == nil)
+        bench.service.isReachable = true
+        #expect(try await bench.account().keyslot(.offline) != nil)
+        #expect(try await bench.login() == nil)
+    }
+
+    /// Answers to confirmations are not authenticated.
+    @Test func `somebody in the network cannot revoke a device`() async throws {
+        let bench = try await bench()
+        let key = try await bench.slot().keyID
+        let lied = bench.restarted { base in LyingService(base: base) }
+        for _ in 1...5 { #expect(try await asks(lied) == nil) }
+        #expect(try await bench.account().keyslot(.offline) != nil)
+        bench.clock.advance(by: 3600)
+        #expect(try await bench.login() == nil, "the questions were own tries")
+        #expect(bench.service.openTries(of: key) == 0)
+    }
+}
+
+/// A key service that calls each key revoked when it gets a confirmation.
+private struct LyingService: WrappedObliviousService {
+    let base: any ObliviousKeyService
+
+    func confirm(_ confirmation: KeyConfirmation) async throws {
+        throw KeyServiceError(.keyRevoked, "This device was revoked.")
+    }
+}
