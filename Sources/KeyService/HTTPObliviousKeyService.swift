@@ -138,7 +138,8 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
     private var isNotAuthentic: KeyServiceError {
         KeyServiceError(
             .invalidAnswer,
-            "The answer does not come from the key service at \(endpoint.authority), or was changed on its way.")
+            "The answer does not come from the key service at \(endpoint.authority), or was changed on its way. Check the network and the key service's URL."
+        )
     }
 
     private static func encoded(_ body: some Encodable) throws -> [UInt8] { Array(try JSONEncoder().encode(body)) }

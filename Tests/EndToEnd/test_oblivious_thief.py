@@ -1,5 +1,6 @@
 """Thieves against protocol version 2: with recorded requests and a copy of the disk, or as a false key service."""
 
+import json
 import random
 
 import pytest
@@ -93,8 +94,9 @@ def test_a_thief_of_the_disk_counts_nothing_at_a_recovery_code(alice, key_servic
 # A false key service
 
 
-def evaluation(change):
-    """A key service that gives other answers to evaluations. The right service never gets the requests."""
+def evaluation(key, change):
+    """A key service that gives other answers to evaluations. The right service never gets the requests. The false
+    service also has the disk, so its answers have a right MAC."""
     def answer(request, send):
         if request.call != "evaluate":
             return send(request)
@@ -103,7 +105,7 @@ def evaluation(change):
         ticket = encode(ObliviousKey("", key_id=key_id).ticket(blinded))
         return Reply(200, b"{}").changed(
             evaluated=encode(change(blinded)), ticket=ticket, guesses_remaining=2,
-            open=[{"ticket": ticket, "at": 1_800_000_000}])
+            open=[{"ticket": ticket, "at": 1_800_000_000}]).signed(key, request)
 
     return answer
 
@@ -111,7 +113,8 @@ def evaluation(change):
 def test_nothing_leaves_after_the_answer_of_a_false_service(alice, key_service, recorder):
     before = len(recorder.requests)
     scalar = random_scalar()
-    recorder.change = evaluation(lambda blinded: multiply(scalar, blinded))
+    key_of_disk = ObliviousKey.of_disk(alice, key_service.url)
+    recorder.change = evaluation(key_of_disk, lambda blinded: multiply(scalar, blinded))
     result = alice.vault("login", "--json", password=PASSWORD)
     assert (result.status, result.error["code"]) == (77, "wrongSecret")
     # The false service could test passwords offline with anything that is made from the result.
@@ -124,7 +127,63 @@ def test_nothing_leaves_after_the_answer_of_a_false_service(alice, key_service, 
     sent = recorder.requests[before + 1:]
     assert [request.call for request in sent] == ["evaluate", "confirm"]
     assert sent[0].json["blinded"] != recorder.requests[before].json["blinded"]
-    assert len(sent[1].json["tickets"]) == 1, "only what the right service has open"
+    false_ticket = key_of_disk.ticket(decode(recorder.requests[before].json["blinded"]))
+    assert encode(false_ticket) not in sent[1].json["tickets"], "only what the right service has open"
+
+
+# Somebody in the network, without the request key
+
+
+def refusal(status, code):
+    return Reply(status, json.dumps({"status": status, "title": "", "code": code, "time": 4_000_000_000}).encode(),
+                 {"Content-Type": "application/problem+json"})
+
+
+@pytest.mark.parametrize("status, word", [
+    (401, "clock"), (403, "locked"), (409, "unfinished"), (410, "revoked"), (410, "ended"), (410, "destroyed")])
+def test_an_invented_refusal_is_not_believed(alice, key_service, recorder, status, word):
+    before = len(recorder.requests)
+    recorder.change = lambda request, send: refusal(status, word)
+    result = alice.vault("login", "--json", password=PASSWORD)
+    assert (result.status, result.error["code"]) == (78, "configurationInvalid")
+    assert "was changed on its way" in result.error["message"]
+    # Otherwise a request with a later time could be kept, and sent then.
+    assert recorder.calls[before:] == ["evaluate"]
+    recorder.change = None
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_invented_tries_force_no_new_key(alice, key_service, recorder):
+    (key,) = key_service.live_keys()
+
+    def add_tries(request, send):
+        reply = send(request)
+        if request.call != "evaluate":
+            return reply
+        return reply.changed(open=[{"ticket": encode(bytes(16)), "at": 1_000_000_000}, *reply.json["open"]])
+
+    recorder.change = add_tries
+    before = len(recorder.requests)
+    result = alice.vault("login", password=PASSWORD)
+    assert result.status == 78 and "was changed on its way" in result.err
+    assert "keys" not in recorder.calls[before:]
+    recorder.change = None
+    result = alice.vault("login", password=PASSWORD)
+    assert (result.status, result.err) == (0, "")
+    assert key_service.live_keys() == {key}
+
+
+def test_replayed_logins_lock_nobody_out(alice, key_service, recorder):
+    for _ in range(3):
+        assert alice.vault("login", password=PASSWORD).status == 0
+    (key,) = key_service.live_keys()
+    recorded = [request for request in recorder.requests if request.call == "evaluate"]
+    assert [recorder.send(request).status for request in recorded] == [200, 200, 200]
+    assert key_service.keys()[key]["guessesRemaining"] == 0
+    key_service.age_tries()
+    result = alice.vault("login", password=PASSWORD)
+    assert (result.status, result.err) == (0, "")
+    assert key_service.live_keys() == {key} and key_service.keys()[key]["guessesRemaining"] == 3
 
 
 def second_encoding(blinded):
@@ -142,7 +201,7 @@ ELEMENTS = {
 @pytest.mark.parametrize("element", ELEMENTS.values(), ids=ELEMENTS.keys())
 def test_an_impossible_element_is_refused_and_nothing_leaves(alice, key_service, recorder, element):
     before = len(recorder.requests)
-    recorder.change = evaluation(element)
+    recorder.change = evaluation(ObliviousKey.of_disk(alice, key_service.url), element)
     result = alice.vault("login", "--json", password=PASSWORD)
     assert result.error["code"] not in ("wrongSecret", "storeCorrupt") and result.out == "", result
     assert set(recorder.calls[before:]) == {"evaluate"}

@@ -35,9 +35,7 @@ def test_two_slips_a_lost_confirm_and_a_restart(own, key_service):
     assert (result.status, result.err) == (0, "")
     (key,) = key_service.keys().values()
     assert key["guessesRemaining"] == 3
-    ((record,),) = own.sql("SELECT value FROM record WHERE name LIKE '%own-tries'")
-    record = json.loads(record)
-    assert (record["tries"], record["waiting"]) == ({}, []), "only the last confirm is kept"
+    assert (own.own_tries()["tries"], own.own_tries()["waiting"]) == ({}, []), "only the last confirm is kept"
 
 
 @pytest.mark.parametrize("point", ["key-noted", "key-created", "key-confirmed", "keyslot-made", "keyslot-stored"])

@@ -188,11 +188,15 @@ class ObliviousKey:
         self.check_answer(answer, authorization, key)
         return answer
 
+    def answer_field(self, content, authorization, key=None):
+        """The field `Authentication-Info` of an answer to a request."""
+        code = decode(authorization.split(".")[1])
+        value = message("answer", self.bytes, code, hashlib.sha512(content).digest())
+        return "mac=" + encode(hmac.digest(key or self.request_key, value, "sha512")[:32])
+
     def check_answer(self, answer, authorization, key=None):
         """The service authenticates each answer to a request that it found authentic."""
-        code = decode(authorization.split(".")[1])
-        value = message("answer", self.bytes, code, hashlib.sha512(answer.content).digest())
-        expected = "mac=" + encode(hmac.digest(key or self.request_key, value, "sha512")[:32])
+        expected = self.answer_field(answer.content, authorization, key)
         field = answer.headers.get("Authentication-Info")
         if answer.status_code in (200, 403, 409, 410) or answer.json()["code"] == "clock":
             assert field == expected, (answer.status_code, answer.text)

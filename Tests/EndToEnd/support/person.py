@@ -1,5 +1,6 @@
 """A person who uses the command `vault`, with a home folder and the settings of the services."""
 
+import json
 import os
 import re
 import sqlite3
@@ -109,6 +110,11 @@ class Person:
         """All files of the store by name, for an unreadable database. SQLite's shared-memory file is left out, because
         it never holds stored data."""
         return {path.name: path.read_bytes() for path in sorted(self.home.iterdir()) if not path.name.endswith("-shm")}
+
+    def own_tries(self):
+        """The record of the tries of protocol version 2."""
+        ((record,),) = self.sql("SELECT value FROM record WHERE name LIKE '%/own-tries'")
+        return json.loads(record)
 
     def sql(self, statement, *parameters):
         """Changes or reads the database without the program."""

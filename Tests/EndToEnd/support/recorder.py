@@ -39,6 +39,11 @@ class Reply:
         """The same answer with other members."""
         return Reply(self.status, json.dumps({**self.json, **members}).encode(), self.headers)
 
+    def signed(self, key, request):
+        """The same answer with a right MAC: somebody who knows the request key makes it."""
+        field = key.answer_field(self.body, request.headers["Authorization"])
+        return Reply(self.status, self.body, {**self.headers, "Authentication-Info": field})
+
 
 class Recorder:
     """`change` gets each request and a function that sends a request to the service. It returns the answer for the
