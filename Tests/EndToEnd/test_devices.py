@@ -12,6 +12,7 @@ from support.programs import KEY_SERVICE, run
 from support.recorder import Recorder
 from support.services import DevelopmentServices, KeyService
 from support.thief import thief_of
+from support.waiting import wait_until
 from test_owned_devices import service  # noqa: F401 (a fixture)
 
 PIN = "2846"
@@ -234,6 +235,20 @@ def test_with_the_agent_nothing_is_asked(machine, runtime):
         # The session in the agent is locked, too.
         assert desk.vault("token").status != 0
         assert desk.vault("login", password=PASSWORD).status == 80
+    finally:
+        desk.vault("agent", "stop", "--force")
+
+
+def test_the_agent_lists_new_keys_when_it_renews_a_token(machine, recorder, runtime):
+    desk = machine("desk", recorder.url, env=ON)
+    desk.settings |= {"XDG_RUNTIME_DIR": str(runtime), **ON}
+    try:
+        assert desk.vault("login", password=PASSWORD).status == 0
+        desk.add_pin()
+        assert recorder.calls.count("claim") == 1
+        assert desk.vault("token", "--refresh").status == 0
+        # The agent sends the claim beside the token, so the token comes first.
+        wait_until(lambda: recorder.calls.count("claim") == 2, "the claim of the PIN's key")
     finally:
         desk.vault("agent", "stop", "--force")
 

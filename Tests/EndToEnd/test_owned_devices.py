@@ -7,7 +7,7 @@ from support.oblivious import ObliviousKey, Try, decode, encode, message
 from support.person import PASSWORD, Person
 from support.programs import KEY_SERVICE, run
 from support.services import KeyService
-from test_oblivious_key_service import code
+from test_oblivious_key_service import check_openapi, code
 
 
 class Owner:
@@ -139,6 +139,13 @@ def test_the_store_has_no_names(owner, service, anna):
     assert key.id.encode() in content
     assert subject.encode() not in content or len(subject) < 4
     assert owner.token.encode() not in content and b"example.test" not in content
+
+
+def test_the_openapi_document_is_true_for_an_owner(owner, service, tmp_path):
+    for key in (ObliviousKey(service.url).make() for _ in range(2)):
+        assert owner.claim(key).status_code == 200
+    options = ["--include-path-regex", "devices|claim", "-H", f"Authorization: Bearer {owner.token}"]
+    assert check_openapi(service.url, tmp_path, *options, examples=25) == 4
 
 
 def test_a_service_without_an_issuer_keeps_no_list(key_service):

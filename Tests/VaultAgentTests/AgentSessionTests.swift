@@ -58,6 +58,27 @@ struct AgentSessionTests {
         }
     }
 
+    @Test func ofTheVaultsOwnNamesAClientSealsOnlyThoseOfDevices() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        for name in ["vault/refresh-token", "vault/key-end/1", "vault/", "vault/device-label"] {
+            let request = AgentRequest.seal(AgentAccount(id), item: name, [1])
+            #expect(await code { _ = try await bench.client.ask(request) } == .configurationInvalid, "\(name)")
+        }
+        let label = "vault/device-label/1/2"
+        guard case .data(let sealed) = try await bench.client.ask(.seal(AgentAccount(id), item: label, [1])) else {
+            Issue.record("not sealed")
+            return
+        }
+        let opened = try await bench.client.ask(.open(AgentAccount(id), item: label, sealed))
+        #expect(opened == .data([1]))
+        // A label opens under its own name only.
+        for name in ["vault/device-label/1/3", "vault/key-end/1", "notes"] {
+            let request = AgentRequest.open(AgentAccount(id), item: name, sealed)
+            #expect(await code { _ = try await bench.client.ask(request) } == .storeCorrupt, "\(name)")
+        }
+    }
+
     @Test func anIdleSessionIsLocked() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()

@@ -1,0 +1,165 @@
+import CredentialVault
+import Foundation
+import Testing
+import VaultTesting
+
+/// The devices of an open account, as an app uses them.
+@Suite struct SessionDevicesTests {
+    private static let password = "tea at half past four"
+
+    private func opened(
+        listsDevices: Bool = false
+    ) async throws -> (TestVault, InMemoryObliviousKeyService, Session) {
+        let test = TestVault(hasProtocol2: true, listsDevices: listsDevices)
+        try await test.addAccount("alice", password: Self.password)
+        let session = try await Self.login(test)
+        return (test, try #require(test.obliviousKeyService), session)
+    }
+
+    @discardableResult
+    private static func login(_ test: TestVault) async throws -> Session {
+        let session = try await test.auth.login(userID: "alice", with: .password(SecretBytes(utf8: password)))
+        await test.accounts.finishConfirming()
+        return session
+    }
+
+    private static func code(_ body: () async throws -> Void) async -> VaultError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? VaultError)?.code
+        }
+    }
+
+    private static func claims(_ service: InMemoryObliviousKeyService) -> Int {
+        service.calls.count { if case .claim = $0 { true } else { false } }
+    }
+
+    @Test func `the list has this device with all its ways in`() async throws {
+        let (_, service, session) = try await opened()
+        try await session.setPIN(SecretBytes(utf8: "8264"))
+        #expect(Self.claims(service) == 0)
+        let devices = try await session.devices.list()
+        let device = try #require(devices.first)
+        #expect(devices.count == 1 && device.isThisDevice && device.name?.isEmpty == false)
+        #expect(Set(device.keys.map(\.kind)) == [.password, .pin] && !device.isLocked)
+        #expect(device.id.count == 32 && Self.claims(service) == 2)
+        _ = try await session.devices.list()
+        #expect(Self.claims(service) == 2)
+    }
+
+    @Test func `a name is in every label, also of later ways in`() async throws {
+        let (test, _, session) = try await opened()
+        try await session.devices.rename(#require(session.devices.list().first), to: "the laptop")
+        try await session.setPIN(SecretBytes(utf8: "8264"))
+        let device = try #require(try await session.devices.list().first)
+        #expect(device.name == "the laptop" && device.keys.count == 2)
+        #expect(await Self.code { try await session.devices.rename(device, to: "") } == .configurationInvalid)
+        let long = String(repeating: "n", count: 600)
+        #expect(await Self.code { try await session.devices.rename(device, to: long) } == .configurationInvalid)
+        #expect(try await Self.login(test).devices.list().first?.name == "the laptop")
+    }
+
+    @Test func `a revoked device opens nothing any more`() async throws {
+        let (test, service, session) = try await opened()
+        try await session.setPIN(SecretBytes(utf8: "8264"))
+        let device = try #require(try await session.devices.list().first)
+        try await session.devices.revoke(device)
+        #expect(service.liveKeys.isEmpty)
+        // Again, as after an error in the middle.
+        try await session.devices.revoke(device)
+        #expect(await Self.code { try await session.devices.rename(device, to: "x") } == .deviceNotFound)
+        #expect(try await session.devices.list() == [])
+        #expect(await Self.code { try await Self.login(test) } == .deviceRevoked)
+        let pin = await Self.code { try await test.auth.login(userID: "alice", with: .pin(SecretBytes(utf8: "8264"))) }
+        #expect(pin == .deviceRevoked)
+    }
+
+    @Test func `without the setting no token is sent`() async throws {
+        let (test, service, session) = try await opened()
+        _ = try await session.accessToken(forceRefresh: true)
+        try await Self.login(test)
+        let isAboutDevices = service.calls.contains {
+            switch $0 {
+            case .claim, .listDevices, .renameDevice, .revokeDevice: true
+            default: false
+            }
+        }
+        #expect(!isAboutDevices)
+    }
+
+    @Test func `with the setting, a login and a registration list the device`() async throws {
+        let test = TestVault(hasProtocol2: true, listsDevices: true)
+        let service = try #require(test.obliviousKeyService)
+        try await test.addAccount("alice", password: Self.password)
+        await test.accounts.finishConfirming()
+        #expect(Self.claims(service) == 1)
+        let session = try await Self.login(test)
+        #expect(Self.claims(service) == 1)
+        try await session.setPIN(SecretBytes(utf8: "8264"))
+        _ = try await session.accessToken(forceRefresh: true)
+        await test.accounts.finishConfirming()
+        #expect(Self.claims(service) == 2)
+    }
+
+    @Test func `a failed claim waits for an hour`() async throws {
+        let (test, service, _) = try await opened(listsDevices: true)
+        try await test.storage.setPIN(
+            SecretBytes(utf8: "8264"), userID: "alice", password: SecretBytes(utf8: Self.password))
+        let before = Self.claims(service)
+        service.accessTokenOwner = { _ in nil }
+        for _ in 0..<3 { try await Self.login(test) }
+        #expect(Self.claims(service) == before + 1)
+        test.clock.advance(by: 3601)
+        service.accessTokenOwner = { [provider = test.provider] in provider.owner(ofAccessToken: $0) }
+        try await Self.login(test)
+        #expect(Self.claims(service) == before + 2)
+        #expect(try await Self.login(test).devices.list().first?.keys.count == 2)
+        #expect(Self.claims(service) == before + 2)
+    }
+
+    @Test func `a lost record is signed again at the next login`() async throws {
+        let (test, service, session) = try await opened()
+        try await test.store.withRecord(session.id.recordPrefix + "device") { $0 = nil }
+        let again = try await Self.login(test)
+        #expect(try await test.store.withRecord(session.id.recordPrefix + "device") { $0 != nil })
+        #expect(try await again.devices.list().count == 1 && Self.claims(service) == 1)
+    }
+
+    @Test func `the token of another person shows another list`() async throws {
+        let (test, service, session) = try await opened()
+        let bob = AccountID(issuer: session.id.issuer, subject: "bob")
+        let alice = session.id
+        _ = try await session.devices.list()
+        service.accessTokenOwner = { _ in bob }
+        // Nothing to claim is left, and the list of bob has nothing of alice.
+        #expect(try await session.devices.list() == [] && Self.claims(service) == 1)
+        service.accessTokenOwner = { _ in alice }
+        #expect(try await session.devices.list().count == 1)
+        #expect(test.obliviousKeyService?.liveKeys.count == 1)
+    }
+
+    @Test func `each refusal says what to do`() async throws {
+        let (_, service, session) = try await opened()
+        service.accessTokenOwner = nil
+        await #expect { try await session.devices.list() } throws: { error in
+            (error as? VaultError)?.code == .configurationInvalid && "\(error)".contains("--owner-issuer")
+        }
+        service.accessTokenOwner = { _ in nil }
+        await #expect { try await session.devices.list() } throws: { error in
+            (error as? VaultError)?.code == .configurationInvalid && "\(error)".contains("--owner-audience")
+        }
+        service.isReachable = false
+        #expect(await Self.code { _ = try await session.devices.list() } == .keyServiceUnavailable)
+        await session.lock()
+        #expect(await Self.code { _ = try await session.devices.list() } == .notLoggedIn)
+    }
+
+    @Test func `version 1 has no devices`() async throws {
+        let test = TestVault()
+        try await test.addAccount("alice", password: Self.password)
+        let session = try await Self.login(test)
+        #expect(await Self.code { _ = try await session.devices.list() } == .configurationInvalid)
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import KeyService
+import Testing
+import VaultCrypto
+import VaultTesting
+
+@testable import VaultStorage
+
+/// The label of a key at the key service, and the devices that are made from labels.
+struct DeviceLabelTests {
+    private static let id = AccountID(issuer: "https://login.example.com", subject: "alice")
+    private static let key = "0190f3a2-5b1c-4d7e-8a61-3c2f9e7d4b10"
+    private let vaultKey: VaultKey
+    private let tag = (0..<16).map { UInt8($0 * 16) }
+
+    init() throws { vaultKey = try VaultKey.random() }
+
+    private func account(_ secret: UInt8 = 7) -> Account {
+        Account(
+            id: Self.id, clientID: "app", keyServiceURL: "https://keys.example",
+            deviceSecret: [UInt8](repeating: secret, count: 32), createdAt: .now)
+    }
+
+    @Test(arguments: [
+        "", "a", "laptop", String(repeating: "x", count: 5000), String(repeating: "\"\\", count: 400),
+        String(repeating: "👨‍👩‍👧‍👦", count: 100), String(repeating: "\u{1}", count: 300), String(repeating: "é/", count: 200),
+    ])
+    func `every label has one size, below the limit of the service, and opens`(name: String) async throws {
+        for kind in [Keyslot.Kind.pin, .init(rawValue: String(repeating: "k", count: 60)), nil] {
+            let label = try DeviceLabel(shortening: name, kind)
+            let sealed = try await label.sealed(Self.key, tag: tag, of: Self.id, vaultKey)
+            let usual = try await DeviceLabel("a", .pin).sealed(Self.key, tag: tag, of: Self.id, vaultKey)
+            #expect(sealed.count == usual.count)
+            // The other algorithm has a nonce of 24 bytes instead of 12.
+            #expect(sealed.count + 12 <= 512)
+            #expect(name.hasPrefix(label.name) && (label.name == name || name.utf8.count > 150))
+            #expect(try await DeviceLabel.opened(sealed, of: Self.key, Self.id, vaultKey) == label)
+        }
+    }
+
+    @Test func `a name with 100 letters always fits`() throws {
+        #expect(try DeviceLabel.fits(String(repeating: "é", count: 100)))
+        #expect(try !DeviceLabel.fits(String(repeating: "👨‍👩‍👧‍👦", count: 100)))
+    }
+
+    @Test func `a label belongs to one key, one tag, one account and one vault key`() async throws {
+        let sealed = try await DeviceLabel("laptop", .password).sealed(Self.key, tag: tag, of: Self.id, vaultKey)
+        let other = try VaultKey.random()
+        let bob = AccountID(issuer: Self.id.issuer, subject: "bob")
+        #expect(try await DeviceLabel.opened(sealed, of: Self.key, Self.id, other) == nil)
+        #expect(try await DeviceLabel.opened(sealed, of: Self.key, bob, vaultKey) == nil)
+        #expect(try await DeviceLabel.opened(sealed, of: Self.key + "0", Self.id, vaultKey) == nil)
+        for index in sealed.indices {
+            var changed = sealed
+            changed[index] ^= 1
+            #expect(try await DeviceLabel.opened(changed, of: Self.key, Self.id, vaultKey) == nil, "\(index)")
+        }
+        for count in [0, 15, 16, 17, 60] {
+            #expect(
+                try await DeviceLabel.opened(Array(sealed.prefix(count)), of: Self.key, Self.id, vaultKey) == nil)
+        }
+    }
+
+    @Test func `the tag is the same for one registration, differs for another, and is not the device secret`() throws {
+        let tag = try DeviceLabel.tag(of: account())
+        #expect(try tag.count == 16 && tag == DeviceLabel.tag(of: account()))
+        #expect(try tag != DeviceLabel.tag(of: account(8)) && tag != Array(account().deviceSecret.prefix(16)))
+        #expect(DeviceLabel.hexadecimal([0, 1, 0xAB]) == "0001ab")
+    }
+
+    private func key(
+        _ number: Int, _ device: String, name: String? = nil, _ kind: Keyslot.Kind? = nil, used: Double? = nil,
+        isLocked: Bool = false
+    ) -> IdentifiedKey {
+        IdentifiedKey(
+            key: ListedKey(
+                id: "\(number)", label: nil, createdAt: Date(timeIntervalSince1970: Double(number)),
+                lastUsedAt: used.map(Date.init(timeIntervalSince1970:)), isLocked: isLocked),
+            device: device, name: name, kind: kind)
+    }
+
+    @Test func `keys of one device are shown together, the oldest device first`() {
+        let devices = AccountDevice.devices(
+            of: [
+                key(3, "b", name: "new name", used: 50, isLocked: true), key(2, "a", name: "old", .pin),
+                key(1, "b", name: "old name", used: 70), key(4, "c", isLocked: true),
+            ], own: "a", ownName: "here")
+        #expect(devices.map(\.id) == ["b", "a", "c"])
+        #expect(devices.map(\.name) == ["new name", "here", nil])
+        #expect(devices.map(\.isThisDevice) == [false, true, false])
+        #expect(devices.map(\.isLocked) == [false, false, true])
+        #expect(devices[0].keys.map(\.id) == ["1", "3"] && devices[1].keys[0].kind == .pin)
+        #expect(devices[0].createdAt == Date(timeIntervalSince1970: 1))
+        #expect(devices.map { $0.lastUsedAt?.timeIntervalSince1970 } == [70, nil, nil])
+    }
+}
+
+/// The record of the signatures that the service does not have yet.
+struct DeviceRecordTests {
+    private static let id = AccountID(issuer: "https://login.example.com", subject: "alice")
+    private let store = InMemoryStore()
+    private let now = Date(timeIntervalSince1970: 1_700_000_000)
+    private var record: DeviceRecord { DeviceRecord(store: store, account: Self.id) }
+
+    private func bytes() async throws -> [UInt8]? {
+        try await store.withRecord(Self.id.recordPrefix + "device") { $0 }
+    }
+
+    @Test func `a try that failed begins again after an hour, or when the person asks`() async throws {
+        try await store.apply([record.adding(["a": [1], "b": [2], "gone": [3]])], to: Self.id)
+        #expect(try await record.missing(["a", "c"]) == ["c"])
+        #expect(try await record.begin(["a", "b"], at: now, isAsked: false) == ["a": [1], "b": [2]])
+        try await record.finish(["a"], isComplete: false)
+        for seconds in [0.0, 3599, -3599] {
+            #expect(try await record.begin(["a", "b"], at: now + seconds, isAsked: false).isEmpty, "\(seconds)")
+        }
+        #expect(try await record.begin(["a", "b"], at: now + 1, isAsked: true) == ["b": [2]])
+        #expect(try await record.begin(["a", "b"], at: now + 3601, isAsked: false) == ["b": [2]])
+        // A clock that was set back does not stop it for years.
+        #expect(try await record.begin(["a", "b"], at: now - 100_000, isAsked: false) == ["b": [2]])
+        try await record.finish(["b"], isComplete: true)
+        #expect(try await record.begin(["a", "b"], at: now, isAsked: true).isEmpty)
+        #expect(try await record.missing(["a", "b", "gone"]) == ["gone"], "answered keys are not signed again")
+        try await store.apply([record.adding(["a": [9], "c": [4]])], to: Self.id)
+        #expect(try await record.begin(["a", "b", "c"], at: now, isAsked: false) == ["c": [4]])
+    }
+
+    @Test func `nothing is written for an account that is gone`() async throws {
+        #expect(try await record.begin(["a"], at: now, isAsked: true).isEmpty)
+        try await record.finish(["a"], isComplete: true)
+        #expect(try await bytes() == nil)
+    }
+
+    @Test func `the name is the host's until the person chooses one`() async throws {
+        #expect(try await record.name() == HostName.present && !HostName.present.isEmpty)
+        try await record.rename(to: "laptop")
+        #expect(try await record.name() == "laptop")
+        try await store.withRecord(Self.id.recordPrefix + "device") { $0 = [1, 2, 3] }
+        #expect(try await record.name() == HostName.present)
+    }
+}
