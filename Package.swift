@@ -349,9 +349,10 @@ let package = Package(
 // The readers that Tests/Fuzzing/run.sh fuzzes. The ordinary tests read all its inputs. No package may depend on the
 // flags of the fuzzer, so the fuzzer is built only on request.
 let fuzzed: [Target.Dependency] = [
-    "KeyService", "KeyServiceServer", "OpenIDConnect", "VaultAgentProtocol", "VaultBiometric", "VaultCrypto",
-    "VaultFIDO2", "VaultHTTP", "VaultJSON", "VaultNetworking", "VaultPKCS11", "VaultStorage", "VaultTPM2", hummingbird,
-    httpTypes, nioCore,
+    "KeyService", "KeyServiceAPI", "KeyServiceServer", "OpenIDConnect", "VaultAgentProtocol", "VaultBiometric",
+    "VaultCrypto", "VaultFIDO2", "VaultHTTP", "VaultJSON", "VaultNetworking", "VaultPKCS11", "VaultStorage",
+    "VaultTPM2",
+    hummingbird, httpTypes, nioCore,
     .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
     .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
 ]

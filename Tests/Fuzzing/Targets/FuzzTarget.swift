@@ -16,6 +16,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case backup
     case auditLine = "audit-line"
     case obliviousFunction = "oblivious-function"
+    case obliviousRequest = "oblivious-request"
 
     func run(_ bytes: [UInt8]) async {
         switch self {
@@ -35,6 +36,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .backup: Self.backup(bytes)
         case .auditLine: Self.auditLine(bytes)
         case .obliviousFunction: Self.obliviousFunction(bytes)
+        case .obliviousRequest: await Self.obliviousRequest(bytes)
         }
     }
 }

@@ -1,6 +1,80 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import KeyServiceAPI
+import NIOCore
+
+@testable import KeyServiceServer
 @testable import VaultCrypto
 
 extension FuzzTarget {
+    /// A request of the key service's protocol, version 2: the path, the field `Authorization` and the body, each but
+    /// the body with a line feed after it.
+    static func obliviousRequest(_ bytes: [UInt8]) async {
+        let parts = bytes.split(separator: 10, maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return }
+        var fields: HTTPFields = [.contentType: "application/json"]
+        fields[.authorization] = String(decoding: parts[1], as: UTF8.self)
+        _ = try? ObliviousParsing.accessToken(fields)
+        guard let route = ObliviousRoute(String(decoding: parts[0], as: UTF8.self), basePath: ""),
+            let parsing = await parsing(parts[2])
+        else { return }
+        switch route {
+        case .create: if let create = try? parsing.createRequest() { await check(create) }
+        case .key(let id, let call):
+            guard (try? ObliviousParsing.requireID(id)) != nil else { return }
+            precondition(UUID(uuidString: id)?.uuidString.lowercased() == id, "an id has one form")
+            check(call, id, parsing, fields)
+        case .device(_, .rename):
+            if let label = try? parsing.renameRequest() { precondition(label.count <= ObliviousSize.maxLabel) }
+        case .device, .devices, .versions, .openAPI: break
+        }
+    }
+
+    private static func parsing(_ body: some Sequence<UInt8>) async -> ObliviousParsing? {
+        let head = HTTPRequest(
+            method: .post, scheme: nil, authority: nil, path: "/", headerFields: [.contentType: "application/json"])
+        return try? await ObliviousParsing(Request(head: head, body: .init(buffer: ByteBuffer(bytes: body))))
+    }
+
+    private static func check(
+        _ call: ObliviousPath.Call, _ id: String, _ parsing: ObliviousParsing, _ fields: HTTPFields
+    ) {
+        switch call {
+        case .evaluate:
+            if let found = try? parsing.authorization(fields, id: id) {
+                // A code that is accepted stands for one text only.
+                let text = "CV2 \(found.seconds).\(Base64URL.encode(found.code))"
+                precondition(found.seconds >= 0 && text == fields[.authorization])
+                _ = found.isRecent(at: .max, within: 300) || found.isRecent(at: .min, within: 300)
+            }
+            if let blinded = try? parsing.evaluateRequest() {
+                precondition(blinded.count == ObliviousSize.key)
+                _ = try? RistrettoElement(blinded)
+            }
+        case .confirm:
+            guard let confirm = try? parsing.confirmRequest() else { return }
+            precondition((1...ObliviousSize.maxTickets).contains(confirm.tickets.count))
+            precondition(confirm.tickets.allSatisfy { $0.bytes.count == ObliviousSize.ticket })
+            precondition(confirm.signature.bytes.count == ObliviousSize.signature)
+            precondition((confirm.confirmKey?.bytes.count ?? ObliviousSize.key) == ObliviousSize.key)
+            precondition((confirm.endSignature?.bytes.count ?? ObliviousSize.signature) == ObliviousSize.signature)
+        case .end, .claim:
+            if let signature = try? parsing.signature() { precondition(signature.count == ObliviousSize.signature) }
+        }
+    }
+
+    /// What was read, written again, is read as the same.
+    private static func check(_ create: CreateObliviousKeyRequest) async {
+        precondition(create.requestKey.bytes.count == 32 && create.endKey.bytes.count == 32)
+        guard let body = try? JSONEncoder().encode(create), let again = await parsing(body),
+            let second = try? again.createRequest()
+        else { preconditionFailure("it is refused") }
+        precondition(
+            second.id == create.id && second.requestKey == create.requestKey && second.endKey == create.endKey
+                && second.blinded == create.blinded && second.label == create.label)
+    }
+
     /// 32 bytes, which are read as an element, as a key and as a blind. The rest is an input.
     static func obliviousFunction(_ bytes: [UInt8]) {
         let size = RistrettoElement.size
