@@ -16,7 +16,7 @@ struct ObliviousStatements {
         find = try db.cachedStatement(
             sql: """
                 SELECT number, created_at, kind, details, master_key, content, state, owner, label, last_used_at
-                FROM key_record JOIN guess_counter USING (number) WHERE id = ?
+                FROM key_record LEFT JOIN guess_counter USING (number) WHERE id = ?
                 """)
         tries = try db.cachedStatement(
             sql: "SELECT ticket, blinded, opened_at FROM open_try WHERE number = ? ORDER BY opened_at, ticket")
@@ -27,19 +27,24 @@ struct ObliviousStatements {
     ///
     /// - Parameter mayAdd: whether the disk has room for new keys.
     func update(_ keyID: String, _ update: ObliviousUpdate, mayAdd: Bool) throws {
-        guard let (number, old) = try key(keyID) else {
-            if try exists(keyID) {
-                _ = try update.apply(.otherVersion, limits)
-                return
-            }
+        switch try found(keyID) {
+        case .nothing:
             guard let new = try update.apply(.nothing, limits) else { return }
             guard mayAdd else { throw KeyServiceServerError.diskNearlyFull }
-            return try whole { try Self.insert(new, db) }
+            try whole { try Self.insert(new, db) }
+        case .otherVersion: _ = try update.apply(.otherVersion, limits)
+        case .key(let number, let old):
+            guard let new = try update.apply(.key(old), limits) else {
+                return try db.execute(sql: "DELETE FROM key_record WHERE number = ?", arguments: [number])
+            }
+            let difference = Difference(from: old, to: new)
+            // One statement is whole by itself.
+            if difference.statements > 1 {
+                try whole { try write(new, difference, number) }
+            } else {
+                try write(new, difference, number)
+            }
         }
-        guard let new = try update.apply(.key(old), limits) else {
-            return try db.execute(sql: "DELETE FROM key_record WHERE number = ?", arguments: [number])
-        }
-        try whole { try write(new, insteadOf: old, number) }
     }
 
     /// Writes a key with several statements: all of them, or none.
@@ -50,12 +55,22 @@ struct ObliviousStatements {
         }
     }
 
-    /// Reads a key with its tries; nil if there is none of this version.
-    private func key(_ keyID: String) throws -> (number: Int64, ObliviousKey)? {
+    private enum Found {
+        case nothing, otherVersion
+        case key(number: Int64, ObliviousKey)
+    }
+
+    /// Reads a key with its tries.
+    private func found(_ keyID: String) throws -> Found {
         let row = find.sqliteStatement
         defer { sqlite3_reset(row) }
         try SQLiteCalls.bind(keyID, at: 1, to: row)
-        guard try SQLiteCalls.step(row), sqlite3_column_int64(row, 2) == KeyDetails.obliviousKind else { return nil }
+        guard try SQLiteCalls.step(row) else {
+            // As much work as for a key: nobody may learn from the time of a refusal whether a key exists.
+            _ = try openTries(0)
+            return .nothing
+        }
+        guard sqlite3_column_int64(row, 2) == KeyDetails.obliviousKind else { return .otherVersion }
         guard let state = ObliviousKey.State(rawValue: Int(sqlite3_column_int64(row, 6))) else {
             throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
         }
@@ -65,12 +80,10 @@ struct ObliviousStatements {
             details: try KeyDetails(kind: KeyDetails.obliviousKind, bytes: SQLiteCalls.bytes(row, 3)),
             masterKeyID: MasterKeyID(rawValue: UInt64(bitPattern: sqlite3_column_int64(row, 4))),
             content: SQLiteCalls.bytes(row, 5))
-        return (
-            number,
-            ObliviousKey(
-                record: record, state: state, tries: try openTries(number), owner: SQLiteCalls.optionalBytes(row, 7),
-                label: SQLiteCalls.optionalBytes(row, 8), lastUsedAt: SQLiteCalls.number(row, 9))
-        )
+        let key = ObliviousKey(
+            record: record, state: state, tries: try openTries(number), owner: SQLiteCalls.optionalBytes(row, 7),
+            label: SQLiteCalls.optionalBytes(row, 8), lastUsedAt: SQLiteCalls.number(row, 9))
+        return .key(number: number, key)
     }
 
     private func openTries(_ number: Int64) throws -> [ObliviousKey.Try] {
@@ -85,10 +98,6 @@ struct ObliviousStatements {
                     openedAt: sqlite3_column_int64(row, 2)))
         }
         return found
-    }
-
-    private func exists(_ keyID: String) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM key_record WHERE id = ?)", arguments: [keyID]) ?? false
     }
 
     /// Adds a key with all its stored values.
@@ -122,13 +131,31 @@ struct ObliviousStatements {
         try SQLiteCalls.run(statement)
     }
 
-    private func write(_ new: ObliviousKey, insteadOf old: ObliviousKey, _ number: Int64) throws {
-        for gone in old.tries where !new.tries.contains(gone) {
+    /// What an update changed.
+    private struct Difference {
+        let gone: [ObliviousKey.Try]
+        let added: [ObliviousKey.Try]
+        let isRecordNew: Bool
+        let isUsed: Bool
+
+        init(from old: ObliviousKey, to new: ObliviousKey) {
+            gone = old.tries.filter { !new.tries.contains($0) }
+            added = new.tries.filter { !old.tries.contains($0) }
+            isRecordNew =
+                (new.record, new.state) != (old.record, old.state) || new.owner != old.owner || new.label != old.label
+            isUsed = new.lastUsedAt != old.lastUsedAt
+        }
+
+        var statements: Int { gone.count + added.count + (isRecordNew ? 1 : 0) + (isUsed ? 1 : 0) }
+    }
+
+    private func write(_ new: ObliviousKey, _ difference: Difference, _ number: Int64) throws {
+        for gone in difference.gone {
             try SQLiteCalls.bind(gone.ticket, at: 1, to: removeTry.sqliteStatement)
             try SQLiteCalls.run(removeTry.sqliteStatement)
         }
-        for added in new.tries where !old.tries.contains(added) { try Self.add(added, number, db) }
-        if (new.record, new.state) != (old.record, old.state) || new.owner != old.owner || new.label != old.label {
+        for added in difference.added { try Self.add(added, number, db) }
+        if difference.isRecordNew {
             try db.cachedStatement(
                 sql: """
                     UPDATE key_record SET details = ?, master_key = ?, content = ?, state = ?, owner = ?, label = ?
@@ -140,7 +167,7 @@ struct ObliviousStatements {
                 number,
             ])
         }
-        if new.lastUsedAt != old.lastUsedAt {
+        if difference.isUsed {
             try db.cachedStatement(sql: "UPDATE guess_counter SET last_used_at = ?, room = NULL WHERE number = ?")
                 .execute(arguments: [new.lastUsedAt, number])
         }
