@@ -20,6 +20,8 @@ import urllib.request
 from pathlib import Path
 
 import key_service_load
+import oblivious
+import oblivious_login
 import pkcs11
 import postgresql
 import tpm2
@@ -27,7 +29,9 @@ from measuring import in_turn, report, run, spread
 from oidc_agent import OIDCAgent
 
 PASSWORD = "seven otters juggle"
-PARTS = ["start", "login", "tokens", "agent", "service", "load", "postgresql", "tpm2", "pkcs11"]
+PARTS = [
+    "start", "login", "oblivious-login", "tokens", "agent", "service", "load", "oblivious", "postgresql", "tpm2",
+    "pkcs11"]
 
 
 def main():
@@ -46,19 +50,21 @@ def main():
     parts = [options.only] if options.only else PARTS
     print(f"{os.cpu_count()} cores; load before: {os.getloadavg()[0]:.2f}; rounds: {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
-        base = {"start", "login", "tokens", "agent", "service", "load"} & set(parts)
+        base = {"start", "login", "oblivious-login", "tokens", "agent", "service", "load", "oblivious"} & set(parts)
         if base:
             options.programs = installed(
                 options.programs, Path(folder, "programs"), "vault", "vault-command", "vault-key-service", "vault-dev", "vault-benchmarks")
         names = {"tpm2": "vault-tpm2-benchmark", "pkcs11": "vault-pkcs11-benchmark", "postgresql": "vault-key-service"}
         hardware = [names[part] for part in parts if part in names]
         options.hardware_programs = installed(options.hardware_programs, Path(folder, "hardware"), *hardware)
-        if {"start", "login", "tokens", "agent"} & set(parts):
+        if {"start", "login", "oblivious-login", "tokens", "agent"} & set(parts):
             with development_servers(options.programs, Path(folder)) as environment:
                 if "start" in parts:
                     start_up(options, Path(folder), environment)
                 if "login" in parts:
                     login(options, Path(folder), environment)
+                if "oblivious-login" in parts:
+                    oblivious_login.measure(options, Path(folder), environment, register)
                 if "tokens" in parts:
                     access_tokens(options, Path(folder), environment)
                 if "agent" in parts:
@@ -69,6 +75,8 @@ def main():
             key_service_load.measure(
                 options.programs / "vault-key-service", options.seconds, Path(folder),
                 lambda base, count: strong_keys(base, count, Path(folder)), load)
+        if "oblivious" in parts:
+            oblivious.measure(options.programs / "vault-key-service", options.rounds, Path(folder))
         if "postgresql" in parts:
             postgresql.measure(
                 options.hardware_programs / "vault-key-service", options.seconds, Path(folder),

@@ -26,11 +26,11 @@ class Service:
         subprocess.run([program, "init", "--data", self.data], check=True, stdout=subprocess.DEVNULL)
         self.start()
 
-    def start(self):
+    def start(self, listen="127.0.0.1:0"):
         log = open(self.folder / f"log-{self.runs}", "w")
         self.runs += 1
         self.process = subprocess.Popen(
-            [self.program, "serve", "--data", self.data, "--listen", "127.0.0.1:0", "--creates-per-hour", "0",
+            [self.program, "serve", "--data", self.data, "--listen", listen, "--creates-per-hour", "0",
              "--creates-per-hour-total", "0", "--max-connections-per-address", "400", *self.options],
             stdout=subprocess.PIPE, stderr=log, text=True)
         self.base = self.process.stdout.readline().split()[-1]

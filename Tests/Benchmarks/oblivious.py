@@ -1,5 +1,7 @@
-"""Measures protocol version 2 of the key service: evaluations against the bare multiplication that each one needs."""
+"""Measures protocol version 2 at the key service: evaluations against the bare multiplication that each one needs, and
+refusals against each other."""
 
+import http.client
 import json
 import multiprocessing
 import os
@@ -11,7 +13,7 @@ import time
 from pathlib import Path
 
 from key_service_load import Service
-from measuring import report
+from measuring import in_turn, report, spread
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "EndToEnd"))
 from support.oblivious import ObliviousKey, Signer, Try, encode, message, multiply, random_element, random_scalar
@@ -101,7 +103,12 @@ def evaluations(keys):
     return requests
 
 
-def measure(program, folder, rounds=3):
+def measure(program, rounds, folder):
+    rate(program, folder)
+    refusals(program, rounds, folder)
+
+
+def rate(program, folder, rounds=3):
     bare, done = [], []
     for number in range(rounds):
         service = Service(program, folder / f"oblivious-{number}", "--max-guesses", str(TRIES + 1))
@@ -116,3 +123,45 @@ def measure(program, folder, rounds=3):
     report("evaluations / bare multiplications on all cores", statistics.median(done) / statistics.median(bare),
            f"{min(done):.0f}–{max(done):.0f}/s", 0.35,
            f"{statistics.median(bare):.0f}/s ({min(bare):.0f}–{max(bare):.0f}/s)", at_least=True)
+
+
+def refusals(program, rounds, folder):
+    """Nobody may learn from the time of a refusal whether a key exists."""
+    service = Service(program, folder / "refusals")
+    try:
+        key, unfinished, unknown = (ObliviousKey(service.base) for _ in range(3))
+        key.make()
+        unfinished.create()
+        stranger = Signer(os.urandom(32))
+        body = json.dumps({"blinded": encode(random_element())}).encode()
+
+        def confirm(of, **options):
+            return (of, "confirm", json.dumps(of.confirm_body(stranger, bytes(16), **options)).encode(), "")
+
+        def end(of):
+            signature = encode(stranger.sign(message("end", of.bytes)))
+            return (of, "end", json.dumps({"signature": signature}).encode(), "")
+
+        wrong = os.urandom(32)
+        groups = {
+            "evaluate": [(of, "evaluate", body, of.authorization(body, key=wrong)) for of in (unknown, key, unfinished)],
+            "confirm": [confirm(unknown), confirm(key), confirm(unfinished)],
+            "first confirm": [confirm(of, first=True) for of in (unknown, key)],
+            "end": [end(unknown), end(key), end(unfinished)],
+        }
+        connection = http.client.HTTPConnection(service.base.removeprefix("http://"))
+
+        def send(of, call, body, authorization):
+            headers = {"Content-Type": "application/json", "Authorization": authorization}
+            connection.request("POST", f"/keyservice/v2/keys/{of.id}/{call}", body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 401, answer.status
+
+        for name, requests in groups.items():
+            times = in_turn(rounds * 100, *(lambda request=request: send(*request) for request in requests))
+            medians = [statistics.median(values) for values in times]
+            report(f"slowest / fastest refusal of {name}, by what is wrong", max(medians) / min(medians), spread(times[0]),
+                   1.05, ", ".join(f"{median * 1e6:.0f} µs" for median in medians))
+    finally:
+        service.stop()
