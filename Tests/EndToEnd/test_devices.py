@@ -13,6 +13,7 @@ from support.recorder import Recorder
 from support.services import DevelopmentServices, KeyService
 from support.thief import thief_of
 from support.waiting import wait_until
+from test_hardware import SoftwareTPM, add
 from test_owned_devices import service  # noqa: F401 (a fixture)
 
 PIN = "2846"
@@ -281,21 +282,26 @@ def test_a_revoked_account_can_be_deleted(machine, service):  # noqa: F811
     assert states(service).count("revoked") == 2
     result = laptop.vault("delete", "--yes", password=PASSWORD)
     assert result.status == 0 and "Deleted" in result.out, result
+    assert "This device was revoked" in result.err and "Unless the key is revoked" in result.err
     assert laptop.vault("users", "--json").json == []
     assert states(service) == ["live", "revoked", "revoked"]
 
 
-def test_delete_with_the_password_ends_every_key_and_without_it_says_which_stay(machine, service):  # noqa: F811
+def test_delete_with_the_password_ends_every_key_and_without_it_says_which_stay(
+        machine, service, tmp_path, children):  # noqa: F811
+    children.append(tpm := SoftwareTPM(tmp_path / "tpm"))
     laptop, desk = machine("laptop").add_pin(password=PASSWORD), machine("desk").add_pin(password=PASSWORD)
     for person in (laptop, desk):
         assert person.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
+        assert add(person, "tpm2", tpm.address).status == 0
     result = laptop.vault("delete", "--yes", password=PASSWORD)
     assert (result.status, result.err) == (0, "")
-    assert states(service) == ["ended"] * 3 + ["live"] * 3
+    assert states(service) == ["ended"] * 4 + ["live"] * 4
     result = desk.vault("delete", "--yes")
     assert result.status == 0
-    assert "The key of the old recovery code stays at the key service" in result.err, result
-    assert states(service) == ["ended"] * 5 + ["live"]
+    for name in ("recovery code", "TPM"):
+        assert f"The key of the old {name} was not ended" in result.err, result
+    assert states(service) == ["ended"] * 6 + ["live"] * 2
 
 
 def test_signed_access_tokens_of_glewlwyd(tmp_path, glewlwyd, children):
