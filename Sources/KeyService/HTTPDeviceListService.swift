@@ -96,7 +96,7 @@ public struct HTTPDeviceListService: DeviceListService {
         case (404, .noSuchPath):
             return KeyServiceError(
                 .noDeviceLists, "The key service at \(endpoint.authority) keeps no lists of devices.")
-        case (409, .unfinished): return KeyServiceError(.unfinished, "The key was never completed.")
+        case (409, .unfinished): return KeyServiceError(.unfinished, "The key is not finished: it has no confirmation.")
         case (410, .revoked): return KeyServiceError(.keyRevoked, "This device was revoked.")
         case (410, .destroyed): return KeyServiceError(.keyDestroyed, "The key service destroyed the key.")
         case (410, .ended): return KeyServiceError(.keyEnded, "The key was ended.")

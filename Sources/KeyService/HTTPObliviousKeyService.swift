@@ -177,7 +177,7 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
                 .clock, "The clock of this machine and the clock of the key service differ by more than 5 minutes.",
                 serviceTime: problem?.time.map { Date(timeIntervalSince1970: TimeInterval($0)) })
         case (403, .locked): return KeyServiceError(.keyLocked, "The key is locked after too many wrong guesses.")
-        case (409, .unfinished): return KeyServiceError(.unfinished, "The key was never completed.")
+        case (409, .unfinished): return KeyServiceError(.unfinished, "The key is not finished: it has no confirmation.")
         case (410, .revoked): return KeyServiceError(.keyRevoked, "This device was revoked.")
         case (410, .destroyed):
             return KeyServiceError(.keyDestroyed, "The key service destroyed the key, because it was locked too long.")

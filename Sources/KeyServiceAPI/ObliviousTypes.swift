@@ -1,7 +1,7 @@
 internal import VaultCrypto
 
 /// The paths of the key service's protocol, version 2, below its base URL. In version 2, the service learns neither the
-/// secret nor the key.
+/// secret nor the result.
 public enum ObliviousPath {
     /// `GET`: answers ``ProtocolVersions``. The other paths are below it.
     public static let base = "/keyservice/v2"

@@ -68,7 +68,7 @@ extension VaultPolicy {
             sentences.append("\(name): \(urls.isEmpty ? "none" : urls.sorted().joined(separator: ", ")).")
         }
         if let version = keyServiceProtocol {
-            sentences.append("Least version of the key service's protocol: \(version).")
+            sentences.append("Lowest version of the key service's protocol: \(version).")
         }
         return sentences
     }

@@ -10,8 +10,8 @@ struct VaultCommand: AsyncParsableCommand {
               vault login
               vault token
 
-            The refresh token is sealed on the disk. The key service releases the key only for the right password. \
-            After a few wrong passwords it locks the key.
+            The refresh token is sealed on the disk. To open it, vault needs the right password and the key service. \
+            After a few wrong passwords, the key service locks the key.
 
             Settings come from options, from CREDENTIAL_VAULT_* in the environment, and from the configuration file. \
             See "vault config --help".

@@ -21,7 +21,7 @@ struct Keys: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "End a key for good, but keep it in the list. Clients hear that it is locked.")
+            abstract: "End a key for good, but keep it in the list.")
 
         @OptionGroup var common: CommonOptions
         @OptionGroup var audit: AuditOptions

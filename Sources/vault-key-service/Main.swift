@@ -15,7 +15,7 @@ struct VaultKeyService: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "vault-key-service",
-        abstract: "Keep keys, release each key only for its secret, and lock it after a few wrong guesses.",
+        abstract: "Keep keys that open accounts, count guesses, and lock a key after a few wrong guesses.",
         discussion: """
               vault-key-service init --data /var/lib/vault-key-service
               vault-key-service serve --data /var/lib/vault-key-service

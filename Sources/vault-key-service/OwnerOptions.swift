@@ -16,20 +16,20 @@ struct OwnerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The audience that these access tokens must name. Without it, an access token for any other service can \
-            revoke the devices of its person.
+            The audience that these access tokens must name. Without it, a token that was made for another service can \
+            revoke a person's devices, too.
             """,
             valueName: "audience"))
     var ownerAudience: String?
 
     @Option(
         help: ArgumentHelp(
-            "The client that asks the provider about opaque access tokens (RFC 7662).", valueName: "client-id"))
+            "The id of the client that asks about opaque access tokens (RFC 7662).", valueName: "client-id"))
     var ownerClientID: String?
 
     @Option(
         help: ArgumentHelp(
-            "The secret of this client, in a file that other users must not read.", valueName: "file"))
+            "The file with this client's secret. Other users must not be able to read it.", valueName: "file"))
     var ownerClientSecretFile: String?
 
     /// - Returns: nil if there is no issuer.

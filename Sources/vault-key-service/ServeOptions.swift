@@ -35,7 +35,7 @@ struct ClientLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            After how many days a key that stays locked is destroyed. This concerns only keys of the protocol's \
+            The service destroys a key that stays locked for so many days. This concerns only keys of the protocol's \
             version 2. (default: 30)
             """,
             valueName: "days"))

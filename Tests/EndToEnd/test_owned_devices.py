@@ -1,12 +1,16 @@
 """An owner's list of devices at the key service, proven by access tokens of real providers: signed ones of Glewlwyd,
 opaque ones of django-oauth-toolkit."""
 
+import concurrent.futures
+import socket
+
 import pytest
 from support.django_provider import CLIENT
 from support.oblivious import ObliviousKey, Try, decode, encode, message
 from support.person import PASSWORD, Person
 from support.programs import KEY_SERVICE, run
 from support.services import KeyService
+from support.waiting import wait_until
 from test_oblivious_key_service import check_openapi, code
 
 
@@ -156,11 +160,34 @@ def test_a_service_without_an_issuer_keeps_no_list(key_service):
     assert key.session.get(key.base, timeout=10).json() == {"devices": False, "versions": [2]}
 
 
+def test_a_provider_that_does_not_answer_delays_no_login(tmp_path, children):
+    """The service checks only some tokens at once, beside the places of the logins."""
+    with socket.create_server(("127.0.0.1", 0), backlog=300) as silent:
+        service = KeyService(
+            tmp_path, "--owner-issuer", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        children.append(service)
+        key = ObliviousKey(service.url).make()
+        with concurrent.futures.ThreadPoolExecutor(300) as pool:
+            lists = [pool.submit(lambda: code(Owner(service.url, "token").post("/devices"))) for _ in range(300)]
+            # 284 are refused while 16 wait for the provider.
+            wait_until(lambda: sum(one.done() for one in lists) >= 284, "284 refusals")
+            assert key.log_in() and key.log_in()
+            assert not all(one.done() for one in lists), "the provider is still asked"
+            answers = [one.result() for one in lists]
+        assert set(answers) == {(503, "busy")}
+
+
 def test_settings_that_cannot_work(tmp_path, key_service):
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    secret.chmod(0o600)
     data = ["--data", key_service.data]
     key_service.kill()
     for options, words in [
-        (["--owner-issuer", "nonsense"], "https://"), (["--owner-issuer", "https://x.test", "--owner-client-id", "a"], "both"),
+        (["--owner-issuer", "nonsense"], "https://"), (["--owner-issuer", "http://login.example.com"], "https://"),
+        (["--owner-issuer", "https://x.test", "--owner-issuer", "https://y.test", "--owner-client-id", "a",
+          "--owner-client-secret-file", secret], "only one"),
+        (["--owner-issuer", "https://x.test", "--owner-client-id", "a"], "both"),
     ]:
         result = run([KEY_SERVICE, "serve", *data, "--listen", "127.0.0.1:0", *options])
         assert result.status == 78 and words in result.err, result

@@ -6,7 +6,7 @@ enum OpenAPIDocument {
           "info": {
             "title": "Credential Vault key service",
             "version": "2",
-            "description": "The oblivious protocol: the service learns neither the secret nor the key. Times are seconds since 1970."
+            "description": "The oblivious protocol: the service learns neither the secret nor the result. Times are seconds since 1970."
           },
           "servers": [{"url": "."}],
           "paths": {

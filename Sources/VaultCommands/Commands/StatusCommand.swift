@@ -63,7 +63,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
             ("Session", held.map(AgentCommand.Status.words) ?? "not open"), ("Interrupted", interrupted ?? "no"),
-            ("Tries", told.map(Self.words) ?? "no unknown ones"),
+            ("Unknown tries", told.map(Self.words) ?? "none"),
             ("Items", "\(report.items.count)"),
         ]
         for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) {
@@ -75,7 +75,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
     private static func words(_ told: ToldTries) -> String {
         let last = told.last.map { ", the last one at \($0.formatted(.iso8601))" } ?? ""
         return
-            "\(told.count) with the \(told.keyslot), not with this store\(last)\(told.mayBeRight ? "; perhaps right" : "")"
+            "\(told.count) with the \(told.keyslot)\(last)\(told.mayBeRight ? "; perhaps right" : "")"
     }
 
     /// The tries that the last notice was about.

@@ -43,7 +43,7 @@ extension VaultError {
                 case nil where kind == .recovery:
                     (
                         .wrongSecret,
-                        "Wrong recovery code. If it is right, the key service does not have its key any more: register again."
+                        "The recovery code is wrong, or the key service has lost its key. Check the code. \(wayBack)"
                     )
                 case nil: (.wrongSecret, "Wrong \(name).")
                 case 0: (.wrongSecret, "Wrong \(name). The key is locked now. \(wayBack)")
@@ -59,14 +59,14 @@ extension VaultError {
                     .keyMissing,
                     "The key service does not have this account's key. Check the key service's URL, or register again."
                 )
-            case .keyRevoked: (.deviceRevoked, "This device was revoked: the \(name) opens nothing here. \(wayBack)")
+            case .keyRevoked: (.deviceRevoked, "This device was revoked. The \(name)'s key is gone. \(wayBack)")
             case .keyDestroyed:
                 (
                     .keyMissing,
                     "The key service destroyed the \(name)'s key, because the key was locked for too long. \(wayBack)"
                 )
             case .keyEnded: (.keyMissing, "The \(name)'s key was ended. \(wayBack)")
-            case .unfinished: (.keyMissing, "The \(name)'s key was never completed. \(wayBack)")
+            case .unfinished: (.keyMissing, "The \(name)'s key is not finished, so it opens nothing. \(wayBack)")
             case .busy: (.keyServiceUnavailable, error.description + " Try again in a minute.")
             case .noSuchDevice:
                 (.deviceNotFound, "The device is not on the list any more. To list the devices: vault devices list")

@@ -46,7 +46,7 @@ extension Accounts {
         guard !policy.allows(keyServiceProtocol: version) else { return }
         throw VaultError(
             .forbiddenByPolicy,
-            "The policy requires version \(policy.keyServiceProtocol ?? 2) of the key service's protocol (the rule key-service-protocol), and this way in or key service speaks version \(version). To see the policy: vault doctor"
+            "The policy requires version \(policy.keyServiceProtocol ?? 2) of the key service's protocol (the rule key-service-protocol). This way in or key service has version \(version). To see the policy: vault doctor"
         )
     }
 

@@ -17,7 +17,7 @@ public final class KeyServiceMetrics: Sendable {
         "request_duration_seconds": "Time from the whole head of a request to its answer.",
         "requests_timed_out_total": "Connections closed because a request took too long to arrive.",
         "guesses_total":
-            "Guesses on keys. The result \"locked\" was not evaluated. Of \"opened\" ones the service does not know more.",
+            "Guesses on keys. The service did not evaluate \"locked\" ones, and cannot judge \"opened\" ones.",
         "creates_refused_total": "New keys refused by the limits of new keys.",
         "connections_open": "Open connections of clients.",
         "connections_refused_total": "Connections refused by the limit of one address.",
