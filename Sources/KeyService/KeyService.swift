@@ -172,6 +172,9 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
         return code != .notConnected
     }
 
+    /// Whether the service did not answer within the time limit.
+    package var isTimeout: Bool { (underlying as? HTTPError)?.code == .timedOut }
+
     /// Whether the request may have been carried out and its answer was lost.
     package var isAnswerLost: Bool {
         guard code == .unavailable, let cause = (underlying as? HTTPError)?.code else { return false }

@@ -127,14 +127,25 @@ import VaultTesting
         #expect(try await again.devices.list().count == 1 && Self.claims(service) == 1)
     }
 
+    @Test func `a key that the service forgot is listed again`() async throws {
+        let (test, service, session) = try await opened()
+        let key = try #require(test.obliviousKeyService?.liveKeys.first)
+        // The record says that the service has answered. The service has an older database.
+        try await test.store.withRecord(session.id.recordPrefix + "device") {
+            $0 = Array("{\"claims\":{\"\(key)\":[]}}".utf8)
+        }
+        #expect(try await session.devices.list().map { $0.keys.map(\.id) } == [[key]])
+        #expect(Self.claims(service) == 1)
+    }
+
     @Test func `the token of another person shows another list`() async throws {
         let (test, service, session) = try await opened()
         let bob = AccountID(issuer: session.id.issuer, subject: "bob")
         let alice = session.id
         _ = try await session.devices.list()
         service.accessTokenOwner = { _ in bob }
-        // Nothing to claim is left, and the list of bob has nothing of alice.
-        #expect(try await session.devices.list() == [] && Self.claims(service) == 1)
+        // The key is not on the list of bob. So it is claimed again, and the service refuses.
+        #expect(try await session.devices.list() == [] && Self.claims(service) == 2)
         service.accessTokenOwner = { _ in alice }
         #expect(try await session.devices.list().count == 1)
         #expect(test.obliviousKeyService?.liveKeys.count == 1)

@@ -93,6 +93,16 @@ struct DeviceLabelTests {
         #expect(devices[0].createdAt == Date(timeIntervalSince1970: 1))
         #expect(devices.map { $0.lastUsedAt?.timeIntervalSince1970 } == [70, nil, nil])
     }
+
+    /// Somebody with an access token can give a lost machine the tag of another one.
+    @Test func `a key that cannot be read here is never shown as a part of a named device`() {
+        let devices = AccountDevice.devices(
+            of: [key(1, "a"), key(2, "b", name: "phone"), key(3, "b"), key(4, "c"), key(5, "c"), key(6, "a")],
+            own: "a", ownName: "here")
+        #expect(devices.map(\.name) == [nil, "phone", nil, nil, nil])
+        #expect(devices.map { $0.keys.map(\.id) } == [["1"], ["2"], ["3"], ["4", "5"], ["6"]])
+        #expect(devices.map(\.isThisDevice) == [false, false, false, false, false])
+    }
 }
 
 /// The record of the signatures that the service does not have yet.

@@ -54,7 +54,7 @@ import VaultTesting
             #expect(bench.service.openTries(of: key) == 0)
             let tries = OwnTries(store: store, account: try await bench.account().id)
             #expect(try await tries.waiting() == [])
-            #expect(try await tries.tickets(at: key).unconfirmed == [])
+            #expect(try await tries.tickets(at: key, check: bench.slot().check).unconfirmed == [])
         }
     }
 

@@ -55,6 +55,32 @@ struct ObliviousReplayTests {
         #expect(await bench.failure() == .keyLocked)
     }
 
+    /// A thief who could write to the disk once. Otherwise the owner's own machine would close the thief's later tries.
+    @Test func `confirmations that a thief put into the store are not repeated`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let slot = try await bench.slot()
+        let later = try ObliviousFunction.blind(SecretBytes(utf8: "a guess")).element
+        let forged = KeyConfirmation(
+            id: slot.keyID, tickets: [ObliviousKeys.ticket(slot.keyID, later)],
+            signature: [UInt8](repeating: 7, count: 64))
+        let tries = OwnTries(store: bench.store, account: try await bench.account().id)
+        for isSent in [true, false] {
+            if isSent {
+                try await tries.noteSent(forged)
+            } else {
+                let account = try await bench.account()
+                try await bench.store.apply([tries.storing(forged, keeping: [slot])], to: account.id)
+            }
+            try await bench.login()
+            let confirmed = bench.service.calls.flatMap { call -> [[UInt8]] in
+                if case .confirm(_, let tickets) = call, tickets != forged.tickets { tickets } else { [] }
+            }
+            #expect(!confirmed.contains(forged.tickets[0]), "\(isSent)")
+        }
+        #expect(try await tries.waiting() == [], "a forged one does not block the others")
+    }
+
     @Test func `a replay on a new key before its first login locks nobody out`() async throws {
         let element = FirstElement()
         let bench = ObliviousBench { base in RecordingService(base: base, element: element) }

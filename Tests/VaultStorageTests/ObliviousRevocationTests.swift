@@ -45,6 +45,23 @@ struct ObliviousRevocationTests {
         #expect(try await bench.login() == nil)
     }
 
+    @Test func `one revoked key of several is not the whole device`() async throws {
+        let bench = try await bench()
+        let account = try await bench.account()
+        let vaultKey = try await bench.accounts.open(
+            account, with: .password(SecretBytes(utf8: ObliviousBench.password)))
+        try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
+        let pin = try await bench.slot(.pin).keyID
+        bench.service.revoke(pin)
+        #expect(await bench.failure { try await bench.login(with: .pin(SecretBytes(utf8: "8068"))) } == .deviceRevoked)
+        #expect(try await asks(bench) == nil)
+        #expect(try await bench.account().keyslot(.offline) != nil)
+        #expect(try await bench.login() == nil)
+        bench.service.revoke(try await bench.slot().keyID)
+        #expect(try await asks(bench) == .deviceRevoked)
+        #expect(try await bench.account().keyslot(.offline) == nil)
+    }
+
     /// Answers to confirmations are not authenticated.
     @Test func `somebody in the network cannot revoke a device`() async throws {
         let bench = try await bench()

@@ -44,6 +44,8 @@ struct IdentifiedKey {
     let device: String
     let name: String?
     let kind: Keyslot.Kind?
+    /// Whether a keyslot of this store has the key.
+    var isOwn = false
 }
 
 extension AccountDevice {
@@ -54,7 +56,15 @@ extension AccountDevice {
     ///   - own: the id of this device.
     ///   - ownName: the name of this device.
     static func devices(of keys: [IdentifiedKey], own: String, ownName: String) -> [AccountDevice] {
-        let sorted = keys.sorted { $0.key.createdAt < $1.key.createdAt }
+        // Anybody with an access token can write any tag. So a key whose label this machine cannot read is never shown
+        // as a part of a device that has a name here.
+        let named = Set(keys.filter { $0.name != nil }.map(\.device)).union([own])
+        let apart = keys.map { key in
+            guard key.name == nil, !key.isOwn, named.contains(key.device) else { return key }
+            return IdentifiedKey(
+                key: key.key, device: key.key.id.replacing("-", with: ""), name: nil, kind: key.kind, isOwn: false)
+        }
+        let sorted = apart.sorted { $0.key.createdAt < $1.key.createdAt }
         var ids: [String] = []
         for key in sorted where !ids.contains(key.device) { ids.append(key.device) }
         return ids.map { id in

@@ -17,10 +17,16 @@ extension Accounts {
             await claimKeys(of: account, service, token, vaultKey, isAsked: true)
             let record = DeviceRecord(store: store, account: id)
             let own = DeviceLabel.hexadecimal(try DeviceLabel.tag(of: account))
-            var keys: [IdentifiedKey] = []
-            for key in try await service.listedKeys(accessToken: token.value) {
-                keys.append(try await identified(key, account, own: own, vaultKey))
+            var listed = try await service.listedKeys(accessToken: token.value)
+            let unlisted = account.obliviousKeys.subtracting(listed.map(\.id))
+            if !unlisted.isEmpty {
+                // The service may have lost them with an older database.
+                try await record.forget(unlisted)
+                await claimKeys(of: account, service, token, vaultKey, isAsked: true)
+                listed = try await service.listedKeys(accessToken: token.value)
             }
+            var keys: [IdentifiedKey] = []
+            for key in listed { keys.append(try await identified(key, account, own: own, vaultKey)) }
             return AccountDevice.devices(of: keys, own: own, ownName: try await record.name())
         }
     }
@@ -75,9 +81,9 @@ extension Accounts {
                 metadata: id.logMetadata)
         }
         claiming.start { [self] in
-            guard let account = try? await account(id), let service = try? deviceLists(account.keyServiceURL) else {
-                return
-            }
+            guard let account = try? await account(id), (try? requireAllowedServers(of: account)) != nil,
+                let service = try? deviceLists(account.keyServiceURL)
+            else { return }
             await claimKeys(of: account, service, token, vaultKey, isAsked: false)
         }
     }
@@ -149,7 +155,7 @@ extension Accounts {
         }
         let kind = label?.kind.map(Keyslot.Kind.init(rawValue:))
         if let slot = account.keyslots.first(where: { $0.keyID == key.id }) {
-            return IdentifiedKey(key: key, device: own, name: label?.name, kind: slot.kind)
+            return IdentifiedKey(key: key, device: own, name: label?.name, kind: slot.kind, isOwn: true)
         }
         let isDamaged = account.damagedKeyslots.contains { $0.keyID == key.id }
         let tag = DeviceLabel.tag(in: key.label).map(DeviceLabel.hexadecimal)
@@ -157,7 +163,7 @@ extension Accounts {
         // A key with the tag of this device that is not in this store: perhaps somebody has a copy of the store, and
         // added a way in. So it is shown as another device.
         let device = isDamaged ? own : tag == own ? alone : tag ?? alone
-        return IdentifiedKey(key: key, device: device, name: label?.name, kind: kind)
+        return IdentifiedKey(key: key, device: device, name: label?.name, kind: kind, isOwn: isDamaged)
     }
 
     /// The tag of a device, from its id.

@@ -49,6 +49,11 @@ struct DeviceRecord: Sendable {
         }
     }
 
+    /// Forgets the signatures of keys, and that the service has answered them.
+    func forget(_ keys: Set<String>) async throws {
+        try await change { content in content.claims = content.claims.filter { !keys.contains($0.key) } }
+    }
+
     /// Begins to send signatures. Another try begins at once after a success, and otherwise after an hour.
     ///
     /// - Parameters:

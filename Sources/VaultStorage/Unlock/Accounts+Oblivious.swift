@@ -71,7 +71,7 @@ extension Accounts {
         } catch let error as StoreError where error.code == .busy {
             throw error
         } catch {}
-        await sendConfirmations(of: account)
+        await sendConfirmations(of: account, within: .seconds(5))
         do {
             return try await oblivious.open(slot, stretched: stretched)
         } catch let error as KeyServiceError where error.code == .noSuchKey && slot.kind == .recovery {
@@ -99,7 +99,7 @@ extension Accounts {
         let tries = OwnTries(store: store, account: account.id)
         do {
             try await store.apply(
-                [use, tries.storing(confirmation, keeping: Set(account.keyslots.map(\.keyID)))], to: account.id)
+                [use, tries.storing(confirmation, keeping: account.keyslots)], to: account.id)
             FaultPoint.confirmStored.reach()
             confirming.add(Task { await sendConfirmations(of: account) })
         } catch {
@@ -112,8 +112,10 @@ extension Accounts {
     func sendConfirmations(of account: Account) async {
         let tries = OwnTries(store: store, account: account.id)
         guard let waiting = try? await tries.waiting(), !waiting.isEmpty,
-            let client = try? oblivious(account).client
+            var client = try? oblivious(account).client
         else { return }
+        // What is not answered now is sent at the next login.
+        client.repeats = 0
         for confirmation in waiting {
             do {
                 try await client.confirm(confirmation)
@@ -124,11 +126,20 @@ extension Accounts {
             {
                 // Anybody between here and the service can say so. The next login finds out.
                 try? await tries.noteSent(confirmation)
-            } catch {
+            } catch let error as KeyServiceError where error.code == .invalidAnswer {
                 // Perhaps a gateway answered instead of the service. The confirmation is good later, too.
+                continue
+            } catch {
                 return
             }
         }
+    }
+
+    /// As ``sendConfirmations(of:)``, but does not wait for longer than `patience`.
+    private func sendConfirmations(of account: Account, within patience: Duration) async {
+        let sending = ConfirmingTasks()
+        sending.add(Task { await sendConfirmations(of: account) })
+        await sending.finish(within: patience, timer)
     }
 
     /// Waits until the confirmations of this process are sent, but not for longer than `patience`. The next login sends

@@ -62,7 +62,9 @@ extension Accounts {
                         .busy, "Another program changed the ways into \(current.displayName) meanwhile. Try again.")
                 }
             } catch let error as KeyServiceError {
-                if error.code == .keyRevoked, slot.keyServiceProtocol == 2 { await removeOfflineWays(of: current.id) }
+                if error.code == .keyRevoked, slot.keyServiceProtocol == 2 {
+                    await removeOfflineWays(of: current, known: slot)
+                }
                 // Another login may have given the keyslot a new key and ended the old one. The new key is another key,
                 // so a second try repeats no guess. Or the account was deleted, with its keys.
                 guard error.saysNo, let now = try await stillThere(account), slot.kind.isTyped, !isSecondTry,

@@ -7,8 +7,18 @@ extension Accounts {
     /// The longest wait for the key service before an account that was opened offline renews its tokens.
     private static let patienceForRevocation = Duration.seconds(5)
 
-    /// Removes the ways in that need no key service. The key service has said that the owner revoked this device.
-    func removeOfflineWays(of id: AccountID) async {
+    /// Removes the ways in that need no key service, if the owner revoked this device: if all keys that the key service
+    /// can be asked about are revoked. An operator can also revoke one key alone.
+    ///
+    /// - Parameter known: a keyslot whose key was revoked.
+    func removeOfflineWays(of account: Account, known: Keyslot) async {
+        for slot in account.askable where slot.id != known.id {
+            guard await isRevoked(slot, of: account) else { return }
+        }
+        await removeOfflineWays(of: account.id)
+    }
+
+    private func removeOfflineWays(of id: AccountID) async {
         // In a new task: a cancelled caller must not leave them.
         await Task {
             try? await withLock(on: id) { _ in
@@ -43,12 +53,16 @@ extension Accounts {
     }
 
     private func asksWhetherRevoked(_ id: AccountID) async -> Bool {
-        // Only their requests are authenticated with what is on the disk.
-        guard let account = try? await store.account(id),
-            let slot = account.keyslots.first(where: { $0.keyServiceProtocol == 2 && $0.kind.isGuessable }),
-            let oblivious = try? oblivious(account)
-        else { return false }
-        let tries = OwnTries(store: store, account: id)
+        guard let account = try? await store.account(id), !account.askable.isEmpty else { return false }
+        for slot in account.askable {
+            guard await isRevoked(slot, of: account) else { return false }
+        }
+        return true
+    }
+
+    private func isRevoked(_ slot: Keyslot, of account: Account) async -> Bool {
+        guard let oblivious = try? oblivious(account) else { return false }
+        let tries = OwnTries(store: store, account: account.id)
         do {
             guard let last = try await tries.sent(of: slot.keyID) else { return false }
             try await oblivious.client.confirm(last)
@@ -60,6 +74,13 @@ extension Accounts {
         } catch {
             return false
         }
+    }
+}
+
+extension Account {
+    /// The keyslots that the key service can be asked about: their requests are authenticated with what is on the disk.
+    fileprivate var askable: [Keyslot] {
+        keyslots.filter { $0.keyServiceProtocol == 2 && $0.kind.isGuessable }
     }
 }
 

@@ -5,15 +5,15 @@ internal import VaultHTTP
 
 /// Calls a key service of protocol version 2, and repeats the calls that are safe to repeat.
 struct ObliviousClient: Sendable {
-    /// The most repeats after a lost answer.
-    private static let repeats = 2
-
     let service: any ObliviousKeyService
     let clock: any WallClock
     let timer: any Clock<Duration>
     /// The longest wait for a busy service. A hundred programs of one person may log in at once, and the service
     /// evaluates three tries at a time.
     var patience = Duration.seconds(60)
+    /// The most repeats after a lost answer. A service that was silent for the whole time limit is not asked again,
+    /// because the person waits.
+    var repeats = 2
 
     func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
         try await repeating { _ in try await service.createKey(key) }
@@ -38,7 +38,7 @@ struct ObliviousClient: Sendable {
             do {
                 return try await call(serviceTime ?? clock.now)
             } catch let error as KeyServiceError {
-                if error.isAnswerLost, lost < Self.repeats {
+                if error.isAnswerLost, !error.isTimeout, lost < repeats {
                     lost += 1
                 } else if error.code == .busy, waited < patience {
                     // Programs that were refused together must not ask again together.

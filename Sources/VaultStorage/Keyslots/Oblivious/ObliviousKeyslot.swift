@@ -81,7 +81,7 @@ struct ObliviousKeyslot: Sendable {
         let key = slot.keyID
         let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key))
         // Read before the try: a parallel login may confirm own tries and forget them during the call.
-        let before = try? await tries.tickets(at: key)
+        let before = try? await tries.tickets(at: key, check: slot.check)
         let blinding = try ObliviousFunction.blind(stretched.bytes)
         let element = blinding.element
         // The note is written while the service works. It tells later whose try this was, if this program dies.
@@ -110,7 +110,7 @@ struct ObliviousKeyslot: Sendable {
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw Self.damaged(error)
         }
-        let now = try? await tries.tickets(at: key)
+        let now = try? await tries.tickets(at: key, check: slot.check)
         func isOwn(_ ticket: [UInt8]) -> Bool { before?.contains(ticket) == true || now?.contains(ticket) == true }
         let strange = Self.strange(in: answer, isOwn: isOwn)
         // The own open tries, and tries of earlier confirmations: somebody may send a recorded one again.

@@ -58,9 +58,14 @@ struct OwnTries: Sendable {
     }
 
     /// The tickets of a key that belong to this store.
-    func tickets(at key: String) async throws -> Tickets {
+    ///
+    /// - Parameter check: the public key of the confirmations. Others were not made here: perhaps a thief put them into
+    ///   the store.
+    func tickets(at key: String, check: [UInt8]) async throws -> Tickets {
         let content = try await content()
-        let confirmations = content.waiting.reversed().filter { $0.id == key } + [content.sent[key]].compactMap(\.self)
+        let confirmations = (content.waiting.reversed() + [content.sent[key]].compactMap(\.self)).filter {
+            $0.id == key && $0.isSigned(by: check)
+        }
         return Tickets(
             unconfirmed: Set((content.tries[key] ?? []).compactMap { Self.ticket(of: $0, at: key) }),
             confirmed: confirmations.flatMap(\.tickets))
@@ -77,10 +82,15 @@ struct OwnTries: Sendable {
 
     /// Stores a confirmation until the service has it. Its tries are forgotten, and those of keys that the account no
     /// longer has.
-    func storing(_ confirmation: KeyConfirmation, keeping keys: Set<String>) -> StoreChange {
+    ///
+    /// - Parameter slots: the keyslots of the account. Confirmations that their keys did not sign are forgotten.
+    func storing(_ confirmation: KeyConfirmation, keeping slots: [Keyslot]) -> StoreChange {
         .changeRecord(name) { bytes in
             var content = Self.decode(bytes)
-            content.keepOnly(keys)
+            content.keepOnly(Set(slots.map(\.keyID)))
+            content.waiting.removeAll { old in
+                !slots.contains { $0.keyID == old.id && old.isSigned(by: $0.check) }
+            }
             let tickets = Set(confirmation.tickets)
             content.tries[confirmation.id]?.removeAll { own in
                 Self.ticket(of: own, at: confirmation.id).map(tickets.contains) ?? true
@@ -99,9 +109,13 @@ struct OwnTries: Sendable {
 
     /// Notes that the service has a confirmation.
     func noteSent(_ confirmation: KeyConfirmation) async throws {
-        try await change { content in
+        try await store.withRecord(name) { bytes in
+            // Nothing is written for an account that was deleted meanwhile. Only a new key needs a new record.
+            guard bytes != nil || confirmation.installation != nil else { return }
+            var content = Self.decode(bytes)
             content.waiting.removeAll { $0 == confirmation }
             content.sent[confirmation.id] = confirmation
+            bytes = try Self.encode(content)
         }
     }
 
