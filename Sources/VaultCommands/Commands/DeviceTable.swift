@@ -1,0 +1,90 @@
+internal import CredentialVault
+internal import Foundation
+
+/// The table of devices for people.
+enum DeviceTable {
+    static func lines(of devices: [AccountDevice]) -> [String] {
+        let date = Date.ISO8601FormatStyle.iso8601
+        let table =
+            [["ID", "NAME", "WAYS IN", "MADE", "LAST USED", "LOCKED"]]
+            + devices.map { device in
+                [
+                    device.shortID(in: devices), device.label + (device.isThisDevice ? " (this device)" : ""),
+                    device.waysIn.joined(separator: ", "), device.createdAt.formatted(date),
+                    device.lastUsedAt?.formatted(date) ?? "-", device.lockedWaysIn,
+                ]
+            }
+        let widths = table[0].indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+        return table.map { row in
+            zip(row, widths).map { $0.padded(to: $1 + 2) }.joined().trimmingCharacters(in: .whitespaces)
+        }
+    }
+}
+
+extension AccountDevice {
+    /// The least number of digits of an id.
+    private static let shortest = 8
+
+    /// The first digits of the id: as many as no other device has.
+    func shortID(in all: [AccountDevice]) -> String {
+        let others = all.filter { $0.id != id }
+        let count = (Self.shortest..<id.count).first { count in
+            !others.contains { $0.id.hasPrefix(id.prefix(count)) }
+        }
+        return String(id.prefix(count ?? id.count))
+    }
+
+    /// The name for people; nil if it is not known.
+    var shownName: String? { name.map(Printable.text) }
+
+    var label: String { shownName ?? "unknown device" }
+
+    /// The kinds of ways in, each once.
+    var waysIn: [String] {
+        var kinds: [String] = []
+        for key in keys {
+            let kind = key.kind.map { Printable.text($0.rawValue) } ?? "unknown"
+            if !kinds.contains(kind) { kinds.append(kind) }
+        }
+        return kinds
+    }
+
+    var lockedWaysIn: String {
+        if isLocked { return "yes" }
+        let locked = keys.filter(\.isLocked).map { $0.kind.map { Printable.text($0.rawValue) } ?? "unknown" }
+        return locked.isEmpty ? "no" : locked.joined(separator: ", ")
+    }
+}
+
+/// A device in JSON.
+struct DeviceReport: Encodable {
+    struct Key: Encodable {
+        let id: String
+        let kind: String?
+        let createdAt: Date
+        let lastUsedAt: Date?
+        let locked: Bool
+    }
+
+    let id: String
+    let name: String?
+    let thisDevice: Bool
+    let createdAt: Date
+    let lastUsedAt: Date?
+    let locked: Bool
+    let keys: [Key]
+
+    init(_ device: AccountDevice) {
+        id = device.id
+        name = device.name
+        thisDevice = device.isThisDevice
+        createdAt = device.createdAt
+        lastUsedAt = device.lastUsedAt
+        locked = device.isLocked
+        keys = device.keys.map {
+            Key(
+                id: $0.id, kind: $0.kind?.rawValue, createdAt: $0.createdAt, lastUsedAt: $0.lastUsedAt,
+                locked: $0.isLocked)
+        }
+    }
+}
