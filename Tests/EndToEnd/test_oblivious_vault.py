@@ -62,7 +62,7 @@ def test_a_crash_during_a_change_of_password_leaves_one_live_key(own, key_servic
 @pytest.mark.parametrize("point", ["try-evaluated", "confirm-stored", "confirm-sent"])
 def test_a_crash_during_a_login_locks_nobody_out(own, key_service, point):
     put = ("item", "set", "note", "--password-file", own.password_file())
-    assert own.vault(*put, input="text", stdin=None).status == 0
+    assert own.vault(*put, input=b"text", stdin=None).status == 0
     # The third open try would lock the key, so only two logins may die before they know that they are right.
     for _ in range(2 if point == "try-evaluated" else 5):
         # An item needs no token: kill -9 beside a renewal could lose the provider's answer.

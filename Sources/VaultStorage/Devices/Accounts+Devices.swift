@@ -88,27 +88,31 @@ extension Accounts {
         }
     }
 
-    /// Signs the claims that an account's keys do not have yet. An error must not stop the login.
-    func noteClaims(of account: Account, _ vaultKey: VaultKey) async {
-        guard vaultKey.bytes != nil else { return }
-        let record = DeviceRecord(store: store, account: account.id)
-        guard let missing = try? await record.missing(account.obliviousKeys), !missing.isEmpty else { return }
-        var claims: [String: [UInt8]] = [:]
-        for key in missing { claims[key] = try? vaultKey.claim(of: key, by: account.id) }
-        try? await store.apply([record.adding(claims)], to: account.id)
+    /// Signs the claims that an account's keys do not have yet. It is part of a change that each login makes, because
+    /// another write would make many logins at once wait.
+    ///
+    /// - Parameter vaultKey: the account's vault key. A key in another process does not sign.
+    func missingClaims(of account: Account, _ vaultKey: VaultKey) -> StoreChange {
+        DeviceRecord(store: store, account: account.id).signing(account.obliviousKeys) { key in
+            try? vaultKey.claim(of: key, by: account.id)
+        }
     }
 
     /// Sends the signatures that the service does not have yet. A key that cannot be claimed must not stop the others.
+    ///
+    /// - Parameter isAsked: whether a person asked for the list. Then it is known that the service keeps lists.
     private func claimKeys(
         of account: Account, _ service: any DeviceListService, _ token: AccessToken, _ vaultKey: VaultKey?,
         isAsked: Bool
     ) async {
-        if let vaultKey { await noteClaims(of: account, vaultKey) }
+        if let vaultKey, vaultKey.bytes != nil {
+            try? await store.apply([missingClaims(of: account, vaultKey)], to: account.id)
+        }
         let record = DeviceRecord(store: store, account: account.id)
-        guard
-            let waiting = try? await record.begin(account.obliviousKeys, at: clock.now, isAsked: isAsked),
-            !waiting.isEmpty, (try? await service.keepsLists()) == true
+        guard let waiting = try? await record.begin(account.obliviousKeys, at: clock.now, isAsked: isAsked),
+            !waiting.isEmpty
         else { return }
+        if !isAsked { guard (try? await service.keepsLists()) == true else { return } }
         var answered: Set<String> = []
         for (key, signature) in waiting {
             do {

@@ -35,9 +35,15 @@ struct DeviceRecord: Sendable {
     /// Gives this device another name.
     func rename(to name: String) async throws { try await change { $0.name = name } }
 
-    /// Returns the keys that have no signature yet.
-    func missing(_ keys: Set<String>) async throws -> Set<String> {
-        try await keys.subtracting(content().claims.keys)
+    /// Adds the signatures that are missing, in one step with other changes.
+    func signing(_ keys: Set<String>, _ sign: @escaping @Sendable (_ key: String) -> [UInt8]?) -> StoreChange {
+        .changeRecord(record) { bytes in
+            var content = Self.decode(bytes)
+            let missing = keys.subtracting(content.claims.keys)
+            guard !missing.isEmpty else { return }
+            for key in missing { content.claims[key] = sign(key) }
+            bytes = try Self.encode(content)
+        }
     }
 
     /// Adds signatures, in one step with other changes.

@@ -89,7 +89,11 @@ extension Accounts {
     // MARK: - Confirmations
 
     /// Stores the confirmation of a try with the note of use, before the session begins, and sends it beside the login.
-    func settle(_ confirmation: KeyConfirmation?, _ slot: Keyslot, of account: Account) async {
+    ///
+    /// - Parameter more: a further change in the same step.
+    func settle(
+        _ confirmation: KeyConfirmation?, _ slot: Keyslot, of account: Account, noting more: StoreChange
+    ) async {
         let use = StoreChange.noteUse(ofKeyslot: slot.id, clock.now)
         guard let confirmation else {
             // The note is only for people to read, so an error must not stop the login.
@@ -99,7 +103,7 @@ extension Accounts {
         let tries = OwnTries(store: store, account: account.id)
         do {
             try await store.apply(
-                [use, tries.storing(confirmation, keeping: account.keyslots)], to: account.id)
+                [use, tries.storing(confirmation, keeping: account.keyslots), more], to: account.id)
             FaultPoint.confirmStored.reach()
             confirming.add(Task { await sendConfirmations(of: account) })
         } catch {
