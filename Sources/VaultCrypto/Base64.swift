@@ -37,7 +37,9 @@ public enum SecretBase64 {
         var count = 0
         let buffer = try SecretBytes(count: text.count) { output in
             let status = text.withUnsafeBytes { input in
-                sodium_base642bin(
+                // libsodium 1.0.18 takes some bytes above 127 for characters of the alphabet.
+                guard input.reduce(0, |) < 0x80 else { return CInt(-1) }
+                return sodium_base642bin(
                     output.bytes, output.count, UnsafeRawPointer(input.bytes).assumingMemoryBound(to: CChar.self),
                     input.count, nil, &count, nil, variant.code)
             }
@@ -63,6 +65,8 @@ public enum Base64URL {
     public static func decode(_ text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8 { input in
+            // libsodium 1.0.18 takes some bytes above 127 for characters of the alphabet.
+            guard input.allSatisfy({ $0 < 0x80 }) else { return nil }
             var count = 0
             var bytes = [UInt8](repeating: 0, count: input.count)
             let status = input.withMemoryRebound(to: CChar.self) { input in

@@ -69,7 +69,10 @@ import Testing
         #expect(Base64URL.encode(try #require(Base64URL.decode(text))) == text)
     }
 
-    @Test(arguments: ["A", "AB", "AA==", "AQID ", "+/8", "AQ\n", "é", "AAAAAAAAAAAAAAAAAAAAAB"])
+    @Test(arguments: [
+        "A", "AB", "AA==", "AQID ", "+/8", "AQ\n", "é", "AAAAAAAAAAAAAAAAAAAAAB",
+        "uqF-pIx\u{2E9}hu0BuYOo_hDO6TRxm8kLgNrMFFFYFeXskk",
+    ])
     func `other texts are no base64url`(text: String) {
         #expect(Base64URL.decode(text) == nil)
     }
