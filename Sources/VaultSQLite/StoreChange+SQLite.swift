@@ -7,7 +7,7 @@ extension StoreChange {
     /// Makes this change inside the caller's transaction.
     func apply(_ db: Database, to id: AccountID) throws {
         if case .putAccount(let account) = self { return try Self.put(account, db) }
-        if case .changeRecord(let name, let change) = self { return try db.changeRecord(name, change) }
+        if case .changeRecord(let name, _, let change) = self { return try db.changeRecord(name, change) }
         guard
             let row = try Int64.fetchOne(
                 db, sql: "SELECT id FROM account WHERE subject = ? AND issuer = ?", arguments: [id.subject, id.issuer])

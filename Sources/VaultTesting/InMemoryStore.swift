@@ -83,7 +83,7 @@ public final class InMemoryStore: SecureStore {
             if let failure = state.writeFailure { throw failure }
             var (content, records) = (state.contents[id], state.records)
             for change in changes {
-                if case .changeRecord(let name, let change) = change {
+                if case .changeRecord(let name, _, let change) = change {
                     try change(&records[name])
                 } else {
                     try Self.make(change, &content, id)

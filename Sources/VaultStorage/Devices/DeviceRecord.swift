@@ -37,7 +37,8 @@ struct DeviceRecord: Sendable {
 
     /// Adds the signatures that are missing, in one step with other changes.
     func signing(_ keys: Set<String>, _ sign: @escaping @Sendable (_ key: String) -> [UInt8]?) -> StoreChange {
-        .changeRecord(record) { bytes in
+        // The next login signs again what is missing.
+        .changeRecord(record, mayBeLost: true) { bytes in
             var content = Self.decode(bytes)
             let missing = keys.subtracting(content.claims.keys)
             guard !missing.isEmpty else { return }

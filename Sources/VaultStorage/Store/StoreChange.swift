@@ -40,11 +40,18 @@ public enum StoreChange: Sendable {
     /// Notes that a refresh ended.
     case endRefresh
     /// Changes a record as ``SecureStore/withRecord(_:_:)`` does, in the same transaction. The account need not exist.
-    case changeRecord(String, @Sendable (inout [UInt8]?) throws -> Void)
+    ///
+    /// With `mayBeLost`, a power cut may lose the change, so nobody waits for the disk. The next durable change of the
+    /// store also makes it durable.
+    case changeRecord(String, mayBeLost: Bool = false, @Sendable (inout [UInt8]?) throws -> Void)
 
     /// Whether a power cut may lose the change.
     public var mayBeLost: Bool {
-        if case .noteUse = self { true } else { false }
+        switch self {
+        case .noteUse: true
+        case .changeRecord(_, let mayBeLost, _): mayBeLost
+        default: false
+        }
     }
 
     /// Refuses an app's change to an item whose name begins with `vault/`. A conformer calls this for each change.

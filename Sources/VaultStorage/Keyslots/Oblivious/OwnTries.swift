@@ -31,17 +31,18 @@ struct OwnTries: Sendable {
     }
 
     private let store: any SecureStore
-    private let name: String
+    private let account: AccountID
+    private var name: String { account.recordPrefix + "own-tries" }
 
     /// Opens the record of one account. Nothing is read yet.
     init(store: any SecureStore, account: AccountID) {
         self.store = store
-        name = account.recordPrefix + "own-tries"
+        self.account = account
     }
 
-    /// Notes a try before its answer is known.
+    /// Notes a try before its answer is known. If a power cut loses the note, the person is told of an own try.
     func note(_ blinded: RistrettoElement, at key: String) async throws {
-        try await change { content in
+        try await change(mayBeLost: true) { content in
             content.tries[key] = ((content.tries[key] ?? []) + [blinded.bytes]).suffix(Self.limit)
         }
     }
@@ -81,11 +82,11 @@ struct OwnTries: Sendable {
     }
 
     /// Stores a confirmation until the service has it. Its tries are forgotten, and those of keys that the account no
-    /// longer has.
+    /// longer has. The renewal of the tokens, which comes next, makes this durable.
     ///
     /// - Parameter slots: the keyslots of the account. Confirmations that their keys did not sign are forgotten.
     func storing(_ confirmation: KeyConfirmation, keeping slots: [Keyslot]) -> StoreChange {
-        .changeRecord(name) { bytes in
+        .changeRecord(name, mayBeLost: true) { bytes in
             var content = Self.decode(bytes)
             content.keepOnly(Set(slots.map(\.keyID)))
             content.waiting.removeAll { old in
@@ -109,7 +110,7 @@ struct OwnTries: Sendable {
 
     /// Notes that the service has a confirmation.
     func noteSent(_ confirmation: KeyConfirmation) async throws {
-        try await store.withRecord(name) { bytes in
+        let change = StoreChange.changeRecord(name, mayBeLost: true) { bytes in
             // Nothing is written for an account that was deleted meanwhile. Only a new key needs a new record.
             guard bytes != nil || confirmation.installation != nil else { return }
             var content = Self.decode(bytes)
@@ -117,6 +118,7 @@ struct OwnTries: Sendable {
             content.sent[confirmation.id] = confirmation
             bytes = try Self.encode(content)
         }
+        try await store.apply([change], to: account)
     }
 
     /// Forgets all about the keys that the account no longer has.
@@ -126,12 +128,15 @@ struct OwnTries: Sendable {
 
     private func content() async throws -> Content { try await store.withRecord(name) { Self.decode($0) } }
 
-    private func change(_ change: @escaping @Sendable (inout Content) -> Void) async throws {
-        try await store.withRecord(name) { bytes in
+    private func change(
+        mayBeLost: Bool = false, _ change: @escaping @Sendable (inout Content) -> Void
+    ) async throws {
+        let change = StoreChange.changeRecord(name, mayBeLost: mayBeLost) { bytes in
             var content = Self.decode(bytes)
             change(&content)
             bytes = try Self.encode(content)
         }
+        try await store.apply([change], to: account)
     }
 
     private static func decode(_ bytes: [UInt8]?) -> Content {
