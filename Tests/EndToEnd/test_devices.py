@@ -98,6 +98,20 @@ def test_a_lost_laptop_is_revoked_from_another_machine(machine):
     assert (gone.status, gone.error["code"]) == (66, "deviceNotFound")
 
 
+@pytest.mark.parametrize("how", ["login", "renewal"])
+def test_a_revoked_machine_loses_its_offline_way_when_it_is_online(machine, how):
+    laptop, desk = machine("laptop").add_pin(password=PASSWORD), machine("desk")
+    assert laptop.vault("unlock", "add", "offline", "--yes", password=PASSWORD).status == 0
+    lost = laptop.this_device()["id"]
+    assert laptop.vault("login", "--offline", password=PASSWORD).status == 0
+    assert desk.vault("devices", "revoke", lost, "--yes", password=PASSWORD).status == 0
+    online = ["login"] if how == "login" else ["token", "--refresh", "--offline"]
+    refused = laptop.vault(*online, password=PASSWORD)
+    assert refused.status == 80 and "This device was revoked" in refused.err, refused
+    refused = laptop.vault("login", "--offline", password=PASSWORD)
+    assert refused.status != 0 and "cannot be opened without the network" in refused.err, refused
+
+
 def test_names(machine):
     laptop, desk = machine("laptop"), machine("desk")
     laptop_id, desk_id = laptop.this_device()["id"], desk.this_device()["id"]

@@ -81,6 +81,23 @@ struct ObliviousReplayTests {
         #expect(try await tries.waiting() == [], "a forged one does not block the others")
     }
 
+    /// A thief who could write to the disk once, and who passes all calls on to the right service.
+    @Test func `with another address of the key service, no new key is made and no try confirmed`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        var account = try await bench.account()
+        let slots = account.keyslots
+        account.keyServiceURL = "https://thief.example.com"
+        try await bench.store.apply(
+            [.removeAccount, .putAccount(account)] + slots.map { .putKeyslot($0) }, to: account.id)
+        let before = bench.service.calls.count
+        #expect(await bench.failure() == .storeCorrupt)
+        for call in bench.service.calls.dropFirst(before) {
+            if case .evaluate = call { continue }
+            Issue.record("sent: \(call)")
+        }
+    }
+
     @Test func `a replay on a new key before its first login locks nobody out`() async throws {
         let element = FirstElement()
         let bench = ObliviousBench { base in RecordingService(base: base, element: element) }

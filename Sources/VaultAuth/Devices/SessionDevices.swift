@@ -45,8 +45,8 @@ public struct SessionDevices: Sendable {
     }
 
     /// Ends all keys of a device for good. Its ways in open nothing there any more, and the next try there throws
-    /// `deviceRevoked`. An open session there stays open until it is locked. Ways in that need no key service still
-    /// open the account there.
+    /// `deviceRevoked`. An open session there stays open until it is locked. Ways in that need no key service open the
+    /// account there until that device is online the next time.
     ///
     /// If the call throws, some keys may be ended: call it again.
     ///

@@ -79,8 +79,8 @@ struct DevicesCommand: AsyncParsableCommand {
             commandName: "revoke", abstract: "End all ways in of a machine at the key service, for good.",
             discussion: """
                 Revoke a machine that is lost or stolen. Its next login fails with exit status 80. An open session \
-                there stays open until it is locked. An offline way in still works there, because it needs no key \
-                service.
+                there stays open until it is locked. Ways in without the network go when the machine is online the \
+                next time.
                 """)
 
         @Argument(help: ArgumentHelp("The machine's id, as \"vault devices\" shows it.", valueName: "id"))
@@ -115,7 +115,7 @@ struct DevicesCommand: AsyncParsableCommand {
             if device.isThisDevice {
                 let user = Printable.text(account.displayName)
                 terminal.tell(
-                    "This is the machine that you use now. After that, nothing opens \(user) here but an offline way in. Without one, the items of \(user) here are lost. To use \(user) here again, you have to register again."
+                    "This is the machine that you use now. After that, nothing opens \(user) here, and the items of \(user) here are lost. To use \(user) here again, you have to register again."
                 )
             }
             guard try await terminal.confirm("Revoke \(name)?") else {

@@ -52,7 +52,7 @@ struct ObliviousKeyslot: Sendable {
             let output = try finalize(draft.stretched, blinding, evaluation.element)
             let confirmKey = try ObliviousKeys.confirmKey(output, id: id)
             let slotKey = try ObliviousKeys.slotKey(
-                output, slotID: draft.id, salt: Self.salt(protection: draft.protection))
+                output, slotID: draft.id, salt: salt(protection: draft.protection))
             let wrapped = try vaultKey.wrapped(
                 under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: id, version: 2)
             let confirmation = confirmKey.firstConfirmation(of: id, ticket: evaluation.ticket, endKey: endKey)
@@ -105,7 +105,7 @@ struct ObliviousKeyslot: Sendable {
         let vaultKey: VaultKey
         do {
             let slotKey = try ObliviousKeys.slotKey(
-                output, slotID: slot.id, salt: Self.salt(protection: slot.protection))
+                output, slotID: slot.id, salt: salt(protection: slot.protection))
             vaultKey = try slot.vaultKey(under: slotKey, of: account.id)
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             throw Self.damaged(error)
@@ -150,12 +150,16 @@ struct ObliviousKeyslot: Sendable {
         }
     }
 
-    /// Nobody can change the data beside the wrapped key unnoticed.
-    private static func salt(protection: [UInt8]) -> [UInt8] { protection.isEmpty ? [] : Checksum.of([protection]) }
+    /// Nobody can change the data beside the wrapped key unnoticed, nor the address of the key service: a thief who could
+    /// write the disk would otherwise get the next new key, and the next access token.
+    private func salt(protection: [UInt8]) -> [UInt8] {
+        Checksum.of([Array(account.keyServiceURL.utf8), protection])
+    }
 
     private static func damaged(_ error: (any Error)?) -> StoreError {
         StoreError(
-            .corrupt, "The secret is right, but the stored keyslot is damaged and does not open. Use another way in.",
+            .corrupt,
+            "The secret is right, but the stored keyslot or the address of its key service was changed. Use another way in, or restore the store from a backup.",
             underlying: error)
     }
 }
