@@ -10,7 +10,7 @@
         ///   - store: the store; nil for SQLite in the configured folder.
         ///   - keyService: the key service; nil for HTTP to the key service that each account was registered with.
         ///   - obliviousKeyService: the same key service with protocol version 2. Nil for HTTP, or for none if
-        ///     `keyService` is not nil. For lists of devices, it is a `DeviceListService`, too.
+        ///     `keyService` is not nil. If it is also a `DeviceListService`, the vault uses its lists of devices.
         ///   - transport: sends the HTTP requests; nil for async-http-client.
         ///   - clock: the wall clock.
         ///   - issuers: the app's own kinds of servers, in addition to OpenID providers and ``Backends``.

@@ -45,7 +45,7 @@ public struct Vault: Sendable {
     ///   - store: the store; nil for SQLite in the configured folder.
     ///   - keyService: the key service; nil for HTTP to the key service that each account was registered with.
     ///   - obliviousKeyService: the same key service with protocol version 2. Nil for HTTP, or for none if `keyService`
-    ///     is not nil. For lists of devices, it is a `DeviceListService`, too.
+    ///     is not nil. If it is also a `DeviceListService`, the vault uses its lists of devices.
     ///   - transport: sends the HTTP requests.
     ///   - listening: opens a port for the browser's redirect; nil if no sign-in has a redirect URI with a port.
     ///   - clock: the wall clock.

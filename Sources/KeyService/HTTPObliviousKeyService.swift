@@ -18,11 +18,11 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
         endpoint = try KeyServiceEndpoint(baseURL: baseURL, transport: transport, limits: limits)
     }
 
-    /// Asks for the versions with `GET`. Any answer but a list of versions, or an outage, means that there is only
-    /// version 1.
+    /// Asks for the versions with `GET`. An outage is an error. Any other answer without a list of versions means that
+    /// there is only version 1.
     ///
-    /// - Throws: ``KeyServiceError``: `unavailable`: try again. `invalidURL`, `configurationInvalid`: correct the
-    ///   setting that the text names. `CancellationError` when the task is cancelled.
+    /// - Throws: ``KeyServiceError``: `unavailable`, `busy`: try again. `invalidURL`, `configurationInvalid`: correct
+    ///   the setting that the text names. `CancellationError` when the task is cancelled.
     public func protocolVersions() async throws -> Set<Int> {
         let answer = try await endpoint.send(ObliviousPath.base)
         if [429, 502, 503, 504].contains(answer.status.code) { throw busy }

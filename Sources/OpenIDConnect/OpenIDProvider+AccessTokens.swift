@@ -9,12 +9,14 @@ extension OpenIDProvider {
     ///
     /// A signed token (RFC 9068) is checked with the provider's keys. Any other token is checked by the provider (RFC
     /// 7662), which needs a client with a secret. Other tokens of the provider are refused, such as ID tokens: programs
-    /// hand them around more freely. A token that is bound to a key (RFC 9449, RFC 8705) is refused too, because this function gets no proof of that key.
+    /// hand them around more freely. A token that is bound to a key (RFC 9449, RFC 8705) is refused, too, because this
+    /// function gets no proof of that key.
     ///
     /// - Parameters:
     ///   - token: the access token, as the client sent it.
-    ///   - audience: the audience that the token must name; nil for any, but then a signed token must have the type
-    ///     `at+jwt`. A signed token without this type must have a member that only access tokens have, such as `scope`.
+    ///   - audience: the audience that the token must name; nil for any. With nil, a signed token must have the type
+    ///     `at+jwt`. With an audience, a signed token may instead have a member that only access tokens have, such as
+    ///     `scope`.
     /// - Returns: the subject at this provider.
     /// - Throws: ``OpenIDConnectError``: `tokenInvalid`: refuse the request. `unavailable`, `timedOut`, `interrupted`:
     ///   try again later. `unsupported`: the provider cannot check opaque tokens.

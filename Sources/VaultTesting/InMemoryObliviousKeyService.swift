@@ -135,8 +135,8 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
         set { state.withLock { $0.clockOffset = newValue } }
     }
 
-    /// Returns the account that an access token speaks for; nil for a token that is not accepted. As long as the
-    /// function itself is nil, the service keeps no lists of devices.
+    /// A function that returns the account of an access token, or nil to refuse the token. Without a function, the
+    /// service keeps no lists of devices.
     public var accessTokenOwner: (@Sendable (_ accessToken: String) -> AccountID?)? {
         get { state.withLock { $0.owner } }
         set { state.withLock { $0.owner = newValue } }

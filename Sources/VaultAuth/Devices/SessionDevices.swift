@@ -31,8 +31,8 @@ public struct SessionDevices: Sendable {
 
     /// Names a device.
     ///
-    /// The name is sealed under the vault key of this account here. So only this machine can read the name of another
-    /// device.
+    /// The name is sealed under the vault key of this account on this machine. So only this machine can read a name
+    /// that it gave another device.
     ///
     /// - Parameters:
     ///   - device: a device of ``list()``.

@@ -10,7 +10,7 @@ struct DevicesCommand: AsyncParsableCommand {
               vault devices revoke 3f2a9c01
 
             The key service keeps the list. These commands send your access token to the key service, to prove who \
-            you are. Its operator could misuse the token until the token ends.
+            you are. The operator of the key service could misuse the token until it expires.
 
             A machine is on the list after "vault devices list" was typed there. To list a machine at each login: \
             vault config set devices on
@@ -76,11 +76,11 @@ struct DevicesCommand: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "revoke", abstract: "End all ways in of a machine at the key service, for good.",
+            commandName: "revoke", abstract: "End the keys of a machine at the key service, for good.",
             discussion: """
                 Revoke a machine that is lost or stolen. Its next login fails with exit status 80. An open session \
-                there stays open until it is locked. Ways in without the network go when the machine is online the \
-                next time.
+                there stays open until it is locked. Ways in without the network are removed when vault runs there \
+                online.
                 """)
 
         @Argument(help: ArgumentHelp("The machine's id, as \"vault devices\" shows it.", valueName: "id"))
@@ -100,9 +100,11 @@ struct DevicesCommand: AsyncParsableCommand {
             try await Spinner.during("Revoking", isQuiet: global.json) { try await devices.revoke(device) }
             if device.isThisDevice { try? await AgentSessions(Settings(global)).forget(account.id) }
             if global.json { return Output.json(["revoked": device.id]) }
-            Output.line("Revoked \(name). Its ways in open nothing there any more.")
+            Output.line("Revoked \(name). Its keys at the key service have ended.")
             if !device.isThisDevice {
-                Output.note("vault: a session that is open there stays open until it is locked.")
+                Output.note(
+                    "vault: an open session there stays open until it is locked. Ways in without the network stay until vault runs there online."
+                )
             }
         }
 
@@ -149,7 +151,7 @@ extension [AccountDevice] {
                 "There is no device \(Printable.text(text)). To list the devices: vault devices list")
         }
         guard matches.count == 1 else {
-            throw VaultError(.deviceNotFound, "There are several devices \(text). Type more digits of the id.")
+            throw VaultError(.deviceNotFound, "Several ids begin with \(text). Type more digits of the id.")
         }
         return first
     }

@@ -43,7 +43,7 @@ extension VaultError {
                 case nil where kind == .recovery:
                     (
                         .wrongSecret,
-                        "The recovery code is wrong, or the key service has lost its key. Check the code. \(wayBack)"
+                        "The recovery code is wrong, or its key is gone at the key service. Check the code. \(wayBack)"
                     )
                 case nil: (.wrongSecret, "Wrong \(name).")
                 case 0: (.wrongSecret, "Wrong \(name). The key is locked now. \(wayBack)")
@@ -59,7 +59,11 @@ extension VaultError {
                     .keyMissing,
                     "The key service does not have this account's key. Check the key service's URL, or register again."
                 )
-            case .keyRevoked: (.deviceRevoked, "This device was revoked. The \(name)'s key is gone. \(wayBack)")
+            case .keyRevoked:
+                (
+                    .deviceRevoked,
+                    "This device was revoked. The \(name)'s key is gone. If no other way in works, register again: vault register"
+                )
             case .keyDestroyed:
                 (
                     .keyMissing,

@@ -21,8 +21,8 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         /// The key service does not have the account's key. Check the URL of the key service. If it is right, use
         /// another way in or register again.
         public static let keyMissing = Code(name: "keyMissing")
-        /// The owner or the operator of the key service revoked the key of this machine. Use another way in, or register
-        /// again.
+        /// The account's owner, or the key service's operator, revoked this machine's key. Use another way in, or
+        /// register again.
         public static let deviceRevoked = Code(name: "deviceRevoked")
         /// The list of devices has no such device. List the devices.
         public static let deviceNotFound = Code(name: "deviceNotFound")

@@ -54,7 +54,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
                 "The key service could not end the key of the old \(name). The next login tries again. To try now: vault doctor"
             case .atLogin: "The key of the old \(name) ends at the next login. To end it now: vault login"
             case .never:
-                "The key of the old \(name) was not ended, because the account was not open. Unless the key is revoked, an old copy of the store still opens with the \(name). To revoke it from another machine: vault devices"
+                "The key of the old \(name) was not ended, because the account was not open. Unless the key is revoked, an old copy of the store still opens with the \(name). To revoke the key, type on another machine: vault devices"
             }
         }
         let tried =

@@ -17,7 +17,7 @@ public final class KeyServiceMetrics: Sendable {
         "request_duration_seconds": "Time from the whole head of a request to its answer.",
         "requests_timed_out_total": "Connections closed because a request took too long to arrive.",
         "guesses_total":
-            "Guesses on keys. The service did not evaluate \"locked\" ones, and cannot judge \"opened\" ones.",
+            "Guesses on keys. It does not answer \"locked\" ones. It cannot tell if \"opened\" ones were right.",
         "creates_refused_total": "New keys refused by the limits of new keys.",
         "connections_open": "Open connections of clients.",
         "connections_refused_total": "Connections refused by the limit of one address.",
