@@ -68,7 +68,7 @@ extension SQLiteStore {
         var configuration = Configuration()
         // GRDB's own journalMode = .wal would write to the file at once, even to another program's file, and lower
         // synchronous to NORMAL.
-        configuration.busyMode = .timeout(30)
+        configuration.busyMode = .timeout(20)
         configuration.foreignKeysEnabled = true
         configuration.label = "credential-vault.store"
         configuration.prepareDatabase { db in

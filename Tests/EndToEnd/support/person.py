@@ -86,14 +86,16 @@ class Person:
         return self
 
     def stored(self, for_good=False):
-        """Everything in the database except the times of last use, to prove that nothing was lost or changed."""
+        """Everything in the database except the times of last use and the record of the last tries, to prove that
+        nothing was lost or changed."""
         database, copy = sqlite3.connect(self.database), sqlite3.connect(":memory:")
         try:
             database.backup(copy)
             if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'keyslot'").fetchone():
                 copy.execute("UPDATE keyslot SET last_used_at = NULL")
-            if for_good:
+            if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'record'").fetchone():
                 copy.execute("DELETE FROM record WHERE name LIKE '%/own-tries'")
+            if for_good:
                 copy.execute("DELETE FROM item WHERE name = 'vault/access-token'")
                 copy.execute("UPDATE account SET access_token_expires_at = NULL")
             return list(copy.iterdump())
@@ -103,7 +105,7 @@ class Person:
 
     def stored_for_good(self):
         """The same as `stored`, but without the access token, which is deleted when the provider refuses the
-        account, and without the record of the last tries."""
+        account."""
         return self.stored(for_good=True)
 
     def files(self):

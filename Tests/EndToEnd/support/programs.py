@@ -62,7 +62,7 @@ class Program:
     def err(self):
         return self.err_path.read_text(errors="replace")
 
-    def wait_for(self, pattern, stream="out"):
+    def wait_for(self, pattern, stream="out", patience=PATIENCE):
         """Waits until a stream matches the compiled `pattern`, and returns the match."""
         def look():
             match = pattern.search(getattr(self, stream))
@@ -70,7 +70,7 @@ class Program:
                 match = pattern.search(getattr(self, stream))
                 assert match, f"it ended with {self.process.returncode}: {self.out}{self.err}"
             return match
-        return wait_until(look, f"{pattern.pattern!r} on std{stream} of {self.process.args}")
+        return wait_until(look, f"{pattern.pattern!r} on std{stream} of {self.process.args}", patience)
 
     def signal(self, number):
         self.process.send_signal(number)
