@@ -48,6 +48,8 @@ def test_a_bound_token_is_no_use_alone_and_works_with_its_proof(bound, binding):
     assert status == 401 and nonce, "it wants a nonce first"
     proven = bound.vault("token", "--proof", f"GET {url}", "--nonce", nonce[1], password=PASSWORD)
     assert proven.status == 0 and proven.out.count("\n") == 2
+    odd = bound.vault("token", "--proof", f"GET {url}", "--nonce", "-begins-with-a-hyphen", password=PASSWORD)
+    assert odd.status == 0, odd
     assert curl(url, proven.out)[0] == 200
     as_json = bound.vault("token", "--json", "--proof", f"GET {url}", "--nonce", nonce[1], password=PASSWORD).json
     fields = f"Authorization: DPoP {as_json['access_token']}\nDPoP: {as_json['dpop']}\n"

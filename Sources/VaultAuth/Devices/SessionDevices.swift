@@ -44,9 +44,9 @@ public struct SessionDevices: Sendable {
             device, of: session.id, to: name, session.accessToken(), vaultKey: session.openVaultKey())
     }
 
-    /// Ends all keys of a device for good. Its ways in open nothing there any more, and the next try there throws
-    /// `deviceRevoked`. An open session there stays open until it is locked. Ways in that need no key service open the
-    /// account there until that device is online the next time.
+    /// Ends all keys of a device for good. The next login there throws `deviceRevoked`. An open session there stays open
+    /// until it is locked. Ways in that need no key service stay until a login there is refused, or until a session that
+    /// was opened offline renews its tokens.
     ///
     /// If the call throws, some keys may be ended: call it again.
     ///

@@ -31,8 +31,8 @@ struct DeviceLabel: Codable, Hashable {
         try Self(name, Keyslot.Kind(rawValue: String(repeating: "k", count: 24))).text().count <= textSize
     }
 
-    /// Returns the tag of an account's device. It follows from the device secret, which each registration makes anew,
-    /// and does not tell that secret.
+    /// Returns the tag of an account's device. The tag comes from the device secret, but nobody can find the secret with
+    /// it. Each registration makes a new device secret, so it also has a new tag.
     static func tag(of account: Account) throws -> [UInt8] {
         try KeyDerivation.hkdf(
             SecretBytes(copying: account.deviceSecret), info: "credential-vault/v2/device-tag", count: tagSize
