@@ -23,8 +23,8 @@ public struct HTTPDeviceListService: DeviceListService {
     ///   the setting that the text names. `CancellationError` when the task is cancelled.
     public func keepsLists() async throws -> Bool {
         let answer = try await endpoint.send(ObliviousPath.base)
-        if [429, 502, 503, 504].contains(answer.status.code) { throw busy }
-        guard answer.status == .ok, let versions: ProtocolVersions = decoded(answer) else { return false }
+        if [429, 502, 503, 504].contains(answer.status.code) { throw endpoint.busy }
+        guard answer.status == .ok, let versions: ProtocolVersions = answer.decoded() else { return false }
         return versions.devices ?? false
     }
 
@@ -37,7 +37,7 @@ public struct HTTPDeviceListService: DeviceListService {
     public func listedKeys(accessToken: String) async throws -> [ListedKey] {
         let answer = try await post(ObliviousPath.devices, NoMembers(), accessToken)
         // An id becomes a part of a path.
-        guard let list: DeviceList = decoded(answer), list.devices.allSatisfy({ Self.isID($0.id) }) else {
+        guard let list: DeviceList = answer.decoded(), list.devices.allSatisfy({ Self.isID($0.id) }) else {
             throw KeyServiceError(
                 .invalidAnswer, "The answer of the key service at \(endpoint.authority) breaks its protocol.")
         }
@@ -78,56 +78,14 @@ public struct HTTPDeviceListService: DeviceListService {
 
     private func post(_ path: String, _ body: some Encodable, _ accessToken: String) async throws -> HTTPAnswer {
         // A line break would begin another header field.
-        guard accessToken.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw invalidToken }
+        guard accessToken.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw endpoint.invalidToken }
         let answer = try await endpoint.send(
             path, body: Array(JSONEncoder().encode(body)), fields: [.authorization: "Bearer \(accessToken)"])
-        guard answer.status == .ok, answer.isJSON else { throw refusal(answer) }
+        guard answer.status == .ok, answer.isJSON else { throw endpoint.refusal(answer, ofOwner: true) }
         return answer
-    }
-
-    private func refusal(_ answer: HTTPAnswer) -> KeyServiceError {
-        let problem: ObliviousProblem? = decoded(answer)
-        let code = problem.flatMap { $0.status == answer.status.code ? ObliviousProblem.Code(rawValue: $0.code) : nil }
-        switch (answer.status.code, code) {
-        case (401, .invalidToken): return invalidToken
-        case (401, .unauthorized):
-            return KeyServiceError(.noSuchKey, "The key service does not know this key.")
-        case (404, .noSuchDevice): return KeyServiceError(.noSuchDevice, "The list has no such key.")
-        case (404, .noSuchPath):
-            return KeyServiceError(
-                .noDeviceLists, "The key service at \(endpoint.authority) keeps no lists of devices.")
-        case (409, .unfinished): return KeyServiceError(.unfinished, "The key is not finished: it has no confirmation.")
-        case (410, .revoked): return KeyServiceError(.keyRevoked, "This device was revoked.")
-        case (410, .destroyed): return KeyServiceError(.keyDestroyed, "The key service destroyed the key.")
-        case (410, .ended): return KeyServiceError(.keyEnded, "The key was ended.")
-        case (409, .conflict):
-            return KeyServiceError(.ownedByAnother, "The key is on the list of another person.")
-        case (429, _), (503, _): return busy
-        case (500, _), (502, _), (504, _):
-            return KeyServiceError(
-                .unavailable, "The key service at \(endpoint.authority) failed (status \(answer.status.code)).")
-        case (404, nil): return endpoint.nothingHere
-        default:
-            return KeyServiceError(
-                .invalidAnswer,
-                "The key service at \(endpoint.authority) refused the request (status \(answer.status.code)).")
-        }
-    }
-
-    private func decoded<Body: Decodable>(_ answer: HTTPAnswer) -> Body? {
-        try? JSONDecoder().decode(Body.self, from: Data(answer.body))
     }
 
     private static func isID(_ text: String) -> Bool { UUID(uuidString: text)?.uuidString.lowercased() == text }
 
     private static func date(_ seconds: Int64) -> Date { Date(timeIntervalSince1970: TimeInterval(seconds)) }
-
-    private var busy: KeyServiceError {
-        KeyServiceError(.busy, "The key service at \(endpoint.authority) is busy.")
-    }
-
-    private var invalidToken: KeyServiceError {
-        KeyServiceError(
-            .invalidToken, "The key service at \(endpoint.authority) does not accept this account's access token.")
-    }
 }

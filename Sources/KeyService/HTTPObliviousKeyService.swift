@@ -25,9 +25,9 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
     ///   the setting that the text names. `CancellationError` when the task is cancelled.
     public func protocolVersions() async throws -> Set<Int> {
         let answer = try await endpoint.send(ObliviousPath.base)
-        if [429, 502, 503, 504].contains(answer.status.code) { throw busy }
-        if (500...599).contains(answer.status.code) { throw refusal(answer) }
-        guard answer.status == .ok, let list: ProtocolVersions = decoded(answer) else { return [] }
+        if [429, 502, 503, 504].contains(answer.status.code) { throw endpoint.busy }
+        if (500...599).contains(answer.status.code) { throw endpoint.refusal(answer) }
+        guard answer.status == .ok, let list: ProtocolVersions = answer.decoded() else { return [] }
         return Set(list.versions)
     }
 
@@ -41,7 +41,7 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
             id: key.id, requestKey: key.requestKey.bytes.withUnsafeBytes { Array($0) }, endKey: key.endKey,
             blinded: key.blinded.bytes, label: key.label)
         let answer = try await post(ObliviousPath.keys, body)
-        guard let created: CreatedObliviousKey = decoded(answer),
+        guard let created: CreatedObliviousKey = answer.decoded(),
             created.ticket.bytes == ObliviousKeys.ticket(key.id, key.blinded)
         else { throw breaksProtocol }
         return FirstEvaluation(
@@ -68,7 +68,7 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
             fields: [.authorization: "CV2 \(seconds).\(Base64URL.encode(code))"])
         let isAuthentic = try isAuthentic(answer, id, code, requestKey)
         guard answer.status == .ok else {
-            let refusal = refusal(answer)
+            let refusal = endpoint.refusal(answer)
             // Somebody between here and the service must not be able to say these.
             let authentic: Set<KeyServiceError.Code> = [
                 .clock, .keyLocked, .unfinished, .keyEnded, .keyRevoked, .keyDestroyed,
@@ -77,7 +77,7 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
         }
         guard answer.isJSON else { throw breaksProtocol }
         guard isAuthentic else { throw isNotAuthentic }
-        guard let evaluated: EvaluateAnswer = decoded(answer), evaluated.guessesRemaining >= 0,
+        guard let evaluated: EvaluateAnswer = answer.decoded(), evaluated.guessesRemaining >= 0,
             // Another ticket would make this client confirm the try of somebody else.
             evaluated.ticket.bytes == ObliviousKeys.ticket(id, blinded),
             evaluated.open.allSatisfy({ $0.ticket.bytes.count == ObliviousSize.ticket }),
@@ -116,7 +116,7 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
 
     private func post(_ path: String, _ body: some Encodable) async throws -> HTTPAnswer {
         let answer = try await endpoint.send(path, body: Self.encoded(body))
-        guard answer.status == .ok else { throw refusal(answer) }
+        guard answer.status == .ok else { throw endpoint.refusal(answer) }
         // A page of a proxy says nothing about a key.
         guard answer.isJSON else { throw breaksProtocol }
         return answer
@@ -144,10 +144,6 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
 
     private static func encoded(_ body: some Encodable) throws -> [UInt8] { Array(try JSONEncoder().encode(body)) }
 
-    private func decoded<Body: Decodable>(_ answer: HTTPAnswer) -> Body? {
-        try? JSONDecoder().decode(Body.self, from: Data(answer.body))
-    }
-
     /// Refuses an element that is invalid or zero, and the one that was sent: it would come from a key that everybody
     /// knows.
     private func element(_ bytes: JSONBytes, for blinded: RistrettoElement) throws -> RistrettoElement {
@@ -160,39 +156,5 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
 
     private var breaksProtocol: KeyServiceError {
         KeyServiceError(.invalidAnswer, "The answer of the key service at \(endpoint.authority) breaks its protocol.")
-    }
-
-    private var busy: KeyServiceError {
-        KeyServiceError(.busy, "The key service at \(endpoint.authority) is busy.")
-    }
-
-    private func refusal(_ answer: HTTPAnswer) -> KeyServiceError {
-        let problem: ObliviousProblem? = decoded(answer)
-        let code = problem.flatMap { $0.status == answer.status.code ? ObliviousProblem.Code(rawValue: $0.code) : nil }
-        switch (answer.status.code, code) {
-        case (401, .unauthorized):
-            return KeyServiceError(.noSuchKey, "The key service does not know this key.")
-        case (401, .clock):
-            return KeyServiceError(
-                .clock, "The clock of this machine and the clock of the key service differ by more than 5 minutes.",
-                serviceTime: problem?.time.map { Date(timeIntervalSince1970: TimeInterval($0)) })
-        case (403, .locked): return KeyServiceError(.keyLocked, "The key is locked after too many wrong guesses.")
-        case (409, .unfinished): return KeyServiceError(.unfinished, "The key is not finished: it has no confirmation.")
-        case (410, .revoked): return KeyServiceError(.keyRevoked, "This device was revoked.")
-        case (410, .destroyed):
-            return KeyServiceError(.keyDestroyed, "The key service destroyed the key, because it was locked too long.")
-        case (410, .ended): return KeyServiceError(.keyEnded, "The key was ended.")
-        case (404, .noSuchPath), (404, nil): return endpoint.nothingHere
-        case (429, _), (503, _): return busy
-        case (500, _), (502, _), (504, _):
-            // The service may have carried out the request, so the same call again is right.
-            return KeyServiceError(
-                .unavailable, "The key service at \(endpoint.authority) failed (status \(answer.status.code)).",
-                underlying: HTTPError(.interrupted, authority: endpoint.authority))
-        default:
-            return KeyServiceError(
-                .invalidAnswer,
-                "The key service at \(endpoint.authority) refused the request (status \(answer.status.code)).")
-        }
     }
 }

@@ -109,7 +109,16 @@ def test_a_revoked_machine_loses_its_offline_way_when_it_is_online(machine, how)
     refused = laptop.vault(*online, password=PASSWORD)
     assert refused.status == 80 and "This device was revoked" in refused.err, refused
     refused = laptop.vault("login", "--offline", password=PASSWORD)
-    assert refused.status != 0 and "cannot be opened without the network" in refused.err, refused
+    assert refused.status == 80 and "This device was revoked" in refused.err, refused
+    states = {row["kind"]: row["state"] for row in json.loads(laptop.vault("unlock", "list", "--json").out)}
+    assert states["password"] == "revoked" and "offline" not in states, states
+    assert "revoked" in laptop.vault("status").out
+
+
+def test_the_beginning_of_an_id_must_be_long_enough(machine):
+    desk = machine("desk")
+    refused = desk.vault("devices", "revoke", desk.this_device()["id"][:3], "--yes", password=PASSWORD)
+    assert refused.status == 64 and "at least 4 digits" in refused.err, refused
 
 
 def test_names(machine):

@@ -83,7 +83,7 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
     assert terminal.end() == 0
     assert "PIN of alice: " not in terminal.shown, "that is known, and nobody should type it in vain"
     # Another machine's lock would leave the same state here.
-    person.sql("DELETE FROM record WHERE name LIKE '%/key-locks'")
+    person.sql("DELETE FROM record WHERE name LIKE '%/key-refusals'")
     assert states()["pin"] == "ready"
     terminal = person.terminal("login")
     terminal.expect("PIN of alice: ")
@@ -193,7 +193,7 @@ def test_the_last_way_in_that_is_not_locked_goes_only_if_that_is_confirmed(with_
     for _ in range(3):
         with_pin.vault("login", password="not this one")
     refused = with_pin.vault("unlock", "remove", "pin")
-    assert refused.status == 78 and "Locked at the key service: password." in refused.err and "--yes" in refused.err
+    assert refused.status == 78 and "do not work: password (locked at the key service)." in refused.err and "--yes" in refused.err
     terminal = with_pin.terminal("unlock", "remove", "pin")
     terminal.expect("Remove the PIN anyway? [y/N] ")
     terminal.type("n")

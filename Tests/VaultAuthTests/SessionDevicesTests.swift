@@ -49,6 +49,23 @@ import VaultTesting
         #expect(Self.claims(service) == 2)
     }
 
+    @Test func `hardware without the key service opens no revoked device that is online`() async throws {
+        let (test, service, session) = try await opened()
+        let (token, pin) = (try ScriptedHardwareKey(pin: "123456"), ScriptedPrompt("123456"))
+        try await test.storage.enableBiometricAccess(
+            userID: "alice", password: SecretBytes(utf8: Self.password), using: token, prompt: pin, opensOffline: true)
+        try await test.auth.logout()
+        let login = { _ = try await test.auth.login(userID: "alice", with: .hardware(token, pin)) }
+        try await login()
+        try await test.auth.logout()
+        test.clock.advance(by: 60)
+        let account = try await test.accounts.account(session.id)
+        for slot in account.keyslots where slot.keyServiceProtocol == 2 { service.revoke(slot.keyID) }
+        for _ in 1...2 { #expect(await Self.code(login) == .deviceRevoked) }
+        #expect(try await test.accounts.account(session.id).keyslots.map(\.kind) == [.password])
+        #expect(test.auth.session == nil)
+    }
+
     @Test func `a name is in every label, also of later ways in`() async throws {
         let (test, _, session) = try await opened()
         try await session.devices.rename(#require(session.devices.list().first), to: "the laptop")

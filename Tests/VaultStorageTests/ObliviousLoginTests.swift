@@ -2,6 +2,7 @@ import Foundation
 import KeyService
 import Testing
 import VaultCrypto
+import VaultHTTP
 import VaultLocks
 import VaultTesting
 
@@ -31,6 +32,18 @@ import VaultTesting
         #expect(await bench.failure() == .keyLocked)
         let after = try await bench.slot()
         #expect(after == slot.used(at: after.lastUsedAt))
+    }
+
+    @Test func `lost answers cost one guess, however often the person tries`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let key = try await bench.slot().keyID
+        let cut = bench.restarted { LosingService(base: $0) }
+        for _ in 1...10 { #expect(await cut.failure() == .keyServiceUnavailable) }
+        #expect(bench.service.openTries(of: key) == 1)
+        bench.clock.advance(by: 3600)
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.openTries(of: key) == 0)
     }
 
     @Test(arguments: StoreKind.allCases)
@@ -318,5 +331,19 @@ private final class InterruptedService: WrappedObliviousService {
         }
         if isFirst { try await interruption() }
         return try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+    }
+}
+
+/// A key service whose answers to evaluations are lost.
+private struct LosingService: WrappedObliviousService {
+    let base: any ObliviousKeyService
+
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        _ = try? await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+        throw KeyServiceError(
+            .unavailable, "The key service does not answer.",
+            underlying: HTTPError(.interrupted, authority: "keys.example"))
     }
 }

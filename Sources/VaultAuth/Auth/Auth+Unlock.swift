@@ -85,7 +85,7 @@ extension Auth {
                 updates: current.updates,
                 state: SessionState(
                     isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
-                    wrongGuesses: opened.wrongGuesses))
+                    wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: opened.wasWithoutKeyService))
             try await current.open(session, since: opening, isPending: isPending)
             return session
         } catch {

@@ -46,7 +46,7 @@ public struct SessionDevices: Sendable {
 
     /// Ends all keys of a device for good. The next login there throws `deviceRevoked`. An open session there stays open
     /// until it is locked. Ways in that need no key service stay until a login there is refused, or until a session that
-    /// was opened offline renews its tokens.
+    /// was opened with one of them gets a token from the provider.
     ///
     /// If the call throws, some keys may be ended: call it again.
     ///

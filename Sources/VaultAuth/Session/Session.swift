@@ -162,7 +162,7 @@ public actor Session {
                 if let agent {
                     result = .success(try await agent.accessToken(request))
                 } else {
-                    if isOffline { try await accounts.requireNotRevoked(id) }
+                    if live.withLock({ $0.mayBeRevoked }) { try await accounts.requireNotRevoked(id) }
                     result = .success(try await transaction.run(request))
                 }
             } catch {

@@ -26,10 +26,15 @@ struct SessionState: Sendable {
     private(set) var contact: Contact
     /// The wrong guesses that the key service told when the account was opened.
     private(set) var wrongGuesses: AccountNotice?
+    /// Whether the account was opened without the key service, which could have refused a revoked device.
+    private let wasWithoutKeyService: Bool
     /// The access token. Nil, too, while a renewed token waits to be stored, because that comes first.
     private(set) var token: AccessToken?
 
-    init(_ phase: Phase, _ contact: Contact, wrongGuesses: AccountNotice? = nil) {
+    init(
+        _ phase: Phase, _ contact: Contact, wrongGuesses: AccountNotice? = nil, wasWithoutKeyService: Bool = false
+    ) {
+        self.wasWithoutKeyService = wasWithoutKeyService
         self.phase = phase
         self.contact = contact
         self.wrongGuesses = wrongGuesses
@@ -49,6 +54,9 @@ struct SessionState: Sendable {
     }
 
     var isOffline: Bool { if case .offline = contact { true } else { false } }
+
+    /// Whether the key service must be asked, before the next token, whether the owner revoked this device.
+    var mayBeRevoked: Bool { isOffline || (wasWithoutKeyService && !isConfirmed) }
 
     /// The reason why the session gives out no tokens; nil if it does.
     var refusal: VaultError? {

@@ -31,13 +31,16 @@ struct DevicesCommand: AsyncParsableCommand {
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
-            let (_, devices) = try await DevicesCommand.open(user, unlock, global)
+            let (account, devices) = try await DevicesCommand.open(user, unlock, global)
             let all = try await DevicesCommand.listed(devices, global)
             if global.json { return Output.json(all.map(DeviceReport.init)) }
             for line in DeviceTable.lines(of: all) { Output.line(line) }
             if !all.contains(where: \.isThisDevice) {
+                let isListable = account.keyslots.contains { $0.keyServiceProtocol == 2 }
                 Output.note(
-                    "vault: this machine is not on the list. Only ways in of protocol version 2 are listed: see vault unlock list"
+                    isListable
+                        ? "vault: this machine is not on the list, because it was revoked. To use it again, register again: vault register"
+                        : "vault: this machine is not on the list. Only ways in of protocol version 2 are listed: see vault unlock list"
                 )
             }
         }
@@ -59,6 +62,7 @@ struct DevicesCommand: AsyncParsableCommand {
             guard (1...100).contains(name.count), Printable.text(name) == name else {
                 throw ValidationError("A name has 1 to 100 characters on one line.")
             }
+            if let device { try DevicesCommand.requireID(device) }
         }
 
         func run() async throws {
@@ -79,7 +83,7 @@ struct DevicesCommand: AsyncParsableCommand {
             commandName: "revoke", abstract: "End the keys of a machine at the key service, for good.",
             discussion: """
                 Revoke a machine that is lost or stolen. Its next login fails with exit status 80. An open session \
-                there stays open until it is locked. Ways in without the network are removed when vault runs there \
+                there stays open until it is locked. Ways in without the network are removed when they are used there \
                 online.
                 """)
 
@@ -90,6 +94,8 @@ struct DevicesCommand: AsyncParsableCommand {
         @OptionGroup var user: UserOption
         @OptionGroup var unlock: UnlockOptions
         @OptionGroup var global: GlobalOptions
+
+        func validate() throws { try DevicesCommand.requireID(id) }
 
         func run() async throws {
             let (account, devices) = try await DevicesCommand.open(user, unlock, global)
@@ -103,7 +109,7 @@ struct DevicesCommand: AsyncParsableCommand {
             Output.line("Revoked \(name). Its keys at the key service have ended.")
             if !device.isThisDevice {
                 Output.note(
-                    "vault: an open session there stays open until it is locked. Ways in without the network stay until vault runs there online."
+                    "vault: an open session there stays open until it is locked. Ways in without the network stay until they are used there online."
                 )
             }
         }
@@ -126,6 +132,11 @@ struct DevicesCommand: AsyncParsableCommand {
         }
     }
 
+    /// Refuses the beginning of an id that says too little.
+    private static func requireID(_ text: String) throws {
+        guard text.count >= 4 else { throw ValidationError("Type at least 4 digits of the id.") }
+    }
+
     /// Opens the account, and returns its devices.
     private static func open(
         _ user: UserOption, _ unlock: UnlockOptions, _ global: GlobalOptions
@@ -144,7 +155,7 @@ struct DevicesCommand: AsyncParsableCommand {
 extension [AccountDevice] {
     /// The device that a person means by the beginning of its id.
     fileprivate func device(named text: String) throws -> AccountDevice {
-        let matches = filter { text.count >= 4 && $0.id.hasPrefix(text.lowercased()) }
+        let matches = filter { $0.id.hasPrefix(text.lowercased()) }
         guard let first = matches.first else {
             throw VaultError(
                 .deviceNotFound,

@@ -21,6 +21,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("allowed-issuers", policy.allows(issuer: account.id.issuer, method: account.method)),
             ("allowed-key-services", policy.allows(keyService: account.keyServiceURL)),
         ]
+        let refused = try await vault.accounts.refusedKeyslots(of: account)
         let told = try await ToldTries.last(in: vault.accounts.store, account.id)
         let rule = servers.first { !$0.isAllowed }?.rule
         let report = Report(
@@ -50,7 +51,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Alias", account.alias ?? "-"), ("E-mail", account.email ?? "-"), ("Method", account.method.rawValue),
             ("Client", account.clientID.isEmpty ? "-" : account.clientID),
             ("Key service", account.keyServiceURL),
-            ("Ways in", account.keyslots.map(Self.words).joined(separator: ", ")),
+            ("Ways in", account.keyslots.map { Self.words($0, refused[$0.id]) }.joined(separator: ", ")),
             ("Last online", lastOnline + (account.wasOpenedOffline ? "; opened without the network since then" : "")),
             ("Offline", offline ?? "does not open without the network"),
             (
@@ -92,8 +93,9 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         }
     }
 
-    private static func words(_ slot: Keyslot) -> String {
-        slot.kind.rawValue + (slot.keyServiceProtocol.map { " (protocol \($0))" } ?? "")
+    private static func words(_ slot: Keyslot, _ refused: KeyRefusals.Reason?) -> String {
+        let remarks = [slot.keyServiceProtocol.map { "protocol \($0)" }, refused?.inWords].compactMap(\.self)
+        return slot.kind.rawValue + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
     }
 
     /// The way in that speaks a version of the key service's protocol.

@@ -11,8 +11,9 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Show the ways into an account. Needs no password and no network.",
             discussion: """
-                vault checks the hardware now. It does not ask the key service: "locked at the key service" is from \
-                the last attempt to open the account. The key may have been unlocked since then.
+                vault checks the hardware now. It does not ask the key service: "locked", "revoked" and "ended at the \
+                key service" are from the last attempt to open the account. A locked key may have been unlocked since \
+                then.
                 """)
 
         @OptionGroup var user: UserOption
@@ -62,9 +63,9 @@ struct UnlockCommand: AsyncParsableCommand {
             let found = await Spinner.during("Looking for hardware", isQuiet: global.json || slots.isEmpty) {
                 await hardware.availability(of: slots, within: .seconds(10))
             }
-            let locked = await accounts.lockedKeyslots(of: account)
+            let refused = await accounts.refusedKeyslots(of: account)
             let forbidden = account.keyslots.filter { !accounts.policy.allows($0) }.map(\.id)
-            return found.mapValues(\.inWords).merging(locked.map { ($0, "locked at the key service") }) { $1 }
+            return found.mapValues(\.inWords).merging(refused.mapValues(\.inWords)) { $1 }
                 .merging(forbidden.map { ($0, "forbidden by the policy") }) { $1 }
         }
 
@@ -150,15 +151,19 @@ struct UnlockCommand: AsyncParsableCommand {
 
         /// Asks before it removes the last way in that is not known to be locked. The library keeps the last of all.
         private func requireWayIn(without slot: Keyslot, _ account: Account, _ accounts: Accounts) async throws {
-            let locked = await accounts.lockedKeyslots(of: account)
+            let refused = await accounts.refusedKeyslots(of: account)
             let others = account.keyslots.filter {
                 $0.id != slot.id && $0.needsKeyService && accounts.policy.allows($0)
             }
-            guard !yes, slot.needsKeyService, !locked.contains(slot.id), !others.isEmpty,
-                others.allSatisfy({ locked.contains($0.id) })
+            guard !yes, slot.needsKeyService, refused[slot.id] == nil, !others.isEmpty,
+                others.allSatisfy({ refused[$0.id] != nil })
             else { return }
-            let names = others.map { Printable.text($0.label ?? $0.kind.displayName) }.joined(separator: ", ")
-            let cost = "Locked at the key service: \(names). Nothing else opens \(Printable.text(account.displayName))."
+            let names = others.map { other in
+                Printable.text(other.label ?? other.kind.displayName)
+                    + (refused[other.id].map { " (\($0.inWords))" } ?? "")
+            }.joined(separator: ", ")
+            let cost =
+                "These ways in do not work: \(names). Nothing else opens \(Printable.text(account.displayName))."
             let terminal = try await Asking.terminal()
             guard !global.json, terminal.isInteractive else {
                 throw VaultError(.lastWayIn, "\(cost) To remove the \(slot.kind.displayName) anyway, add --yes.")
@@ -167,6 +172,17 @@ struct UnlockCommand: AsyncParsableCommand {
             guard try await terminal.confirm("Remove the \(slot.kind.displayName) anyway?") else {
                 throw VaultError(.cancelled, "Nothing was removed.")
             }
+        }
+    }
+}
+
+extension KeyRefusals.Reason {
+    /// The state of a way in for people.
+    var inWords: String {
+        switch self {
+        case .locked: "locked at the key service"
+        case .revoked: "revoked"
+        default: "ended at the key service"
         }
     }
 }

@@ -64,18 +64,24 @@ extension UnlockOptions {
         let typedWays = Way.all.filter { $0.secret != nil && !$0.isOnlyOnRequest && $0.kind != .password }
         var typed = (typedWays.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
         // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time.
-        let locked = await accounts.lockedKeyslots(of: account)
+        let refused = await accounts.refusedKeyslots(of: account)
         let useless = typed.filter { kind in
-            kind != .password && account.keyslot(kind).map { locked.contains($0.id) } == true
+            kind != .password && account.keyslot(kind).map { refused[$0.id] != nil } == true
         }
         let isReplaceable = typed.last == .password
         if isReplaceable { typed.removeAll(where: useless.contains) }
+        func tellRefused(next: Keyslot.Kind) {
+            for kind in useless {
+                let reason = account.keyslot(kind).flatMap { refused[$0.id] } ?? .locked
+                Self.tell(terminal, Self.refused(kind, reason), next: next)
+            }
+        }
         guard !slots.isEmpty else {
             guard let first = typed.first else {
                 for slot in account.keyslots { try accounts.requireAllowed(slot.kind) }
                 throw account.withoutPassword
             }
-            if isReplaceable { for kind in useless { Self.tell(terminal, Self.locked(kind), next: first) } }
+            if isReplaceable { tellRefused(next: first) }
             return typed
         }
         let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
@@ -87,9 +93,7 @@ extension UnlockOptions {
         }
         // The fault of an only way in is reported when that way is used.
         guard let first = (present + typed).first else { return [slots[0].kind] }
-        if isReplaceable && present.isEmpty {
-            for kind in useless { Self.tell(terminal, Self.locked(kind), next: first) }
-        }
+        if isReplaceable && present.isEmpty { tellRefused(next: first) }
         for slot in slots {
             // If one token is there, another token of the same kind need not be.
             guard let state = found[slot.id], state != .available, state != .missing || !present.contains(slot.kind)
@@ -128,7 +132,7 @@ extension UnlockOptions {
         }
         guard let error = error as? VaultError else { return nil }
         return switch error.code {
-        case .keyLocked: locked(kind)
+        case .keyLocked: refused(kind, .locked)
         case .keyServiceUnavailable: error.description.replacing(" Try again later.", with: "")
         case .keyMissing: "The key service does not have the key of the \(kind.displayName) any more."
         case .hardwareLocked, .hardwareMissing, .hardwareReplaced, .hardwareFailed, .offlineTooLong: error.description
@@ -138,10 +142,11 @@ extension UnlockOptions {
 }
 
 extension UnlockOptions {
-    fileprivate static func locked(_ kind: Keyslot.Kind) -> String {
+    fileprivate static func refused(_ kind: Keyslot.Kind, _ reason: KeyRefusals.Reason) -> String {
         let isReplaced = Way.of(kind).map { $0.secret != nil && $0.addition != nil } ?? false
         let advice = isReplaced ? " To make a new one: vault unlock add \(kind.rawValue)." : ""
-        return "The \(kind.displayName) is locked at the key service.\(advice)"
+        let state = reason == .locked ? "is \(reason.inWords)" : "was \(reason.inWords)"
+        return "The \(kind.displayName) \(state).\(advice)"
     }
 }
 

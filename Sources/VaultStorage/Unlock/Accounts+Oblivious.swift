@@ -79,9 +79,11 @@ extension Accounts {
             throw KeyServiceError(.wrongSecret, "The recovery code is wrong, or its key is gone.", underlying: error)
         } catch let error as KeyServiceError where error.code == .keyLocked {
             // Somebody may have sent recorded tries again.
-            guard let last = try? await OwnTries(store: store, account: account.id).sent(of: slot.keyID),
-                (try? await oblivious.client.confirm(last)) != nil
-            else { throw error }
+            let sent = (try? await OwnTries(store: store, account: account.id).sent(of: slot.keyID)) ?? []
+            guard !sent.isEmpty else { throw error }
+            for confirmation in sent {
+                guard (try? await oblivious.client.confirm(confirmation)) != nil else { throw error }
+            }
             return try await oblivious.open(slot, stretched: stretched)
         }
     }

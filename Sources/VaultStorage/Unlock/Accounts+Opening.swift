@@ -34,7 +34,8 @@ extension Accounts {
             await AttemptRecords.forget(in: store, at: clock.now)
             await showClaims(of: current, vaultKey: opened.vaultKey)
             let notice = await settle(opened, slot, of: current, with: method)
-            return OpenedAccount(vaultKey: opened.vaultKey, wrongGuesses: notice)
+            return OpenedAccount(
+                vaultKey: opened.vaultKey, wrongGuesses: notice, wasWithoutKeyService: !slot.needsKeyService)
         } catch {
             logger.notice(
                 "the account was not opened", metadata: about.merging(["error": Logger.code(of: error)]) { $1 })
@@ -83,7 +84,7 @@ extension Accounts {
 
     /// Notes the key service's answer. An error of the store must not hide that answer.
     private func note(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async {
-        try? await KeyLocks(store: store, account: account.id).note(error, for: slot, now: clock.now)
+        try? await KeyRefusals(store: store, account: account.id).note(error, for: slot, now: clock.now)
         guard error.code == .wrongSecret, slot.kind.isTyped else { return }
         try? await NotedGuesses(store: store, account: account.id).note(slot)
     }
@@ -110,10 +111,10 @@ extension Accounts {
         return current
     }
 
-    /// Returns the ids of the keyslots whose keys were locked at the last try on this machine. It does not ask the key
-    /// service, because that would cost a guess.
-    package func lockedKeyslots(of account: Account) async -> Set<String> {
-        (try? await KeyLocks(store: store, account: account.id).locked(of: account)) ?? []
+    /// Returns the reasons why the key service refused keys at the last tries on this machine, by the id of the keyslot.
+    /// It does not ask the key service, because that would cost a guess.
+    package func refusedKeyslots(of account: Account) async -> [String: KeyRefusals.Reason] {
+        (try? await KeyRefusals(store: store, account: account.id).reasons(of: account)) ?? [:]
     }
 
     /// Returns the keyslot for the method. If several fit, the method chooses among those that the policy allows.
@@ -125,6 +126,7 @@ extension Accounts {
             try requireAllowed(.offline)
         }
         if let slot = await method.opener.choose(from: slots) { return slot }
+        if await isKnownRevoked(account) { throw VaultError.deviceRevoked }
         throw notEnrolled(method.kind, in: account)
     }
 
@@ -196,6 +198,8 @@ package struct OpenedAccount: Sendable {
     package let vaultKey: VaultKey
     /// The notice about wrong guesses that were not made here; nil if there were none.
     package let wrongGuesses: AccountNotice?
+    /// Whether the key service was not asked.
+    package let wasWithoutKeyService: Bool
 }
 
 extension KeyServiceError {

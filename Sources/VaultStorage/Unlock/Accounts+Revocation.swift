@@ -1,6 +1,7 @@
 internal import KeyService
 internal import Logging
 internal import VaultCrypto
+internal import VaultHTTP
 
 // A device that its owner revoked opens nothing any more, also without the network.
 extension Accounts {
@@ -49,7 +50,14 @@ extension Accounts {
         }
         guard wasRevoked else { return }
         await removeOfflineWays(of: id)
-        throw VaultError(.deviceRevoked, "This device was revoked. Register again: vault register")
+        throw VaultError.deviceRevoked
+    }
+
+    /// Whether the key service said earlier that the owner revoked this device. Then the ways in without the network are
+    /// gone, and the person must learn why.
+    func isKnownRevoked(_ account: Account) async -> Bool {
+        let refused = await refusedKeyslots(of: account)
+        return !account.askable.isEmpty && account.askable.allSatisfy { refused[$0.id] == .revoked }
     }
 
     private func asksWhetherRevoked(_ id: AccountID) async -> Bool {
@@ -64,16 +72,25 @@ extension Accounts {
         guard let oblivious = try? oblivious(account) else { return false }
         let tries = OwnTries(store: store, account: account.id)
         do {
-            guard let last = try await tries.sent(of: slot.keyID) else { return false }
+            guard let last = try await tries.sent(of: slot.keyID).last else { return false }
             try await oblivious.client.confirm(last)
             return false
         } catch let error as KeyServiceError where error.code == .keyRevoked {
             // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess
             // if the key was revoked. Otherwise the next login takes it back.
-            return await oblivious.isRevoked(slot)
+            guard await oblivious.isRevoked(slot) else { return false }
+            try? await KeyRefusals(store: store, account: account.id).note(error, for: slot, now: clock.now)
+            return true
         } catch {
             return false
         }
+    }
+}
+
+extension VaultError {
+    /// The error of every way in after the owner revoked this device.
+    static var deviceRevoked: VaultError {
+        VaultError(.deviceRevoked, "This device was revoked. Register again: vault register")
     }
 }
 

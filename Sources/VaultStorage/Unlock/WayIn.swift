@@ -9,6 +9,8 @@ public struct WayIn: Sendable, Hashable {
         public static let usable = State(description: "usable")
         /// The key was locked at the key service at the last try on this machine.
         public static let locked = State(description: "locked")
+        /// The key was revoked, or ended from another place. It opens nothing any more.
+        public static let ended = State(description: "ended")
         /// The stored way in is damaged and opens nothing.
         public static let damaged = State(description: "damaged")
     }
@@ -34,12 +36,12 @@ public struct WayIn: Sendable, Hashable {
     /// The version of the key service's protocol that it speaks; nil if it needs no key service, or is damaged.
     public let keyServiceProtocol: Int?
 
-    init(_ slot: Keyslot, isLocked: Bool, wrongGuesses: Int) {
+    init(_ slot: Keyslot, refused reason: KeyRefusals.Reason?, wrongGuesses: Int) {
         id = slot.id
         kind = slot.kind
         label = slot.label
         name = slot.label ?? slot.kind.traits.listName ?? slot.kind.displayName
-        state = isLocked ? .locked : .usable
+        state = reason.map { $0 == .locked ? .locked : .ended } ?? .usable
         createdAt = slot.createdAt
         lastUsedAt = slot.lastUsedAt
         self.wrongGuesses = wrongGuesses
@@ -64,15 +66,15 @@ public struct WayIn: Sendable, Hashable {
 extension Accounts {
     /// Returns the ways into an account, the usable ones first.
     package func waysIn(of account: Account) async throws -> [WayIn] {
-        let locked = await lockedKeyslots(of: account)
+        let refused = await refusedKeyslots(of: account)
         let noted = NotedGuesses(store: store, account: account.id)
         var ways: [WayIn] = []
         for slot in account.keyslots {
             // The number is only for people to read, so a note that cannot be read counts as zero.
             let wrong = (try? await noted.count(of: slot)) ?? 0
-            ways.append(WayIn(slot, isLocked: locked.contains(slot.id), wrongGuesses: wrong))
+            ways.append(WayIn(slot, refused: refused[slot.id], wrongGuesses: wrong))
         }
-        return ways.filter { $0.state == .usable } + ways.filter { $0.state == .locked }
+        return ways.filter { $0.state == .usable } + ways.filter { $0.state != .usable }
             + account.damagedKeyslots.map { WayIn($0) }
     }
 }

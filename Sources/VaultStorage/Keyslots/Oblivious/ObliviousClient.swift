@@ -25,6 +25,19 @@ struct ObliviousClient: Sendable {
         }
     }
 
+    /// Checks that answers of the key service arrive. The request is right but for its time, so it costs no guess.
+    ///
+    /// - Throws: `KeyServiceError`, as an evaluation.
+    func checkAnswers(of id: String, requestKey: SharedSecret) async throws {
+        let element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
+        try await repeating { _ in
+            do {
+                _ = try await service.evaluate(
+                    id, element, requestKey: requestKey.bytes, at: Date(timeIntervalSince1970: 1))
+            } catch let error as KeyServiceError where error.code == .clock {}
+        }
+    }
+
     func confirm(_ confirmation: KeyConfirmation) async throws {
         try await repeating { _ in try await service.confirm(confirmation) }
     }

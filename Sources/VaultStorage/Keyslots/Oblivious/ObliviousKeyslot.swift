@@ -82,6 +82,10 @@ struct ObliviousKeyslot: Sendable {
         let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key))
         // Read before the try: a parallel login may confirm own tries and forget them during the call.
         let before = try? await tries.tickets(at: key, check: slot.check)
+        if before?.unconfirmed.isEmpty == false {
+            // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks.
+            try await client.checkAnswers(of: key, requestKey: requestKey)
+        }
         let blinding = try ObliviousFunction.blind(stretched.bytes)
         let element = blinding.element
         // The note is written while the service works. It tells later whose try this was, if this program dies.

@@ -10,6 +10,8 @@ internal import VaultCrypto
 struct OwnTries: Sendable {
     /// The most tries of one key that are kept.
     private static let limit = 256
+    /// The most confirmations of one key that are kept after the service has them.
+    private static let sentLimit = 4
     /// The most tickets that a confirmation repeats from earlier ones.
     static let repeatedTickets = 32
 
@@ -17,9 +19,9 @@ struct OwnTries: Sendable {
         /// The elements of tries that no confirmation names, by key.
         var tries: [String: [[UInt8]]] = [:]
         var waiting: [KeyConfirmation] = []
-        /// The last confirmation of each key that the service has. Somebody may send a recorded try again, and open it
-        /// once more. This confirmation closes it.
-        var sent: [String: KeyConfirmation] = [:]
+        /// The last confirmations of each key that the service has, the newest last. Somebody may send a recorded try
+        /// again, and open it once more. These confirmations close it. Logins at the same time make several of them.
+        var sent: [String: [KeyConfirmation]] = [:]
 
         mutating func keepOnly(_ keys: Set<String>) {
             tries = tries.filter { keys.contains($0.key) }
@@ -51,7 +53,7 @@ struct OwnTries: Sendable {
     struct Tickets {
         /// The tickets that no confirmation names.
         let unconfirmed: Set<[UInt8]>
-        /// The tickets of the last confirmations, the newest first.
+        /// The tickets of the last confirmations, the newest ones first.
         let confirmed: [[UInt8]]
 
         /// Whether a ticket belongs to this store.
@@ -64,12 +66,24 @@ struct OwnTries: Sendable {
     ///   the store.
     func tickets(at key: String, check: [UInt8]) async throws -> Tickets {
         let content = try await content()
-        let confirmations = (content.waiting.reversed() + [content.sent[key]].compactMap(\.self)).filter {
+        let confirmations = (content.waiting.reversed() + (content.sent[key] ?? []).reversed()).filter {
             $0.id == key && $0.isSigned(by: check)
         }
         return Tickets(
             unconfirmed: Set((content.tries[key] ?? []).compactMap { Self.ticket(of: $0, at: key) }),
-            confirmed: confirmations.flatMap(\.tickets))
+            confirmed: Self.alternating(confirmations.map(\.tickets)))
+    }
+
+    /// The first ticket of each list, then the second ones, and so on, each ticket once. A confirmation begins with the
+    /// ticket of its own try, and the confirmations of logins at the same time do not name each other's tries.
+    private static func alternating(_ lists: [[[UInt8]]]) -> [[UInt8]] {
+        var (tickets, known): ([[UInt8]], Set<[UInt8]>) = ([], [])
+        for index in 0..<(lists.map(\.count).max() ?? 0) {
+            for list in lists where index < list.count && known.insert(list[index]).inserted {
+                tickets.append(list[index])
+            }
+        }
+        return tickets
     }
 
     /// The element of the last try that no confirmation names. The service counts it once.
@@ -105,8 +119,8 @@ struct OwnTries: Sendable {
     /// The confirmations that the service does not have yet, oldest first.
     func waiting() async throws -> [KeyConfirmation] { try await content().waiting }
 
-    /// The last confirmation of a key that the service has.
-    func sent(of key: String) async throws -> KeyConfirmation? { try await content().sent[key] }
+    /// The last confirmations of a key that the service has, the newest last.
+    func sent(of key: String) async throws -> [KeyConfirmation] { try await content().sent[key] ?? [] }
 
     /// Notes that the service has a confirmation.
     func noteSent(_ confirmation: KeyConfirmation) async throws {
@@ -115,7 +129,12 @@ struct OwnTries: Sendable {
             guard bytes != nil || confirmation.installation != nil else { return }
             var content = Self.decode(bytes)
             content.waiting.removeAll { $0 == confirmation }
-            content.sent[confirmation.id] = confirmation
+            let tickets = Set(confirmation.tickets)
+            var sent = content.sent[confirmation.id] ?? []
+            if !sent.contains(where: { tickets.isSubset(of: $0.tickets) }) {
+                sent.removeAll { tickets.isSuperset(of: $0.tickets) }
+                content.sent[confirmation.id] = (sent + [confirmation]).suffix(Self.sentLimit)
+            }
             bytes = try Self.encode(content)
         }
         try await store.apply([change], to: account)
