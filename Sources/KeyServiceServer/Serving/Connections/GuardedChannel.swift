@@ -39,6 +39,8 @@ struct GuardedChannel: ServerChildChannel {
     }
 
     func handle(value: HTTP1Channel.Value, logger: Logger) async {
-        await http.handle(value: value, logger: logger)
+        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+            await http.handle(value: value, logger: logger)
+        }
     }
 }
