@@ -40,10 +40,16 @@ import VaultTesting
         let key = try await bench.slot().keyID
         let cut = bench.restarted { LosingService(base: $0) }
         for _ in 1...10 { #expect(await cut.failure() == .keyServiceUnavailable) }
+        bench.service.isReachable = false
+        #expect(await bench.failure() == .keyServiceUnavailable)
+        bench.service.isReachable = true
         #expect(bench.service.openTries(of: key) == 1)
         bench.clock.advance(by: 3600)
         #expect(try await bench.login() == nil)
         #expect(bench.service.openTries(of: key) == 0)
+        let calls = bench.service.calls.count
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.calls.count == calls + 2, "an evaluation and a confirmation, and no check any more")
     }
 
     @Test(arguments: StoreKind.allCases)

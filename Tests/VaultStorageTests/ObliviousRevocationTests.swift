@@ -62,6 +62,27 @@ struct ObliviousRevocationTests {
         #expect(try await bench.account().keyslot(.offline) == nil)
     }
 
+    @Test func `a revoked device makes itself no new key`() async throws {
+        for way in ["pin", "recovery", "password"] {
+            let bench = try await bench()
+            let account = try await bench.account()
+            let vaultKey = try await bench.accounts.open(
+                account, with: .offline(SharedSecret(SecretBytes(utf8: ObliviousBench.password))))
+            bench.service.revoke(try await bench.slot().keyID)
+            let code = await bench.failure {
+                switch way {
+                case "pin": try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
+                case "recovery": _ = try await bench.accounts.makeRecoveryKeyslot(for: account, vaultKey: vaultKey)
+                default:
+                    try await bench.accounts.setPassword(
+                        SecretBytes(utf8: "another long password"), of: account, vaultKey: vaultKey)
+                }
+            }
+            #expect(code == .deviceRevoked, "\(way)")
+            #expect(try await bench.account().keyslots.map(\.kind) == [.password])
+        }
+    }
+
     /// Answers to confirmations are not authenticated.
     @Test func `somebody in the network cannot revoke a device`() async throws {
         let bench = try await bench()

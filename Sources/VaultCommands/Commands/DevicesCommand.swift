@@ -39,7 +39,7 @@ struct DevicesCommand: AsyncParsableCommand {
                 let isListable = account.keyslots.contains { $0.keyServiceProtocol == 2 }
                 Output.note(
                     isListable
-                        ? "vault: this machine is not on the list, because it was revoked. To use it again, register again: vault register"
+                        ? "vault: this machine could not be put on the list. Perhaps it was revoked: log in, then try again."
                         : "vault: this machine is not on the list. Only ways in of protocol version 2 are listed: see vault unlock list"
                 )
             }

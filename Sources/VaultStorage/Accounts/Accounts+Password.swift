@@ -28,11 +28,12 @@ extension Accounts {
         _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false
     ) async throws -> [Keyslot] {
         try requireNewPassword(new)
+        try await requireMayAddWay(to: account)
         return try await putPassword(new, of: account, vaultKey: vaultKey, dropsOtherWays: dropsOtherWays)
     }
 
     /// As ``setPassword(_:of:vaultKey:dropsOtherWays:)``, for a password that need not be new. Its length is not
-    /// checked.
+    /// checked. After a new registration, it works also on a revoked device.
     @discardableResult
     package func putPassword(
         _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false

@@ -54,11 +54,11 @@ public struct KeyRefusals: Sendable {
     /// Notes the key service's answer for a keyslot, if the answer says whether the key can be used.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
-    public func note(_ error: KeyServiceError, for slot: Keyslot, now: Date) async throws {
+    public func note(_ error: KeyServiceError, for slot: Keyslot, of account: Account, now: Date) async throws {
         let reason = Reason(error)
         guard reason != nil || error.code == .wrongSecret else { return }
         try await store.withRecord(name) { bytes in
-            var refusals = Self.decode(bytes)
+            var refusals = Self.decode(bytes).filter { id, _ in account.keyslots.contains { $0.id == id } }
             guard reason != nil || refusals[slot.id] != nil else { return }
             refusals[slot.id] = reason.map { Refusal(reason: $0, date: now) }
             bytes = refusals.isEmpty ? nil : Array(try JSONEncoder().encode(refusals))

@@ -52,6 +52,7 @@ extension Accounts {
     func addTyped(
         _ kind: Keyslot.Kind, _ secret: borrowing SecretBytes, to account: Account, vaultKey: VaultKey
     ) async throws -> Keyslot {
+        try await requireMayAddWay(to: account)
         let slot = try await typedSlot(kind, secret, account, vaultKey)
         FaultPoint.keyslotMade.reach()
         try await putOrDiscard(slot, in: account, vaultKey)

@@ -80,10 +80,11 @@ extension Accounts {
         } catch let error as KeyServiceError where error.code == .keyLocked {
             // Somebody may have sent recorded tries again.
             let sent = (try? await OwnTries(store: store, account: account.id).sent(of: slot.keyID)) ?? []
-            guard !sent.isEmpty else { throw error }
-            for confirmation in sent {
-                guard (try? await oblivious.client.confirm(confirmation)) != nil else { throw error }
+            var isClosed = false
+            for confirmation in sent where (try? await oblivious.client.confirm(confirmation)) != nil {
+                isClosed = true
             }
+            guard isClosed else { throw error }
             return try await oblivious.open(slot, stretched: stretched)
         }
     }

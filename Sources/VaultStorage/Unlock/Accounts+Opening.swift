@@ -53,7 +53,8 @@ extension Accounts {
             do {
                 let opened = try await method.opener.open(slot, of: current, in: self)
                 // The person, the hardware and the key service took time. The ways in may have changed.
-                if try await self.current(account).keyslots.contains(where: { $0.id == slot.id }) {
+                let current = try await self.current(account)
+                if current.keyslots.contains(where: { $0.id == slot.id }) {
                     if slot.kind.isHardware { try await requireRight(opened.vaultKey, of: current) }
                     return (current, slot, opened)
                 }
@@ -84,7 +85,8 @@ extension Accounts {
 
     /// Notes the key service's answer. An error of the store must not hide that answer.
     private func note(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async {
-        try? await KeyRefusals(store: store, account: account.id).note(error, for: slot, now: clock.now)
+        try? await KeyRefusals(store: store, account: account.id).note(
+            error, for: slot, of: account, now: clock.now)
         guard error.code == .wrongSecret, slot.kind.isTyped else { return }
         try? await NotedGuesses(store: store, account: account.id).note(slot)
     }

@@ -13,34 +13,60 @@ extension Accounts {
     ///
     /// - Parameter known: a keyslot whose key was revoked.
     func removeOfflineWays(of account: Account, known: Keyslot) async {
+        if account.askable.isEmpty {
+            // Nothing tells about a key of hardware but a login with that hardware.
+            let refused = await refusedKeyslots(of: account)
+            for slot in account.keyslots where slot.needsKeyService && slot.id != known.id {
+                guard refused[slot.id] == .revoked else { return }
+            }
+        }
         for slot in account.askable where slot.id != known.id {
             guard await isRevoked(slot, of: account) else { return }
         }
-        await removeOfflineWays(of: account.id)
+        await removeOfflineWays(of: account)
     }
 
-    private func removeOfflineWays(of id: AccountID) async {
+    private func removeOfflineWays(of account: Account) async {
         // In a new task: a cancelled caller must not leave them.
         await Task {
-            try? await withLock(on: id) { _ in
-                guard let account = try await store.account(id) else { return }
-                let offline = account.keyslots.filter { !$0.needsKeyService }
+            try? await withLock(on: account.id) { _ in
+                // The answers are not about an account that was registered again meanwhile.
+                guard let now = try await store.account(account.id), now.deviceSecret == account.deviceSecret else {
+                    return
+                }
+                let offline = now.keyslots.filter { !$0.needsKeyService }
                 guard !offline.isEmpty else { return }
                 _ = try await apply(
-                    offline.map { .removeKeyslot(id: $0.id) }, to: id, retiringKeysOf: account)
+                    offline.map { .removeKeyslot(id: $0.id) }, to: account.id, retiringKeysOf: now)
                 logger.notice(
-                    "removed the ways in without the network: the device was revoked", metadata: id.logMetadata)
+                    "removed the ways in without the network: the device was revoked",
+                    metadata: account.id.logMetadata)
             }
         }.value
     }
 
-    /// Asks the key service whether the owner revoked this device, for an account that was opened without the network.
-    /// The question costs no guess. A key service that does not answer counts as no.
+    /// Asks the key service whether the owner revoked this device, for an account that was opened without it.
     ///
     /// - Throws: ``VaultError`` with code `deviceRevoked`: the ways in without the network were removed. Register again.
     package func requireNotRevoked(_ id: AccountID) async throws {
-        let wasRevoked = await withTaskGroup(of: Bool.self) { group in
-            group.addTask { await asksWhetherRevoked(id) }
+        guard let account = try? await store.account(id), await isRevoked(account) else { return }
+        await removeOfflineWays(of: account)
+        throw VaultError.deviceRevoked
+    }
+
+    /// Refuses a new way in on a device that the owner revoked. Otherwise a session that was opened without the key
+    /// service could make itself a new key there. Nothing is asked for an account that always needs the key service.
+    ///
+    /// - Throws: ``VaultError`` with code `deviceRevoked`.
+    func requireMayAddWay(to account: Account) async throws {
+        if account.opensOffline { try await requireNotRevoked(account.id) }
+    }
+
+    /// Whether the key service says now that the owner revoked this device. The question costs no guess. A key service
+    /// that does not answer counts as no.
+    private func isRevoked(_ account: Account) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await asksWhetherRevoked(account) }
             group.addTask { [timer] in
                 try? await timer.sleep(for: Self.patienceForRevocation)
                 return false
@@ -48,9 +74,6 @@ extension Accounts {
             defer { group.cancelAll() }
             return await group.next() ?? false
         }
-        guard wasRevoked else { return }
-        await removeOfflineWays(of: id)
-        throw VaultError.deviceRevoked
     }
 
     /// Whether the key service said earlier that the owner revoked this device. Then the ways in without the network are
@@ -60,8 +83,8 @@ extension Accounts {
         return !account.askable.isEmpty && account.askable.allSatisfy { refused[$0.id] == .revoked }
     }
 
-    private func asksWhetherRevoked(_ id: AccountID) async -> Bool {
-        guard let account = try? await store.account(id), !account.askable.isEmpty else { return false }
+    private func asksWhetherRevoked(_ account: Account) async -> Bool {
+        guard !account.askable.isEmpty else { return false }
         for slot in account.askable {
             guard await isRevoked(slot, of: account) else { return false }
         }
@@ -79,7 +102,8 @@ extension Accounts {
             // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess
             // if the key was revoked. Otherwise the next login takes it back.
             guard await oblivious.isRevoked(slot) else { return false }
-            try? await KeyRefusals(store: store, account: account.id).note(error, for: slot, now: clock.now)
+            try? await KeyRefusals(store: store, account: account.id).note(
+                error, for: slot, of: account, now: clock.now)
             return true
         } catch {
             return false
@@ -90,7 +114,8 @@ extension Accounts {
 extension VaultError {
     /// The error of every way in after the owner revoked this device.
     static var deviceRevoked: VaultError {
-        VaultError(.deviceRevoked, "This device was revoked. Register again: vault register")
+        VaultError(
+            .deviceRevoked, "This device was revoked. If no other way in works, register again: vault register")
     }
 }
 

@@ -72,6 +72,7 @@ extension Accounts {
         if opensOffline { try requireAllowed(.offline) }
         let prompt: any BiometricPrompt = kind.takesNewPIN ? NewPINPrompt(base: prompt, policy: policy) : prompt
         do {
+            try await requireMayAddWay(to: account)
             var slot: Keyslot
             if !opensOffline, let oblivious = try await obliviousMaker(account) {
                 slot = try await HardwareKeyslot.make(

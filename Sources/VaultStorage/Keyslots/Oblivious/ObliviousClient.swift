@@ -27,14 +27,21 @@ struct ObliviousClient: Sendable {
 
     /// Checks that answers of the key service arrive. The request is right but for its time, so it costs no guess.
     ///
-    /// - Throws: `KeyServiceError`, as an evaluation.
-    func checkAnswers(of id: String, requestKey: SharedSecret) async throws {
+    /// - Throws: `KeyServiceError` with code `unavailable` if no answer arrives.
+    func requireAnswers(of id: String, requestKey: SharedSecret) async throws {
         let element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
-        try await repeating { _ in
+        var lost = 0
+        while true {
             do {
                 _ = try await service.evaluate(
                     id, element, requestKey: requestKey.bytes, at: Date(timeIntervalSince1970: 1))
-            } catch let error as KeyServiceError where error.code == .clock {}
+                return
+            } catch let error as KeyServiceError {
+                // Any other answer shows that answers arrive. The next request tells what is wrong.
+                guard error.code == .unavailable else { return }
+                guard error.isAnswerLost, !error.isTimeout, lost < repeats else { throw error }
+                lost += 1
+            }
         }
     }
 

@@ -84,7 +84,7 @@ struct ObliviousKeyslot: Sendable {
         let before = try? await tries.tickets(at: key, check: slot.check)
         if before?.unconfirmed.isEmpty == false {
             // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks.
-            try await client.checkAnswers(of: key, requestKey: requestKey)
+            try await client.requireAnswers(of: key, requestKey: requestKey)
         }
         let blinding = try ObliviousFunction.blind(stretched.bytes)
         let element = blinding.element
@@ -117,9 +117,11 @@ struct ObliviousKeyslot: Sendable {
         let now = try? await tries.tickets(at: key, check: slot.check)
         func isOwn(_ ticket: [UInt8]) -> Bool { before?.contains(ticket) == true || now?.contains(ticket) == true }
         let strange = Self.strange(in: answer, isOwn: isOwn)
-        // The own open tries, and tries of earlier confirmations: somebody may send a recorded one again.
+        // The own open tries, and tries of earlier confirmations: somebody may send a recorded one again. Then tries
+        // that never arrived. The service ignores them, and they are forgotten here.
         var tickets = [answer.ticket]
         for ticket in answer.open.map(\.ticket).filter(isOwn) + (now?.confirmed.prefix(OwnTries.repeatedTickets) ?? [])
+            + (now?.unconfirmed ?? [])
         where tickets.count < ObliviousKeys.maxTickets && !tickets.contains(ticket) {
             tickets.append(ticket)
         }

@@ -159,7 +159,11 @@ struct OwnTries: Sendable {
     }
 
     private static func decode(_ bytes: [UInt8]?) -> Content {
-        bytes.flatMap { try? JSONDecoder().decode(Content.self, from: Data($0)) } ?? Content()
+        var content = bytes.flatMap { try? JSONDecoder().decode(Content.self, from: Data($0)) } ?? Content()
+        // Each signature is checked. A record that somebody changed must not make a login slow.
+        content.sent = content.sent.mapValues { $0.suffix(sentLimit) }
+        content.waiting = content.waiting.suffix(limit)
+        return content
     }
 
     private static func encode(_ content: Content) throws -> [UInt8]? {
