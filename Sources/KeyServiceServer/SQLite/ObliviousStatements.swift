@@ -20,7 +20,7 @@ struct ObliviousStatements {
                 """)
         tries = try db.cachedStatement(
             sql: "SELECT ticket, blinded, opened_at FROM open_try WHERE number = ? ORDER BY opened_at, ticket")
-        removeTry = try db.cachedStatement(sql: "DELETE FROM open_try WHERE number = ? AND ticket = ?")
+        removeTry = try db.cachedStatement(sql: "DELETE FROM open_try WHERE ticket = ?")
     }
 
     /// Carries out an update.
@@ -151,8 +151,7 @@ struct ObliviousStatements {
 
     private func write(_ new: ObliviousKey, _ difference: Difference, _ number: Int64) throws {
         for gone in difference.gone {
-            try SQLiteCalls.bind(number, at: 1, to: removeTry.sqliteStatement)
-            try SQLiteCalls.bind(gone.ticket, at: 2, to: removeTry.sqliteStatement)
+            try SQLiteCalls.bind(gone.ticket, at: 1, to: removeTry.sqliteStatement)
             try SQLiteCalls.run(removeTry.sqliteStatement)
         }
         for added in difference.added { try Self.add(added, number, db) }
@@ -243,9 +242,9 @@ extension ObliviousStatements {
     static func keepOneTry(under new: Int, was old: Int, _ db: Database) throws {
         try db.execute(
             sql: """
-                DELETE FROM open_try WHERE (number, ticket) IN (
-                    SELECT number, ticket FROM (
-                        SELECT number, ticket, count(*) OVER (PARTITION BY number) AS count,
+                DELETE FROM open_try WHERE ticket IN (
+                    SELECT ticket FROM (
+                        SELECT ticket, count(*) OVER (PARTITION BY number) AS count,
                             row_number() OVER (PARTITION BY number ORDER BY opened_at DESC, ticket DESC) AS place
                         FROM open_try JOIN key_record USING (number)
                         WHERE kind = \(KeyDetails.obliviousKind) AND state = 0)

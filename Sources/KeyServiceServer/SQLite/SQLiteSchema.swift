@@ -48,7 +48,6 @@ enum SQLiteSchema {
             db.remove(function: joinedBytes)
             db.remove(function: numberBytes)
         }
-        migrator.registerMigration("4") { try $0.execute(sql: version4) }
         return migrator
     }()
 
@@ -111,20 +110,6 @@ enum SQLiteSchema {
             opened_at INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX open_try_by_key ON open_try (number);
-        """
-
-    /// The schema that keeps the tries of a key together. A try then changes one page, and not two in different places.
-    private static let version4 = """
-        CREATE TABLE new_open_try (
-            number INTEGER NOT NULL REFERENCES key_record ON DELETE CASCADE,
-            ticket BLOB NOT NULL,
-            blinded BLOB NOT NULL,
-            opened_at INTEGER NOT NULL,
-            PRIMARY KEY (number, ticket)
-        ) STRICT, WITHOUT ROWID;
-        INSERT INTO new_open_try SELECT number, ticket, blinded, opened_at FROM open_try ORDER BY number, ticket;
-        DROP TABLE open_try;
-        ALTER TABLE new_open_try RENAME TO open_try;
         """
 
     /// Joins bytes. SQLite's own || returns a text.
