@@ -9,7 +9,12 @@ public enum ObliviousMessage {
     ///   - purpose: lower-case letters and hyphens.
     ///   - parts: the values. Only the last one may have a variable size.
     public static func bytes(_ purpose: String, _ parts: [UInt8]...) -> [UInt8] {
-        Array("credential-vault/v2/\(purpose)".utf8) + [0] + parts.joined()
+        var message = Array("credential-vault/v2/".utf8)
+        message.reserveCapacity(256)
+        message += purpose.utf8
+        message.append(0)
+        for part in parts { message += part }
+        return message
     }
 
     /// The message that authenticates a request to evaluate.

@@ -56,9 +56,13 @@ public enum Base64URL {
     /// Returns the text of `bytes`.
     public static func encode(_ bytes: [UInt8]) -> String {
         let size = sodium_base64_encoded_len(bytes.count, sodium_base64_VARIANT_URLSAFE_NO_PADDING)
-        var text = [CChar](repeating: 0, count: size)
-        sodium_bin2base64(&text, size, bytes, bytes.count, sodium_base64_VARIANT_URLSAFE_NO_PADDING)
-        return String(decoding: text.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return String(unsafeUninitializedCapacity: size) { output in
+            let text = UnsafeMutableRawPointer(UnsafeMutableRawBufferPointer(output).bytes)
+            _ = sodium_bin2base64(
+                text.assumingMemoryBound(to: CChar.self), size, bytes, bytes.count,
+                sodium_base64_VARIANT_URLSAFE_NO_PADDING)
+            return size - 1  // without the final NUL
+        }
     }
 
     /// Returns the bytes of a text; nil if it is not base64url, has padding, or has unused bits that are not zero.

@@ -33,10 +33,10 @@ public struct SealingContext: Sendable, Hashable {
     /// Returns the fields in order. Each stands behind its length, so no two contexts give the same bytes.
     func authenticatedData(header: [UInt8]) -> [UInt8] {
         var data = header
+        data.reserveCapacity(256)
         for field in [purpose, issuer, subject, id, keyID] {
-            let bytes = Array(field.utf8)
-            withUnsafeBytes(of: UInt64(bytes.count).bigEndian) { data.append(contentsOf: $0) }
-            data.append(contentsOf: bytes)
+            withUnsafeBytes(of: UInt64(field.utf8.count).bigEndian) { data.append(contentsOf: $0) }
+            data.append(contentsOf: field.utf8)
         }
         return data
     }
@@ -112,7 +112,7 @@ public enum SealedEnvelope {
         _ envelope: [UInt8], key: borrowing SecretBytes, context: SealingContext
     ) throws -> SecretBytes {
         try requireKeySize(key)
-        guard envelope.count >= 4, Array(envelope[0..<2]) == magic, envelope[2] == format,
+        guard envelope.count >= 4, envelope.starts(with: magic), envelope[2] == format,
             let algorithm = Algorithm(rawValue: envelope[3]),
             envelope.count >= 4 + algorithm.nonceSize + tagSize
         else { throw VaultCryptoError(.malformedEnvelope) }

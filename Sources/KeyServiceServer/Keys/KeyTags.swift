@@ -8,12 +8,13 @@ internal import VaultCrypto
 public struct KeyTags: Sendable {
     private static let size = 8
 
-    private let key: SymmetricKey
+    /// The start of all codes: the key is already in it.
+    private let start: HMAC<SHA256>
 
     /// Makes the tags of the services with this master key.
     public init(_ masterKey: MasterKey) throws {
         let derived = try KeyDerivation.hkdf(masterKey.bytes, info: "credential-vault/key-service/v1/log-tag")
-        key = derived.withUnsafeBytes { SymmetricKey(data: $0) }
+        start = derived.withUnsafeBytes { HMAC(key: SymmetricKey(data: $0)) }
     }
 
     /// Makes the tags of a store's keys.
@@ -26,7 +27,8 @@ public struct KeyTags: Sendable {
 
     /// Returns the tag: 16 hexadecimal digits.
     public func tag(of keyID: String) -> String {
-        let code = HMAC<SHA256>.authenticationCode(for: Array(keyID.utf8), using: key)
-        return Hexadecimal.text(code.prefix(Self.size))
+        var code = start
+        code.update(data: Array(keyID.utf8))
+        return Hexadecimal.text(code.finalize().prefix(Self.size))
     }
 }

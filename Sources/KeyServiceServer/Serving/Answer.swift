@@ -9,7 +9,7 @@ internal import VaultCrypto
 struct Answer {
     /// The time that a client should wait after "busy", in seconds.
     static let retryAfter = "1"
-    private static let headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
+    static let headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
     static let encoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -12,19 +12,28 @@ extension Answer {
 
     /// Makes the answer with a body.
     init(json body: some Encodable) throws {
-        self.init(
-            status: .ok, body: ByteBuffer(bytes: try Self.encoder.encode(body)),
-            headers: [.contentType: "application/json", .cacheControl: "no-store"])
+        self.init(status: .ok, body: ByteBuffer(bytes: try Self.encoder.encode(body)), headers: Self.headers)
     }
 
     /// Makes the answer of an evaluation. Nothing in it needs escaping: it has only base64url and numbers.
     init(_ evaluation: ObliviousKeeper.Evaluation) {
-        let open = evaluation.open.map { #"{"ticket":"\#(Base64URL.encode($0.ticket))","at":\#($0.openedAt)}"# }
-        let text =
-            #"{"evaluated":"\#(Base64URL.encode(evaluation.evaluated))","ticket":"\#(Base64URL.encode(evaluation.opened.ticket))","guesses_remaining":\#(evaluation.guessesRemaining),"open":[\#(open.joined(separator: ","))]}"#
-        self.init(
-            status: .ok, body: ByteBuffer(string: text),
-            headers: [.contentType: "application/json", .cacheControl: "no-store"])
+        self.init(status: .ok, body: ByteBuffer(), headers: Self.headers)
+        body.reserveCapacity(512)
+        for text in [
+            #"{"evaluated":""#, Base64URL.encode(evaluation.evaluated), #"","ticket":""#,
+            Base64URL.encode(evaluation.opened.ticket), #"","guesses_remaining":"#,
+            String(evaluation.guessesRemaining), #","open":["#,
+        ] {
+            body.writeString(text)
+        }
+        for (index, open) in evaluation.open.enumerated() {
+            body.writeString(index == 0 ? #"{"ticket":""# : #",{"ticket":""#)
+            body.writeString(Base64URL.encode(open.ticket))
+            body.writeString(#"","at":"#)
+            body.writeString(String(open.openedAt))
+            body.writeString("}")
+        }
+        body.writeString("]}")
     }
 
     /// Authenticates the answer to a request to evaluate. The field is the one of RFC 7615.

@@ -67,10 +67,12 @@ struct ObliviousParsing {
 
     /// Reads the field `Authorization` of a request to evaluate: `CV2 SECONDS.MAC`.
     func authorization(_ headers: HTTPFields, id: String) throws -> ObliviousAuthorization {
-        guard let value = headers[.authorization], headers[values: .authorization].count == 1,
-            value.hasPrefix(Self.scheme)
-        else { throw BadRequest.malformed }
-        let parts = value.dropFirst(Self.scheme.count).split(separator: ".", omittingEmptySubsequences: false)
+        let values = headers[values: .authorization]
+        guard values.count == 1, let value = values.first?.utf8, value.starts(with: Self.scheme.utf8) else {
+            throw BadRequest.malformed
+        }
+        let parts = value.dropFirst(Self.scheme.utf8.count)
+            .split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { Substring($0) }
         guard parts.count == 2, let seconds = Self.seconds(parts[0]), let code = Base64URL.decode(String(parts[1])),
             code.count == RequestMAC.size
         else { throw BadRequest.malformed }

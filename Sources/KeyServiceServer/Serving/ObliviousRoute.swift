@@ -23,8 +23,8 @@ enum ObliviousRoute: Hashable {
         case Substring(ObliviousPath.devices): self = .devices
         default:
             // /keyservice/v2/keys/ID/CALL
-            let parts = path.dropFirst(ObliviousPath.base.count + 1).split(
-                separator: "/", omittingEmptySubsequences: false)
+            let parts = path.utf8.dropFirst(ObliviousPath.base.utf8.count + 1)
+                .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { Substring($0) }
             guard parts.count == 3 else { return nil }
             let folder = "\(ObliviousPath.base)/\(parts[0])"
             if folder == ObliviousPath.keys, let call = ObliviousPath.Call(rawValue: String(parts[2])) {
