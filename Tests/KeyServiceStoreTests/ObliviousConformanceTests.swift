@@ -204,9 +204,9 @@ import Testing
         let test = key.test
         let one = Key.newTry()
         _ = try await key.evaluate(one.blinded, ticket: one.ticket)
-        // The same ticket twice, and a master key that is not on the list.
+        // The ticket of another key, and a master key that is not on the list.
         var bad = Key(test).new
-        bad.tries = [one, one]
+        bad.tries = [one]
         let clash = bad
         let unsealed = Key(test, masterKeyID: MasterKeyID(rawValue: 7))
         let good = Key(test)

@@ -134,19 +134,26 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
 
     /// Returns the keys of an owner.
     public func keys(ofOwner owner: [UInt8]) async throws -> [StoredKey] {
-        try reading { db in
-            let limits = try GuessStatements.limits(db)
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT * FROM key_record JOIN guess_counter USING (number) WHERE owner = ?
-                    ORDER BY number LIMIT 1000
-                    """, arguments: [Data(owner)])
-            return try rows.map { row in
-                let number: Int64 = try row.decode(forColumn: "number")
-                let tries = try ObliviousStatements.tries(of: number...number, db)[number]
-                return try RecordStatements.storedKey(row, limits, tries: tries ?? [])
-            }
+        // A request asks for the list. Its thread must not wait for the disk.
+        do {
+            return try await queue.read { try Self.keys(of: owner, $0) }
+        } catch {
+            return try Self.translatingErrors { throw error }
+        }
+    }
+
+    private static func keys(of owner: [UInt8], _ db: Database) throws -> [StoredKey] {
+        let limits = try GuessStatements.limits(db)
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT * FROM key_record JOIN guess_counter USING (number) WHERE owner = ?
+                ORDER BY number LIMIT 1000
+                """, arguments: [Data(owner)])
+        return try rows.map { row in
+            let number: Int64 = try row.decode(forColumn: "number")
+            let tries = try ObliviousStatements.tries(of: number...number, db)[number]
+            return try RecordStatements.storedKey(row, limits, tries: tries ?? [])
         }
     }
 
