@@ -89,7 +89,10 @@ struct ObliviousBench {
     }
 
     /// A thief's program on a copy of the account and its keyslots.
-    func thief() async throws -> ObliviousBench {
+    func thief() async throws -> ObliviousBench { try await copied() }
+
+    /// A program on a copy of the account and its keyslots.
+    func copied() async throws -> ObliviousBench {
         let (copy, account) = (InMemoryStore(), try await account())
         try await copy.apply(
             [.putAccount(account)] + account.keyslots.map { .putKeyslot($0) }, to: account.id)

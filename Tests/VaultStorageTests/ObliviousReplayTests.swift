@@ -72,6 +72,40 @@ struct ObliviousReplayTests {
         #expect(try await bench.slot().keyID == key, "the keyslot is the same")
     }
 
+    /// Each program reads the store before the others have written, so its confirmation names none of their tries.
+    @Test(arguments: [0, 40])
+    func `replayed logins that know nothing of each other raise no alarm`(earlier: Int) async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let (account, slot) = (try await bench.account(), try await bench.slot())
+        for _ in 0..<earlier { try await bench.login() }
+        let record = account.id.recordPrefix + "own-tries"
+        let noted = try await bench.store.withRecord(record) { $0 }
+        let before = bench.service.calls.count
+        let tries = OwnTries(store: bench.store, account: account.id)
+        for _ in 1...3 {
+            let program = try await bench.copied()
+            try await program.store.withRecord(record) { $0 = noted }
+            try await program.login()
+            let sent = try await OwnTries(store: program.store, account: account.id).sent(of: slot.keyID)
+            let confirmation = try #require(sent.last)
+            try await bench.store.apply([tries.storing(confirmation, keeping: [slot])], to: account.id)
+            try await tries.noteSent(confirmation)
+        }
+        let recorded = bench.service.calls.dropFirst(before)
+        for _ in 1...2 { try await bench.login() }
+        let requestKey = try await requestKey(bench)
+        for case .evaluate(slot.keyID, let blinded) in recorded {
+            _ = try await bench.service.evaluate(
+                slot.keyID, RistrettoElement(blinded), requestKey: requestKey.bytes, at: bench.clock.now)
+        }
+        #expect(bench.service.openTries(of: slot.keyID) == 3)
+        bench.clock.advance(by: 120)
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.openTries(of: slot.keyID) == 0)
+        #expect(try await bench.slot().keyID == slot.keyID, "the keyslot is the same")
+    }
+
     @Test func `replayed wrong tries stay counted`() async throws {
         let bench = ObliviousBench()
         try await bench.register()
