@@ -4,7 +4,7 @@ import signal
 import time
 
 import pytest
-from support.keys import check_only_the_used_keys_live, kill_at, opens, used
+from support.keys import check_only_the_used_keys_live, kill_at, opens, store_wrapped, used
 from support.oblivious import ObliviousKey, Try
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import KEY_SERVICE, run
@@ -153,7 +153,11 @@ def test_wrong_damaged_locked_ended_and_missing_are_five_answers(alice, key_serv
     ((wrapped,),) = alice.sql("SELECT wrapped FROM keyslot")
     alice.sql("UPDATE keyslot SET wrapped = ?", bytes([wrapped[0] ^ 1]) + wrapped[1:])
     note("damaged", alice, 65, "storeCorrupt")
-    alice.sql("UPDATE keyslot SET wrapped = ?", wrapped)
+    # This change shows only with the right password. It must not look like a wrong one.
+    store_wrapped(alice, wrapped[:-1] + bytes([wrapped[-1] ^ 1]))
+    note("changed", alice, 65, "storeCorrupt")
+    store_wrapped(alice, wrapped)
+    assert opens(alice)
     for _ in range(3):
         note("last wrong", alice, 77, "wrongSecret", password="a slip")
     key_service.age_tries()
@@ -167,7 +171,7 @@ def test_wrong_damaged_locked_ended_and_missing_are_five_answers(alice, key_serv
     note("revoked", alice, 80, "deviceRevoked", password=OTHER_PASSWORD)
     assert run([KEY_SERVICE, "keys", "delete", key_id, "--data", key_service.data]).status == 0
     note("missing", alice, 80, "keyMissing", password=OTHER_PASSWORD)
-    assert len(set(seen.values())) == len(seen) == 7, seen
+    assert len(set(seen.values())) == len(seen) == 8, seen
 
 
 # Crashes of the command
@@ -252,7 +256,7 @@ def test_a_service_that_dies_at_the_first_confirm_leaves_no_half_of_an_account(p
 # Keys of ways in that are gone
 
 
-def test_keys_of_a_forgotten_password_and_pin_are_ended_from_another_way_in(alice, key_service):
+def test_keys_of_a_forgotten_password_and_pin_are_ended_from_another_way_in(alice, key_service, recorder):
     """The program dies after the change, and before the old keys are ended."""
     assert alice.vault("unlock", "add", "pin", "--new-pin-file", alice.password_file(PIN, "pin"),
                        password=PASSWORD).status == 0
@@ -261,6 +265,11 @@ def test_keys_of_a_forgotten_password_and_pin_are_ended_from_another_way_in(alic
     died = alice.vault("passwd", "--pin", "--new-password-file", new, password=PIN, env=kill_at("password-swapped"))
     assert died.status == -signal.SIGKILL
     assert len(key_service.live_keys() & before) == 2, "the old password still has its key"
+    # The old key stays on the list until the service has answered.
+    recorder.change = lose("end", arrives=False)
+    assert opens(alice, PIN, "--pin")
+    assert len(key_service.live_keys() & before) == 2
+    recorder.change = None
     assert opens(alice, PIN, "--pin")
     assert key_service.live_keys() == used(alice)
     assert guess(copy, secret=PASSWORD) == "keyMissing"
