@@ -2,15 +2,19 @@
 
 import collections
 import concurrent.futures
+import contextlib
 import copy
+import http.client
+import json
 import random
 import secrets
 import threading
 import time
+import urllib.parse
 
 import pytest
 import requests
-from support.oblivious import ObliviousKey, Try
+from support.oblivious import ObliviousKey, Try, encode
 from support.postgres import Cluster
 from support.programs import KEY_SERVICE, run
 from support.shared_service import Instance
@@ -121,6 +125,37 @@ def test_exactly_the_limit_of_parallel_elements_is_evaluated(pair):
     assert seen[200] == LIMIT and set(seen) <= {200, 403, 503}, seen
     assert len({answer.json()["evaluated"] for answer in answers if answer.status_code == 200}) == LIMIT
     assert listed(pair[1], key.id)["guessesRemaining"] == 0
+
+
+def evaluate_at_once(instances, key, attempts):
+    """Sends each try on a connection of its own. The last bytes of all requests leave together, so the instances have
+    them all before the first one is stored. Returns the statuses."""
+    waiting = []
+    for number, attempt in enumerate(attempts):
+        base = urllib.parse.urlsplit(instances[number % len(instances)].url)
+        body = json.dumps({"blinded": encode(attempt.blinded)}).encode()
+        connection = http.client.HTTPConnection(base.hostname, base.port, timeout=60)
+        connection.putrequest("POST", f"{base.path}/keyservice/v2/keys/{key.id}/evaluate")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(len(body)))
+        connection.putheader("Authorization", key.authorization(body))
+        connection.endheaders(body[:-1])
+        waiting.append((connection, body[-1:]))
+    for connection, end in waiting:
+        connection.send(end)
+    statuses = []
+    for connection, _ in waiting:
+        with contextlib.closing(connection):
+            statuses.append(connection.getresponse().status)
+    return statuses
+
+
+def test_exactly_the_limit_of_parallel_elements_that_arrive_together_is_evaluated(pair):
+    for _ in range(20):
+        key = ObliviousKey(pair[0].url).make()
+        seen = collections.Counter(evaluate_at_once(pair, key, [Try(b"%d" % number) for number in range(32)]))
+        assert seen[200] == LIMIT and set(seen) <= {200, 403, 503}, seen
+        assert listed(pair[1], key.id)["guessesRemaining"] == 0
 
 
 def test_one_element_a_thousand_times_is_one_try(pair):
