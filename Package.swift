@@ -373,6 +373,23 @@ if let libFuzzer {
             exclude: ["CLibFuzzer", "Driver", "Seeds", "run.sh"], sources: ["FuzzingTests", "Targets"]))
 }
 
+/// The test target that `Tests/run.sh quick` builds alone, with only the targets that it needs; nil for all targets.
+if let only = Context.environment["CREDENTIAL_VAULT_ONLY"] {
+    var needed: Set<String> = []
+    func need(_ name: String) {
+        guard let target = package.targets.first(where: { $0.name == name }), needed.insert(name).inserted else { return }
+        for dependency in target.dependencies {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _): need(name)
+            default: break
+            }
+        }
+    }
+    need(only)
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll()
+}
+
 for target in package.targets where [.regular, .executable, .test].contains(target.type) {
     target.swiftSettings =
         (target.swiftSettings ?? []) + [

@@ -4,11 +4,47 @@
 #     Tests/run.sh                 everything
 #     Tests/run.sh FILTER          only tests whose name contains FILTER (swift test --filter, pytest -k)
 #     Tests/run.sh unit [FILTER]   the Swift tests alone
+#     Tests/run.sh quick FILTER    Swift tests of one target, and builds only what this target needs. FILTER is a name in
+#                                  that target, for example ObliviousLoginTests, or VaultCryptoTests for the whole target.
+#                                  It installs nothing, and names no trait.
 #
 # The script asks nothing. It installs missing system packages with apt (with sudo unless root runs it).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 only_swift=false
+
+# Runs tests of the one target that has FILTER in its name or in its files: run_quick FILTER
+run_quick() {
+    local filter=${1:?FILTER is missing: Tests/run.sh quick FILTER} targets
+    if [[ -d Tests/${filter%%[./]*} ]]; then
+        targets=${filter%%[./]*}
+    else
+        targets=$(grep -rlwF --include='*.swift' -e "${filter%%[./]*}" Tests/*Tests | cut -d/ -f2 | sort -u)
+    fi
+    if [[ $(wc -w <<<"$targets") != 1 ]]; then
+        echo "\"$filter\" is in ${targets:+more than one target: ${targets//$'\n'/, }}${targets:-no target}." \
+            "Name one target: Tests/run.sh quick TARGET.NAME" >&2
+        return 64
+    fi
+    local scratch=.build/quick log
+    SWIFT_DETERMINISTIC_HASHING=1 CREDENTIAL_VAULT_ONLY=$targets CREDENTIAL_VAULT_STRICT=1 \
+        swift build --quiet --build-tests --scratch-path "$scratch"
+    log=$(mktemp)
+    # shellcheck disable=SC2064 # The name is needed now.
+    trap "rm -f '$log'" EXIT
+    CREDENTIAL_VAULT_STRICT=1 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1 \
+        "$scratch/debug/credential-vaultPackageTests.xctest" --testing-library swift-testing --filter "$filter" 2>&1 |
+        tee "$log"
+    if ! grep -qE 'Test run with [1-9][0-9]* test' "$log"; then
+        echo "No test of $targets matches \"$filter\"." >&2
+        return 1
+    fi
+}
+
+if [[ ${1:-} == quick ]]; then
+    run_quick "${2:-}"
+    exit
+fi
 if [[ ${1:-} == unit ]]; then
     only_swift=true
     shift
