@@ -377,7 +377,9 @@ if let libFuzzer {
 if let only = Context.environment["CREDENTIAL_VAULT_ONLY"] {
     var needed: Set<String> = []
     func need(_ name: String) {
-        guard let target = package.targets.first(where: { $0.name == name }), needed.insert(name).inserted else { return }
+        guard let target = package.targets.first(where: { $0.name == name }), needed.insert(name).inserted else {
+            return
+        }
         for dependency in target.dependencies {
             switch dependency {
             case .targetItem(let name, _), .byNameItem(let name, _): need(name)
