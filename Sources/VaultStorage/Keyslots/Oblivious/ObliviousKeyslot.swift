@@ -82,22 +82,25 @@ struct ObliviousKeyslot: Sendable {
         let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key))
         // Read before the try: a parallel login may confirm own tries and forget them during the call.
         let before = try? await tries.tickets(at: key, check: slot.check)
-        if before?.unconfirmed.isEmpty == false {
-            // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks.
-            try await client.requireAnswers(of: key, requestKey: requestKey)
+        if let open = try? await tries.unconfirmed(at: key) {
+            // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks. The service counts
+            // the same element once, and this answer is as long as the next one. A short answer would show less: some
+            // networks lose only long ones, and some gateways remove the header that authenticates an evaluation.
+            _ = try await client.evaluate(key, open, requestKey: requestKey)
         }
         let blinding = try ObliviousFunction.blind(stretched.bytes)
         let element = blinding.element
-        // The note is written while the service works. It tells later whose try this was, if this program dies.
-        let note = Task { [tries] in try? await tries.note(element, at: key) }
+        // On the disk before the try is sent: if the answer is lost, or this program dies, the next login sends this
+        // element again and closes it. An unwritten note must not keep a person out: the disk may be full.
+        try? await tries.note(element, at: key)
         let answer: Evaluation
         do {
             answer = try await client.evaluate(key, element, requestKey: requestKey)
-        } catch {
-            await note.value
+        } catch let error as KeyServiceError where error.code == .unavailable && !error.mayHaveCounted {
+            // It never left. Sent again by the next login, it would count as a guess of its own.
+            try? await tries.forget(element, at: key)
             throw error
         }
-        await note.value
         FaultPoint.tryEvaluated.reach()
         let output = try finalize(stretched, blinding, answer.element)
         let confirmKey = try ObliviousKeys.confirmKey(output, id: key)
@@ -117,14 +120,19 @@ struct ObliviousKeyslot: Sendable {
         let now = try? await tries.tickets(at: key, check: slot.check)
         func isOwn(_ ticket: [UInt8]) -> Bool { before?.contains(ticket) == true || now?.contains(ticket) == true }
         let strange = Self.strange(in: answer, isOwn: isOwn)
-        // The own open tries, and tries of earlier confirmations: somebody may send a recorded one again. Then tries
-        // that never arrived. The service ignores them, and they are forgotten here.
+        // A confirmation can be sent again for ever, and nothing authenticates the note of own tries: somebody could write
+        // elements there, and guess with them later, for free. So it names no more own tries than the key allows
+        // guesses: the open ones first, then the newest ones, which may never have arrived. After them come tries of
+        // earlier confirmations, which this key signed: somebody may send a recorded one again.
+        let own = (now?.unconfirmed ?? []) + (before?.unconfirmed ?? [])
+        let named = answer.open.map(\.ticket).filter(own.contains) + own
         var tickets = [answer.ticket]
-        for ticket in answer.open.map(\.ticket).filter(isOwn) + (now?.confirmed.prefix(OwnTries.repeatedTickets) ?? [])
-            + (now?.unconfirmed ?? [])
-        where tickets.count < ObliviousKeys.maxTickets && !tickets.contains(ticket) {
-            tickets.append(ticket)
+        func add(_ more: [[UInt8]], upTo count: Int) {
+            for ticket in more where tickets.count < count && !tickets.contains(ticket) { tickets.append(ticket) }
         }
+        add(named, upTo: max(1, answer.guessesRemaining + answer.open.count))
+        add(answer.open.map(\.ticket).filter { now?.confirmed.contains($0) == true }, upTo: ObliviousKeys.maxTickets)
+        add(Array(now?.confirmed.prefix(OwnTries.repeatedTickets) ?? []), upTo: ObliviousKeys.maxTickets)
         return OpenedKeyslot(
             vaultKey: vaultKey, confirmation: confirmKey.confirmation(of: key, tickets: tickets),
             triesElsewhere: strange.map(\.date).sorted())

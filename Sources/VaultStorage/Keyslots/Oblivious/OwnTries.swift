@@ -42,17 +42,22 @@ struct OwnTries: Sendable {
         self.account = account
     }
 
-    /// Notes a try before its answer is known. If a power cut loses the note, the person is told of an own try.
+    /// Notes a try before it is sent. The note is durable when this returns.
     func note(_ blinded: RistrettoElement, at key: String) async throws {
-        try await change(mayBeLost: true) { content in
+        try await change { content in
             content.tries[key] = ((content.tries[key] ?? []) + [blinded.bytes]).suffix(Self.limit)
         }
     }
 
+    /// Forgets a try that never reached the service.
+    func forget(_ blinded: RistrettoElement, at key: String) async throws {
+        try await change { content in content.tries[key]?.removeAll { $0 == blinded.bytes } }
+    }
+
     /// The tickets of a key that belong to this store.
     struct Tickets {
-        /// The tickets that no confirmation names.
-        let unconfirmed: Set<[UInt8]>
+        /// The tickets that no confirmation names, the newest first.
+        let unconfirmed: [[UInt8]]
         /// The tickets of the last confirmations, the newest ones first.
         let confirmed: [[UInt8]]
 
@@ -70,7 +75,7 @@ struct OwnTries: Sendable {
             $0.id == key && $0.isSigned(by: check)
         }
         return Tickets(
-            unconfirmed: Set((content.tries[key] ?? []).compactMap { Self.ticket(of: $0, at: key) }),
+            unconfirmed: (content.tries[key] ?? []).reversed().compactMap { Self.ticket(of: $0, at: key) },
             confirmed: Self.alternating(confirmations.map(\.tickets)))
     }
 
@@ -95,8 +100,8 @@ struct OwnTries: Sendable {
         (try? RistrettoElement(blinded)).map { ObliviousKeys.ticket(key, $0) }
     }
 
-    /// Stores a confirmation until the service has it. Its tries are forgotten, and those of keys that the account no
-    /// longer has. The renewal of the tokens, which comes next, makes this durable.
+    /// Stores a confirmation until the service has it. All tries of its key are forgotten, and those of keys that the
+    /// account no longer has. The renewal of the tokens, which comes next, makes this durable.
     ///
     /// - Parameter slots: the keyslots of the account. Confirmations that their keys did not sign are forgotten.
     func storing(_ confirmation: KeyConfirmation, keeping slots: [Keyslot]) -> StoreChange {
@@ -107,9 +112,9 @@ struct OwnTries: Sendable {
                 !slots.contains { $0.keyID == old.id && old.isSigned(by: $0.check) }
             }
             let tickets = Set(confirmation.tickets)
-            content.tries[confirmation.id]?.removeAll { own in
-                Self.ticket(of: own, at: confirmation.id).map(tickets.contains) ?? true
-            }
+            // Also the tries that the confirmation does not name. Otherwise elements that somebody wrote here would be named
+            // by later confirmations, some by each.
+            content.tries[confirmation.id] = nil
             content.waiting.removeAll { $0.id == confirmation.id && tickets.isSuperset(of: $0.tickets) }
             content.waiting.append(confirmation)
             bytes = try Self.encode(content)
