@@ -18,12 +18,7 @@ package final class AgentConnection: @unchecked Sendable {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .timedOut }
         self.descriptor = descriptor
-        if let patience {
-            var limit = timeval(tv_sec: patience, tv_usec: 0)
-            let size = socklen_t(MemoryLayout<timeval>.size)
-            setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
-            setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
-        }
+        if let patience { setLimit(patience) }
         let failure: Int32? = AgentSocket.withAddress(path) { address, size in
             while connect(descriptor, address, size) < 0 {
                 if errno != EINTR { return errno }
@@ -40,6 +35,17 @@ package final class AgentConnection: @unchecked Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// From now on, each call waits for the agent for as long as it takes.
+    package func waitWithoutLimit() { setLimit(0) }
+
+    /// - Parameter seconds: 0 for no limit, as in socket(7).
+    private func setLimit(_ seconds: Int) {
+        var limit = timeval(tv_sec: seconds, tv_usec: 0)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
+    }
 
     /// Ends a blocked call. May be called from another thread.
     package func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }

@@ -365,8 +365,9 @@ def test_an_agent_that_does_not_answer_is_told(anna):
     process = agent_process(anna)
     os.kill(process, signal.SIGSTOP)
     try:
-        result = anna.vault("logout")
-        assert result.status == 75 and "does not answer" in result.err, result
+        for command in (["logout"], ["token"], ["exec", "--", "true"]):
+            result = anna.vault(*command)
+            assert result.status == 75 and "does not answer" in result.err, (command, result)
     finally:
         os.kill(process, signal.SIGCONT)
 

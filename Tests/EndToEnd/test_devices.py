@@ -115,6 +115,26 @@ def test_a_revoked_machine_loses_its_offline_way_when_it_is_online(machine, how)
     assert "revoked" in laptop.vault("status").out
 
 
+@pytest.fixture
+def open_laptop(machine, runtime):
+    """A machine whose agent holds a session."""
+    laptop = machine("laptop")
+    laptop.settings["XDG_RUNTIME_DIR"] = str(runtime)
+    assert laptop.vault("login", password=PASSWORD).status == 0
+    yield laptop
+    laptop.vault("agent", "stop", "--force")
+
+
+def test_an_open_session_of_a_revoked_machine_makes_no_new_way_in(machine, open_laptop):
+    laptop, desk = open_laptop, machine("desk")
+    lost, new = laptop.this_device()["id"], laptop.password_file(PIN, "pin")
+    assert desk.vault("devices", "revoke", lost, "--yes", password=PASSWORD).status == 0
+    refused = laptop.vault("unlock", "add", "pin", "--new-pin-file", new)
+    assert refused.status == 80 and "This device was revoked" in refused.err, refused
+    assert laptop.vault("agent", "status", "--json").json["sessions"] == []
+    assert [row["kind"] for row in json.loads(laptop.vault("unlock", "list", "--json").out)] == ["password"]
+
+
 def test_the_beginning_of_an_id_must_be_long_enough(machine):
     desk = machine("desk")
     refused = desk.vault("devices", "revoke", desk.this_device()["id"][:3], "--yes", password=PASSWORD)

@@ -66,6 +66,39 @@ import VaultTesting
         #expect(test.auth.session == nil)
     }
 
+    @Test(arguments: ["pin", "recovery", "password", "renewal"])
+    func `an open session of a revoked device makes no new way in, and ends`(what: String) async throws {
+        let (test, service, session) = try await opened()
+        let keys = try await test.accounts.account(session.id).keyslots.map(\.keyID)
+        if what == "renewal" {
+            test.clock.advance(by: 3600)
+            _ = try await session.accessToken(forceRefresh: true)
+        }
+        for key in keys { service.revoke(key) }
+        let code = await Self.code {
+            switch what {
+            case "pin": try await session.setPIN(SecretBytes(utf8: "8264"))
+            case "recovery": try await session.addRecoveryCode { _ in }
+            case "password": try await session.setPassword(SecretBytes(utf8: "coffee at half past nine"))
+            default: _ = try await session.accessToken(forceRefresh: true)
+            }
+        }
+        #expect(code == .deviceRevoked)
+        #expect(!session.isOpen)
+        #expect(await Self.code { _ = try await session.accessToken() } == .deviceRevoked, "it says why it ended")
+        #expect(try await test.accounts.account(session.id).keyslots.map(\.keyID) == keys, "nothing was deleted")
+    }
+
+    @Test func `a session goes on while the key service does not answer`() async throws {
+        let (test, service, session) = try await opened()
+        test.clock.advance(by: 3600)
+        service.isReachable = false
+        _ = try await session.accessToken(forceRefresh: true)
+        let code = await Self.code { try await session.setPIN(SecretBytes(utf8: "8264")) }
+        #expect(code == .keyServiceUnavailable)
+        #expect(session.isOpen)
+    }
+
     @Test func `a name is in every label, also of later ways in`() async throws {
         let (test, _, session) = try await opened()
         try await session.devices.rename(#require(session.devices.list().first), to: "the laptop")

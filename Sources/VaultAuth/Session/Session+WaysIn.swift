@@ -2,7 +2,8 @@ public import VaultBiometric
 public import VaultCrypto
 internal import VaultStorage
 
-// Adding and changing the ways into an open account. If one of these functions throws, it has changed nothing.
+// Adding and changing the ways into an open account. If one of these functions throws, it has changed nothing. With
+// the code `deviceRevoked`, the owner revoked this device, and the session has ended.
 extension Session {
     /// Gives the account a new password. The offline way in opens with the password, so it also gets the new one.
     ///
@@ -47,7 +48,9 @@ extension Session {
     ///   nothing was changed.
     public func addRecoveryCode(_ show: @Sendable (SharedSecret) async throws -> Void) async throws {
         let (account, key) = try await converting { (try await accounts.account(id), try openVaultKey()) }
-        let (code, slot) = try await accounts.makeRecoveryKeyslot(for: account, vaultKey: key)
+        let (code, slot) = try await converting {
+            try await accounts.makeRecoveryKeyslot(for: account, vaultKey: key)
+        }
         do {
             try await show(code)
             try await accounts.add(slot, to: account, vaultKey: key)
@@ -98,6 +101,12 @@ extension Session {
 
     @discardableResult
     private func converting<R>(_ body: () async throws -> R) async throws -> R {
-        do { return try await body() } catch { throw VaultError.converting(error) }
+        do {
+            return try await body()
+        } catch {
+            let error = VaultError.converting(error)
+            guard (error as? VaultError)?.code == .deviceRevoked else { throw error }
+            throw await failed(error)
+        }
     }
 }

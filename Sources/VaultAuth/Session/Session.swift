@@ -20,6 +20,8 @@ public actor Session {
     /// The agent that holds the account open; nil for a session of this process.
     nonisolated let agent: (any AgentLink)?
 
+    private let openedAt: Date
+
     init(
         id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, source: IssuerSource,
         updates: SessionUpdates, state: SessionState, agent: (any AgentLink)? = nil
@@ -32,6 +34,7 @@ public actor Session {
         self.source = source
         self.updates = updates
         self.agent = agent
+        openedAt = accounts.clock.now
     }
 
     private nonisolated var clock: any WallClock { accounts.clock }
@@ -149,6 +152,12 @@ public actor Session {
         }
     }
 
+    /// Whether the key service must be asked, before the next token, whether the owner revoked this device. A login that
+    /// it has just answered needs no second answer.
+    private var mayBeRevoked: Bool {
+        live.withLock { $0.mayBeRevoked } || !(0..<60).contains(clock.now.timeIntervalSince(openedAt))
+    }
+
     private func startRefresh(
         _ vaultKey: VaultKey, _ request: RefreshTransaction.Request
     ) -> Task<AccessToken, any Error> {
@@ -162,7 +171,7 @@ public actor Session {
                 if let agent {
                     result = .success(try await agent.accessToken(request))
                 } else {
-                    if live.withLock({ $0.mayBeRevoked }) { try await accounts.requireNotRevoked(id) }
+                    if mayBeRevoked { try await accounts.requireNotRevoked(id) }
                     result = .success(try await transaction.run(request))
                 }
             } catch {
@@ -198,7 +207,7 @@ public actor Session {
     }
 
     /// Tells the listeners of a failed refresh. Ends the session if the provider refused for good.
-    private func failed(_ error: any Error) async -> any Error {
+    func failed(_ error: any Error) async -> any Error {
         guard let error = VaultError.converting(error) as? VaultError, vaultKey != nil else { return error }
         let reason: SessionUpdate.Reason
         switch error.code {

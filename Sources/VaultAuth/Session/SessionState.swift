@@ -55,7 +55,7 @@ struct SessionState: Sendable {
 
     var isOffline: Bool { if case .offline = contact { true } else { false } }
 
-    /// Whether the key service must be asked, before the next token, whether the owner revoked this device.
+    /// Whether nobody has told since the account was opened that the owner did not revoke this device.
     var mayBeRevoked: Bool { isOffline || (wasWithoutKeyService && !isConfirmed) }
 
     /// The reason why the session gives out no tokens; nil if it does.

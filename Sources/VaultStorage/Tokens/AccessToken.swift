@@ -38,8 +38,10 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
     /// Whether the token is good for another `duration`.
     ///
     /// A token without an end counts as good for five minutes. A token that lasts a minute or less is good until half
-    /// of its life is over: otherwise every use would ask for a new token.
+    /// of its life is over: otherwise every use would ask for a new token. A token that was received in the future is
+    /// not good: the clock was set back, so nobody knows whether the token has ended.
     public func isValid(for duration: Duration, at now: Date) -> Bool {
+        guard obtainedAt <= now.addingTimeInterval(60) else { return false }
         let end = expiresAt ?? obtainedAt.addingTimeInterval(Self.trust)
         let left = Self.duration(end.timeIntervalSince(now))
         if left > duration { return true }

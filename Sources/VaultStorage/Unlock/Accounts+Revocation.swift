@@ -5,7 +5,7 @@ internal import VaultHTTP
 
 // A device that its owner revoked opens nothing any more, also without the network.
 extension Accounts {
-    /// The longest wait for the key service before an account that was opened offline renews its tokens.
+    /// The longest wait for the key service before an account renews its tokens.
     private static let patienceForRevocation = Duration.seconds(5)
 
     /// Removes the ways in that need no key service, if the owner revoked this device: if all keys that the key service
@@ -21,7 +21,7 @@ extension Accounts {
             }
         }
         for slot in account.askable where slot.id != known.id {
-            guard await isRevoked(slot, of: account) else { return }
+            guard await isRevoked(slot, of: account) == true else { return }
         }
         await removeOfflineWays(of: account)
     }
@@ -45,34 +45,45 @@ extension Accounts {
         }.value
     }
 
-    /// Asks the key service whether the owner revoked this device, for an account that was opened without it.
+    /// Asks the key service whether the owner revoked this device.
     ///
+    /// - Parameter needsAnswer: whether a key service that does not answer is an error.
     /// - Throws: ``VaultError`` with code `deviceRevoked`: the ways in without the network were removed. Register again.
-    package func requireNotRevoked(_ id: AccountID) async throws {
-        guard let account = try? await store.account(id), await isRevoked(account) else { return }
-        await removeOfflineWays(of: account)
-        throw VaultError.deviceRevoked
+    ///   With code `keyServiceUnavailable`: try again later.
+    package func requireNotRevoked(_ id: AccountID, needsAnswer: Bool = false) async throws {
+        guard let account = try? await store.account(id) else { return }
+        switch await isRevoked(account) {
+        case true:
+            await removeOfflineWays(of: account)
+            throw VaultError.deviceRevoked
+        case nil where needsAnswer:
+            throw VaultError(
+                .keyServiceUnavailable,
+                "The key service does not answer. It must say first that this device was not revoked. Try again later.")
+        default: return
+        }
     }
 
-    /// Refuses a new way in on a device that the owner revoked. Otherwise a session that was opened without the key
-    /// service could make itself a new key there. Nothing is asked for an account that always needs the key service.
+    /// Refuses a new way in on a device that the owner revoked. Otherwise an open session could make itself a new key
+    /// there, which the owner's list does not show.
     ///
-    /// - Throws: ``VaultError`` with code `deviceRevoked`.
+    /// - Throws: ``VaultError`` with code `deviceRevoked` or `keyServiceUnavailable`.
     func requireMayAddWay(to account: Account) async throws {
-        if account.opensOffline { try await requireNotRevoked(account.id) }
+        try await requireNotRevoked(account.id, needsAnswer: true)
     }
 
-    /// Whether the key service says now that the owner revoked this device. The question costs no guess. A key service
-    /// that does not answer counts as no.
-    private func isRevoked(_ account: Account) async -> Bool {
-        await withTaskGroup(of: Bool.self) { group in
+    /// Whether the key service says now that the owner revoked this device. The question costs no guess.
+    ///
+    /// - Returns: nil if the key service does not answer.
+    private func isRevoked(_ account: Account) async -> Bool? {
+        await withTaskGroup(of: Bool?.self) { group in
             group.addTask { await asksWhetherRevoked(account) }
             group.addTask { [timer] in
                 try? await timer.sleep(for: Self.patienceForRevocation)
-                return false
+                return nil
             }
             defer { group.cancelAll() }
-            return await group.next() ?? false
+            return await group.next() ?? nil
         }
     }
 
@@ -83,15 +94,17 @@ extension Accounts {
         return !account.askable.isEmpty && account.askable.allSatisfy { refused[$0.id] == .revoked }
     }
 
-    private func asksWhetherRevoked(_ account: Account) async -> Bool {
+    private func asksWhetherRevoked(_ account: Account) async -> Bool? {
         guard !account.askable.isEmpty else { return false }
         for slot in account.askable {
-            guard await isRevoked(slot, of: account) else { return false }
+            let isRevoked = await isRevoked(slot, of: account)
+            guard isRevoked == true else { return isRevoked }
         }
         return true
     }
 
-    private func isRevoked(_ slot: Keyslot, of account: Account) async -> Bool {
+    /// - Returns: nil if the key service does not answer.
+    private func isRevoked(_ slot: Keyslot, of account: Account) async -> Bool? {
         guard let oblivious = try? oblivious(account) else { return false }
         let tries = OwnTries(store: store, account: account.id)
         do {
@@ -101,10 +114,13 @@ extension Accounts {
         } catch let error as KeyServiceError where error.code == .keyRevoked {
             // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess
             // if the key was revoked. Otherwise the next login takes it back.
-            guard await oblivious.isRevoked(slot) else { return false }
+            let isRevoked = await oblivious.isRevoked(slot)
+            guard isRevoked == true else { return isRevoked }
             try? await KeyRefusals(store: store, account: account.id).note(
                 error, for: slot, of: account, now: clock.now)
             return true
+        } catch let error as KeyServiceError where [.unavailable, .busy].contains(error.code) {
+            return nil
         } catch {
             return false
         }
@@ -129,7 +145,9 @@ extension Account {
 extension ObliviousKeyslot {
     /// Whether the key service says that the key was revoked, to a try with an element that means nothing. The same
     /// element is used again, so all questions together open one try at most.
-    fileprivate func isRevoked(_ slot: Keyslot) async -> Bool {
+    ///
+    /// - Returns: nil if the key service does not answer.
+    fileprivate func isRevoked(_ slot: Keyslot) async -> Bool? {
         do {
             let key = slot.keyID
             let requestKey = SharedSecret(
@@ -145,7 +163,7 @@ extension ObliviousKeyslot {
             _ = try await client.evaluate(key, element, requestKey: requestKey)
             return false
         } catch let error as KeyServiceError {
-            return error.code == .keyRevoked
+            return [.unavailable, .busy].contains(error.code) ? nil : error.code == .keyRevoked
         } catch {
             return false
         }
