@@ -52,6 +52,20 @@ import VaultTesting
         #expect(bench.service.calls.count == calls + 2, "an evaluation and a confirmation, and no check any more")
     }
 
+    @Test func `a network that loses long answers, and passes short ones, costs one guess`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let key = try await bench.slot().keyID
+        let cut = bench.restarted { LosingService(base: $0, passesRefusals: true) }
+        for _ in 1...4 {
+            #expect(await cut.failure() == .keyServiceUnavailable)
+            bench.clock.advance(by: 60)
+        }
+        #expect(bench.service.openTries(of: key) == 1)
+        #expect(try await bench.login() == nil, "it opens when the network is whole again")
+        #expect(bench.service.openTries(of: key) == 0)
+    }
+
     @Test func `elements that somebody wrote into the record are not guesses of theirs`() async throws {
         let bench = ObliviousBench()
         try await bench.register()
@@ -363,11 +377,17 @@ private final class InterruptedService: WrappedObliviousService {
 /// A key service whose answers to evaluations are lost.
 private struct LosingService: WrappedObliviousService {
     let base: any ObliviousKeyService
+    /// Whether refusals arrive. They are shorter than answers.
+    var passesRefusals = false
 
     func evaluate(
         _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
     ) async throws -> Evaluation {
-        _ = try? await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+        do {
+            _ = try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+        } catch  where passesRefusals {
+            throw error
+        } catch {}
         throw KeyServiceError(
             .unavailable, "The key service does not answer.",
             underlying: HTTPError(.interrupted, authority: "keys.example"))

@@ -92,6 +92,8 @@ public struct OpenedKeyslot: Sendable {
     public let wrongGuesses: WrongGuesses?
     /// The message that takes back the try; nil for protocol version 1. It must be stored before the session begins.
     let confirmation: KeyConfirmation?
+    /// Whether the store has the confirmation.
+    var isConfirmationStored = false
     /// The times of open tries that were not made with this store, by the service's clock. Oldest first.
     let triesElsewhere: [Date]
     /// Makes the keyslot of hardware again, with a new key; nil if a person types the secret.

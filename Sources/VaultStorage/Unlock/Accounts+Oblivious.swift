@@ -62,7 +62,7 @@ extension Accounts {
         }
     }
 
-    /// Opens a keyslot of version 2 with one try.
+    /// Opens a keyslot of version 2 with one try, and stores the confirmation of this try.
     func openOblivious(_ slot: Keyslot, of account: Account, stretched: SharedSecret) async throws -> OpenedKeyslot {
         let oblivious = try oblivious(account)
         do {
@@ -72,6 +72,39 @@ extension Accounts {
             throw error
         } catch {}
         await sendConfirmations(of: account, within: .seconds(5))
+        return try await withTurn(of: account.id) {
+            var opened = try await open(slot, of: account, with: oblivious, stretched: stretched)
+            if let confirmation = opened.confirmation {
+                let change = OwnTries(store: store, account: account.id).storing(
+                    confirmation, keeping: account.keyslots)
+                opened.isConfirmationStored = (try? await store.apply([change], to: account.id)) != nil
+            }
+            return opened
+        }
+    }
+
+    /// Runs the tries of one account one after the other, in all programs. A program sends its own open try again, which
+    /// is free only as long as no other program confirms it meanwhile.
+    ///
+    /// If the lock cannot be had, `body` runs all the same: nobody is kept out for that.
+    func withTurn<R: Sendable>(of id: AccountID, _ body: @Sendable () async throws -> R) async throws -> R {
+        let turn = AccountID(issuer: "tries at " + id.issuer, subject: id.subject)
+        let hasBegun = Lock(false)
+        do {
+            // No error leaves the closure: after an error, some stores keep the file of the lock.
+            let result: Result<R, any Error> = try await store.withLock(on: turn) { _ in
+                hasBegun.withLock { $0 = true }
+                do { return .success(try await body()) } catch { return .failure(error) }
+            }
+            return try result.get()
+        } catch is StoreError where !hasBegun.withLock({ $0 }) {
+            return try await body()
+        }
+    }
+
+    private func open(
+        _ slot: Keyslot, of account: Account, with oblivious: ObliviousKeyslot, stretched: SharedSecret
+    ) async throws -> OpenedKeyslot {
         do {
             return try await oblivious.open(slot, stretched: stretched)
         } catch let error as KeyServiceError where error.code == .noSuchKey && slot.kind == .recovery {
@@ -94,19 +127,17 @@ extension Accounts {
     /// Stores the confirmation of a try with the note of use, before the session begins, and sends it beside the login.
     ///
     /// - Parameter more: a further change in the same step.
-    func settle(
-        _ confirmation: KeyConfirmation?, _ slot: Keyslot, of account: Account, noting more: StoreChange
-    ) async {
+    func settle(_ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, noting more: StoreChange) async {
         let use = StoreChange.noteUse(ofKeyslot: slot.id, clock.now)
-        guard let confirmation else {
+        guard let confirmation = opened.confirmation else {
             // The note is only for people to read, so an error must not stop the login.
             try? await store.apply([use], to: account.id)
             return
         }
         let tries = OwnTries(store: store, account: account.id)
         do {
-            try await store.apply(
-                [use, tries.storing(confirmation, keeping: account.keyslots), more], to: account.id)
+            let storing = opened.isConfirmationStored ? [] : [tries.storing(confirmation, keeping: account.keyslots)]
+            try await store.apply([use] + storing + [more], to: account.id)
             FaultPoint.confirmStored.reach()
             confirming.add(Task { await sendConfirmations(of: account) })
         } catch {

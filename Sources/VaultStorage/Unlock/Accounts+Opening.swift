@@ -30,7 +30,7 @@ extension Accounts {
             try requireAllowedServers(of: stored)
             let method = try await method.askingForPIN(of: stored)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
-            await settle(opened.confirmation, slot, of: current, noting: missingClaims(of: current, opened.vaultKey))
+            await settle(opened, slot, of: current, noting: missingClaims(of: current, opened.vaultKey))
             await AttemptRecords.forget(in: store, at: clock.now)
             await showClaims(of: current, vaultKey: opened.vaultKey)
             let notice = await settle(opened, slot, of: current, with: method)

@@ -114,7 +114,7 @@ extension Accounts {
         } catch let error as KeyServiceError where error.code == .keyRevoked {
             // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess
             // if the key was revoked. Otherwise the next login takes it back.
-            let isRevoked = await oblivious.isRevoked(slot)
+            let isRevoked = (try? await withTurn(of: account.id) { await oblivious.isRevoked(slot) }) ?? nil
             guard isRevoked == true else { return isRevoked }
             try? await KeyRefusals(store: store, account: account.id).note(
                 error, for: slot, of: account, now: clock.now)

@@ -25,26 +25,6 @@ struct ObliviousClient: Sendable {
         }
     }
 
-    /// Checks that answers of the key service arrive. The request is right but for its time, so it costs no guess.
-    ///
-    /// - Throws: `KeyServiceError` with code `unavailable` if no answer arrives.
-    func requireAnswers(of id: String, requestKey: SharedSecret) async throws {
-        let element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
-        var lost = 0
-        while true {
-            do {
-                _ = try await service.evaluate(
-                    id, element, requestKey: requestKey.bytes, at: Date(timeIntervalSince1970: 1))
-                return
-            } catch let error as KeyServiceError {
-                // Any other answer shows that answers arrive. The next request tells what is wrong.
-                guard error.code == .unavailable else { return }
-                guard error.isAnswerLost, !error.isTimeout, lost < repeats else { throw error }
-                lost += 1
-            }
-        }
-    }
-
     func confirm(_ confirmation: KeyConfirmation) async throws {
         try await repeating { _ in try await service.confirm(confirmation) }
     }

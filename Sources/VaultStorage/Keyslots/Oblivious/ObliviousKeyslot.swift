@@ -82,20 +82,22 @@ struct ObliviousKeyslot: Sendable {
         let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key))
         // Read before the try: a parallel login may confirm own tries and forget them during the call.
         let before = try? await tries.tickets(at: key, check: slot.check)
-        if before?.unconfirmed.isEmpty == false {
-            // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks.
-            try await client.requireAnswers(of: key, requestKey: requestKey)
+        if let open = try? await tries.unconfirmed(at: key) {
+            // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks. The service counts
+            // the same element once, and this answer is as long as the next one. A short answer would show less: some
+            // networks lose only long ones, and some gateways remove the header that authenticates an evaluation.
+            _ = try await client.evaluate(key, open, requestKey: requestKey)
         }
         let blinding = try ObliviousFunction.blind(stretched.bytes)
         let element = blinding.element
-        // On the disk before the try is sent: if the answer is lost, or this program dies, the next login closes this
-        // try. An unwritten note must not keep a person out: the disk may be full.
+        // On the disk before the try is sent: if the answer is lost, or this program dies, the next login sends this
+        // element again and closes it. An unwritten note must not keep a person out: the disk may be full.
         try? await tries.note(element, at: key)
         let answer: Evaluation
         do {
             answer = try await client.evaluate(key, element, requestKey: requestKey)
         } catch let error as KeyServiceError where error.code == .unavailable && !error.mayHaveCounted {
-            // It never left.
+            // It never left. Sent again by the next login, it would count as a guess of its own.
             try? await tries.forget(element, at: key)
             throw error
         }
