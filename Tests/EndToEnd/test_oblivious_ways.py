@@ -103,7 +103,8 @@ def test_the_agent_uses_protocol_2(alice, key_service, recorder, runtime):
         # A new way in is made with the vault key that the agent holds.
         new = alice.password_file(PIN, "new-pin")
         assert alice.vault("unlock", "add", "pin", "--new-pin-file", new).status == 0
-        assert recorder.calls[before + 2:] == ["keys", "confirm"]
+        # First the key service is asked whether this machine was revoked.
+        assert recorder.calls[before + 2:] == ["confirm", "keys", "confirm"]
         assert alice.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
         assert protocols(alice) == {"password": 2, "pin": 2, "recovery": 2}
         assert alice.vault("logout").status == 0
