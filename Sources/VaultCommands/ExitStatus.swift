@@ -14,7 +14,8 @@ enum ExitStatus {
             (success, "done"), (other, "any other error"), (usage, "wrong usage"),
             (65, "stored data or backup is damaged"), (66, "no such user, item or device"),
             (69, "provider or key service cannot be reached: try later"),
-            (75, "busy, or too many attempts: try again"), (77, "wrong password or PIN, or a new one is refused"),
+            (75, "busy, too many attempts, or only the last guess is left: try again"),
+            (77, "wrong password or PIN, or a new one is refused"),
             (78, "wrong or missing configuration"),
             (80, "key is locked or gone: use another way in, or register again"),
             (81, "refresh token has expired or is revoked: register again"), (cancelled, "cancelled or denied"),
@@ -34,7 +35,7 @@ enum ExitStatus {
         case .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
             .identityProviderAnswerInvalid, .keyServiceUnavailable:
             69
-        case .busy, .outOfMemory, .tooManyAttempts: 75
+        case .busy, .outOfMemory, .tooManyAttempts, .lastGuess: 75
         case .wrongSecret, .passwordUnusable: 77
         case .configurationInvalid, .interactionRequired, .aliasTaken, .unsafeFileSystem, .lastWayIn, .notEnrolled: 78
         case .keyLocked, .keyMissing, .deviceRevoked: 80

@@ -76,6 +76,10 @@ enum Interruption {
         stop(number)
     }
 
+    /// Tells a person why a login does not end at once.
+    static let finishingTry =
+        "vault: finishing the login at the key service before stopping. Ctrl-C again stops at once, and may cost a guess."
+
     /// Tells a person why the command does not end at once.
     static let waiting =
         "vault: storing the renewed token before stopping. Ctrl-C again stops at once and may lose the token."
@@ -84,8 +88,13 @@ enum Interruption {
     @Sendable private static func stop(_ number: Int32) {
         // No renewal begins from here on: undoing changes before the end takes time.
         if close() { end(number) }
-        Output.note(waiting)
+        Output.note(isFinishingTry ? finishingTry : waiting)
         endWhenIdle(number)
+    }
+
+    /// Whether a try was sent to a key service, and its end is not stored yet.
+    private static var isFinishingTry: Bool {
+        guards.withLock { $0.all.contains { $0.value?.isFinishingTry == true } }
     }
 
     private static func endWhenIdle(_ number: Int32) {
@@ -137,7 +146,10 @@ enum Interruption {
         Spinner.stopAll()
         Undoing.all()
         if number == SIGINT {
-            Output.note("vault: cancelled")
+            Output.note(
+                isFinishingTry
+                    ? "vault: cancelled. If the secret was wrong, or the next login fails, too, this counts as a guess."
+                    : "vault: cancelled")
             _exit(ExitStatus.cancelled)
         }
         // The signal itself ends the process, so that the shell knows the cause. Dispatch's threads block the signal.

@@ -63,17 +63,23 @@ public enum VaultProgram {
             Output.error(JSONError(code: name, message: VaultCommand.message(for: error)))
             exit(status)
         }
+        let text = error.description + (hints[error.code].map { " " + $0 } ?? "")
         if isJSON {
             Output.error(
                 JSONError(
-                    code: error.code.name, message: error.description, guessesRemaining: error.guessesRemaining,
+                    code: error.code.name, message: text, guessesRemaining: error.guessesRemaining,
                     retryAfter: error.retryAfter?.components.seconds,
                     accounts: error.accounts.isEmpty ? nil : error.accounts))
         } else {
-            Output.note("vault: \(error.description)")
+            Output.note("vault: \(text)")
         }
         exit(ExitStatus.of(error.code))
     }
+
+    /// The options that the library's errors do not know.
+    private static let hints: [VaultError.Code: String] = [
+        .lastGuess: "To log in all the same: vault login --last-guess"
+    ]
 
     private struct JSONError: Encodable {
         let code: String

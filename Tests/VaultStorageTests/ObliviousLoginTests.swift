@@ -268,26 +268,18 @@ import VaultTesting
     @Test func `a login whose keyslot another program replaces meanwhile gets in`() async throws {
         let bench = ObliviousBench()
         try await bench.register()
+        // The confirmation of this login is sent at the next one: after the account is read, and before the turn.
+        bench.service.losesConfirms = true
+        try await bench.login()
+        bench.service.losesConfirms = false
         let thief = try await bench.thief()
         #expect(await thief.failure("a guess") == .wrongSecret)
         bench.clock.advance(by: 3600)
         let other = bench.restarted()
         let slow = bench.restarted { base in InterruptedService(base) { try await other.login() } }
+        let before = try await bench.slot().keyID
         #expect(try await slow.login() == nil)
-    }
-
-    @Test func `a login that was cancelled raises no alarm later`() async throws {
-        let bench = ObliviousBench()
-        try await bench.register()
-        let key = try await bench.slot().keyID
-        let held = bench.restarted { base in HeldService(base) }
-        let login = Task { try await held.login() }
-        while bench.service.openTries(of: key) == 0 { await Task.yield() }
-        login.cancel()
-        _ = await login.result
-        bench.clock.advance(by: 3600)
-        #expect(try await bench.login() == nil)
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(try await bench.slot().keyID != before)
     }
 
     /// Anybody between here and the service can refuse. A new key would be made through that somebody.
@@ -303,16 +295,6 @@ import VaultTesting
         #expect(try await bench.slot().keyID == key)
         #expect(bench.service.openTries(of: key) == 0)
     }
-
-    @Test func `a store that cannot be written keeps nobody out`() async throws {
-        let store = InMemoryStore()
-        let bench = ObliviousBench(store: store)
-        try await bench.register()
-        store.writeFailure = StoreError(.unreadable, "The disk is full.")
-        let key = try await bench.slot().keyID
-        #expect(try await bench.login() == nil)
-        #expect(bench.service.openTries(of: key) == 0, "the confirmation was sent at once")
-    }
 }
 
 extension Keyslot {
@@ -321,20 +303,6 @@ extension Keyslot {
         var slot = self
         slot.lastUsedAt = date
         return slot
-    }
-}
-
-/// A key service whose answers to evaluations never come.
-private struct HeldService: WrappedObliviousService {
-    let base: any ObliviousKeyService
-    init(_ base: any ObliviousKeyService) { self.base = base }
-
-    func evaluate(
-        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
-    ) async throws -> Evaluation {
-        _ = try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
-        try await Task.sleep(for: .seconds(3600))
-        throw CancellationError()
     }
 }
 
@@ -351,7 +319,7 @@ private struct RefusingService: WrappedObliviousService {
     }
 }
 
-/// A key service with a hook before its first evaluation.
+/// A key service with a hook before its first confirmation.
 private final class InterruptedService: WrappedObliviousService {
     let base: any ObliviousKeyService
     private let interruption: @Sendable () async throws -> Void
@@ -362,15 +330,13 @@ private final class InterruptedService: WrappedObliviousService {
         self.interruption = interruption
     }
 
-    func evaluate(
-        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
-    ) async throws -> Evaluation {
+    func confirm(_ confirmation: KeyConfirmation) async throws {
         let isFirst = isFirst.withLock { isFirst in
             defer { isFirst = false }
             return isFirst
         }
         if isFirst { try await interruption() }
-        return try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+        try await base.confirm(confirmation)
     }
 }
 

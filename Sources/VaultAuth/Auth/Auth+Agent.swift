@@ -67,6 +67,7 @@ extension Auth {
                 updates: current.updates,
                 state: SessionState(.loggedIn, isOffline ? .offline(wasConfirmed: false) : .confirmed))
             try await current.open(session, since: opening)
+            accounts.askLaterQuestions(of: id)
             return session
         }
     }

@@ -87,6 +87,7 @@ extension Auth {
                     isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
                     wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: opened.wasWithoutKeyService))
             try await current.open(session, since: opening, isPending: isPending)
+            accounts.askLaterQuestions(of: account.id)
             return session
         } catch {
             throw VaultError.converting(error)

@@ -66,6 +66,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         }
         let changed = try? await vault.accounts.store.account(account.id)
         let kept = (changed ?? account).keyslots.filter { $0.kind != .password }
+        let refused = try await vault.accounts.refusedKeyslots(of: changed ?? account)
         var code: Result<NewRecoveryCode, VaultError>?
         if method.kind == .recovery, !dropsOtherWays {
             code = await NewRecoveryCode.made(
@@ -83,7 +84,12 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         }
         Output.line("The password of \(name) was changed.")
         if !dropped.isEmpty { Output.line("Removed: \(Self.names(dropped)).") }
-        if !kept.isEmpty { Output.line("These still open the account: \(Self.names(kept)).") }
+        let working = kept.filter { refused[$0.id] == nil }
+        if !working.isEmpty { Output.line("These still open the account: \(Self.names(working)).") }
+        for slot in kept {
+            guard let reason = refused[slot.id] else { continue }
+            Output.line("This does not open it: \(Self.names([slot])), \(reason.inWords).")
+        }
         try await newCode?.showAndAdd()
         _ = try code?.get()
     }

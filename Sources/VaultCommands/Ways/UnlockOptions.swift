@@ -7,6 +7,9 @@ struct UnlockOptions: ParsableArguments {
 
     @Flag var way: NamedWay?
 
+    @Flag(help: "Log in although one more lost answer of the key service would lock the password or PIN.")
+    var lastGuess = false
+
     @Option(
         name: .customLong("offline-max-age"),
         help: ArgumentHelp(
@@ -54,15 +57,19 @@ struct UnlockOptions: ParsableArguments {
         let kind = named ?? .password
         guard let secret = Way.of(kind)?.secret else {
             let provider = try await Hardware(Settings()).provider(kind, at: hardware.address)
-            return .hardware(
-                provider, TerminalPrompt(terminal: terminal, source: password.isGiven ? password.source : nil))
+            return guarded(
+                .hardware(
+                    provider, TerminalPrompt(terminal: terminal, source: password.isGiven ? password.source : nil)))
         }
         if kind == .password && account.passwordKeyslot == nil && account.damagedKeyslots.isEmpty {
             throw account.withoutPassword
         }
         let question = "\(kind == .password ? prompt : secret.name) of \(Printable.text(account.displayName)): "
-        return secret.method(SharedSecret(try await password.source.password(question, terminal)))
+        return guarded(secret.method(SharedSecret(try await password.source.password(question, terminal))))
     }
+
+    /// The way in, which spends the last guess only if an option says so.
+    func guarded(_ method: UnlockMethod) -> UnlockMethod { lastGuess ? method.spendingLastGuess : method }
 
     /// Like ``method(for:_:)``, for a command that cannot replace a used recovery code.
     func reusableMethod(

@@ -112,12 +112,12 @@ extension UnlockOptions {
     ) async throws -> UnlockMethod {
         guard let secret = Way.of(kind)?.secret else {
             let prompt = TerminalPrompt(terminal: terminal, source: nil, canBeSkipped: canBeSkipped)
-            return try .hardware(hardware.provider(kind), prompt)
+            return try guarded(.hardware(hardware.provider(kind), prompt))
         }
         let typed = SharedSecret(
             try await terminal.askSecret("\(secret.name) of \(Printable.text(account.displayName)): "))
         if canBeSkipped && typed.bytes.count == 0 { throw SkippedWay() }
-        return secret.method(typed)
+        return guarded(secret.method(typed))
     }
 
     private static func tell(_ terminal: any Terminal, _ reason: String, next: Keyslot.Kind) {

@@ -36,7 +36,8 @@ extension VaultError {
     /// Whether the error is about the way into an account, and not about the account.
     var isOfWay: Bool {
         [
-            .wrongSecret, .keyLocked, .keyMissing, .deviceRevoked, .hardwareFailed, .hardwareLocked, .hardwareMissing,
+            .wrongSecret, .keyLocked, .lastGuess, .keyMissing, .deviceRevoked, .hardwareFailed, .hardwareLocked,
+            .hardwareMissing,
             .hardwareReplaced, .notEnrolled, .offlineTooLong,
         ].contains(code)
     }

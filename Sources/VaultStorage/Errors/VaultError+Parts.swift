@@ -27,8 +27,12 @@ extension VaultCryptoError: VaultErrorConvertible {
 extension VaultError {
     /// - Parameters:
     ///   - kind: the kind of secret that the key service was asked with.
-    ///   - ways: the ways into the account.
-    init(_ error: KeyServiceError, secret kind: Keyslot.Kind? = nil, ways: [Keyslot.Kind] = []) {
+    ///   - ways: the other ways into the account that the key service did not refuse.
+    ///   - lock: the tries that locked the key; nil if it is not locked, or if nobody knows.
+    init(
+        _ error: KeyServiceError, secret kind: Keyslot.Kind? = nil, ways: [Keyslot.Kind] = [],
+        lock: CauseOfLock? = nil
+    ) {
         let name = (kind ?? .password).displayName
         let others = Set(ways.filter { $0 != kind && $0 != .offline }.map(\.displayName)).sorted()
         let hasOther = !others.isEmpty
@@ -36,6 +40,11 @@ extension VaultError {
             hasOther
             ? "Another way in still opens the account (\(others.joined(separator: ", ")))."
             : "To register again, type \"vault register\"."
+        // Only what locks a key can be undone, so the operator is named first.
+        let unlocking =
+            (hasOther ? wayBack + " " : "")
+            + "The operator of the key service can unlock the key, and nothing is lost."
+            + (hasOther ? "" : " To register again, and lose the stored items, type \"vault register\".")
         let (code, text): (Code, String) =
             switch error.code {
             case .wrongSecret:
@@ -46,12 +55,12 @@ extension VaultError {
                         "The recovery code is wrong, or its key is gone at the key service. Check the code. \(wayBack)"
                     )
                 case nil: (.wrongSecret, "Wrong \(name).")
-                case 0: (.wrongSecret, "Wrong \(name). The key is locked now. \(wayBack)")
+                case 0: (.wrongSecret, "Wrong \(name). The key is locked now. \(unlocking)")
                 case 1: (.wrongSecret, "Wrong \(name). 1 guess is left.")
                 case let left?: (.wrongSecret, "Wrong \(name). \(left) guesses are left.")
                 }
             case .keyLocked:
-                (.keyLocked, "The key is locked after too many wrong \(name)s. \(wayBack)")
+                (.keyLocked, "\((lock ?? .wrongSecrets).text(name)) \(unlocking)")
             case .noSuchKey where hasOther:
                 (.keyMissing, "The key service does not have the \(name)'s key any more. \(wayBack)")
             case .noSuchKey:
@@ -96,6 +105,14 @@ extension VaultError {
             default: (.configurationInvalid, error.description)
             }
         self.init(code, text, way: kind, guessesRemaining: error.guessesRemaining, underlying: error)
+    }
+
+    /// The error of a login that would spend the last guess, although answers to earlier ones were lost.
+    static func lastGuess(_ kind: Keyslot.Kind) -> VaultError {
+        VaultError(
+            .lastGuess,
+            "Answers of the key service were lost. One more lost answer locks the \(kind.displayName). Nothing was sent now. Use another network.",
+            way: kind)
     }
 
     fileprivate init(_ error: StoreError) {

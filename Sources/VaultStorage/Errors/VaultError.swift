@@ -16,8 +16,12 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
 
         /// The secret is wrong. Ask for it again: see ``VaultError/guessesRemaining``.
         public static let wrongSecret = Code(name: "wrongSecret")
-        /// Too many wrong guesses locked the key for good. Use another way in, or register again.
+        /// Too many wrong guesses locked the key. Use another way in. The key service's operator can unlock it without
+        /// loss. Otherwise register again.
         public static let keyLocked = Code(name: "keyLocked")
+        /// Answers of the key service were lost, and one more lost answer would lock the key. Nothing was sent. Try again
+        /// in another network, or ask the person and use ``UnlockMethod/spendingLastGuess``.
+        public static let lastGuess = Code(name: "lastGuess")
         /// The key service does not have the account's key. Check the URL of the key service. If it is right, use
         /// another way in or register again.
         public static let keyMissing = Code(name: "keyMissing")

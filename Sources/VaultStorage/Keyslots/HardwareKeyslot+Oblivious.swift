@@ -19,12 +19,14 @@ extension HardwareKeyslot {
     /// Opens a keyslot of version 2.
     static func open(
         _ slot: Keyslot, of account: Account, provider: any BiometricProvider, prompt: any BiometricPrompt,
-        in accounts: Accounts
+        in accounts: Accounts, spendsLastGuess: Bool
     ) async throws -> OpenedKeyslot {
         let secret = try await unprotect(slot, provider: provider, prompt: prompt)
         let stretched = SharedSecret(try ObliviousKeys.stretched(hardware: secret.bytes, id: slot.keyID))
-        return try await accounts.openOblivious(slot, of: account, stretched: stretched)
-            .remaking(slot, of: account, secret)
+        return try await accounts.openOblivious(
+            slot, of: account, stretched: stretched, spendsLastGuess: spendsLastGuess
+        )
+        .remaking(slot, of: account, secret)
     }
 
     /// Makes a keyslot for the same hardware again, with a new key. The hardware and the person have nothing to do.

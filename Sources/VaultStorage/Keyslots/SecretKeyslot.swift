@@ -96,6 +96,8 @@ public struct OpenedKeyslot: Sendable {
     var isConfirmationStored = false
     /// The times of open tries that were not made with this store, by the service's clock. Oldest first.
     let triesElsewhere: [Date]
+    /// A later question about open tries that were too young to judge; nil if there were none.
+    var laterQuestion: LaterQuestion?
     /// Makes the keyslot of hardware again, with a new key; nil if a person types the secret.
     var remake: (@Sendable (Accounts) async throws -> Keyslot)?
 

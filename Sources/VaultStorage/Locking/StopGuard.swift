@@ -3,12 +3,16 @@ internal import VaultLocks
 /// Tells when a program may stop. Use `Vault.auth.stopGuard`.
 ///
 /// A program must not stop between a token's renewal and its storage: the old token no longer works then, and the new
-/// one would be lost. On SIGTERM, call ``close()``. If it returns true, end the program. Otherwise wait with
+/// one would be lost. Nor should it stop between a try at the key service and the storage of its confirmation: the try
+/// would count as a guess. On SIGTERM, call ``close()``. If it returns true, end the program. Otherwise wait with
 /// ``whenIdle(_:)``, then try again.
 public final class StopGuard: Sendable {
     private struct State {
         var running = 0
+        /// The tries at the key service among `running`.
+        var tries = 0
         var isClosed = false
+        var isStopping = false
         var waiters: [@Sendable () -> Void] = []
     }
 
@@ -18,6 +22,9 @@ public final class StopGuard: Sendable {
 
     /// Whether a stop right now could lose a token.
     public var isActive: Bool { state.withLock { $0.running > 0 } }
+
+    /// Whether a stop right now could cost a guess at the key service.
+    public var isFinishingTry: Bool { state.withLock { $0.tries > 0 } }
 
     /// Calls `action` as soon as a stop can lose no token, perhaps at once. It may call on any thread.
     ///
@@ -34,9 +41,11 @@ public final class StopGuard: Sendable {
     /// Stops all further renewals. Call it right before the end of the process: a task that wants to renew a token then
     /// waits for ever.
     ///
-    /// - Returns: false if a stop right now could lose a token. Then nothing was changed.
+    /// - Returns: false if a stop right now could lose a token or cost a guess. Then renewals go on, and nothing waits for
+    ///   a busy key service any more.
     public func close() -> Bool {
         state.withLock { state in
+            state.isStopping = true
             if state.running == 0 { state.isClosed = true }
             return state.isClosed
         }
@@ -51,6 +60,30 @@ public final class StopGuard: Sendable {
         if !isOpen { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
         defer { leave() }
         return try await body()
+    }
+
+    /// Runs a try at the key service to its end, although its caller is cancelled. A cancelled caller gets
+    /// `CancellationError` afterwards, unless `body` throws another error.
+    ///
+    /// - Parameter body: gets a function that tells whether nobody waits for the result any more.
+    func finishing<R: Sendable>(
+        _ body: @escaping @Sendable (_ isStopping: @escaping @Sendable () -> Bool) async throws -> R
+    ) async throws -> R {
+        let isCancelled = Lock(false)
+        let task = Task {
+            try await run {
+                state.withLock { $0.tries += 1 }
+                defer { state.withLock { $0.tries -= 1 } }
+                return try await body { isCancelled.withLock { $0 } || self.state.withLock { $0.isStopping } }
+            }
+        }
+        let result = try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            isCancelled.withLock { $0 = true }
+        }
+        try Task.checkCancellation()
+        return result
     }
 
     private func leave() {

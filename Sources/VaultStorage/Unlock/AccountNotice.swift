@@ -28,12 +28,24 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     public let last: Date?
     /// The time when the way in last opened the account on this machine, with `wrongGuesses`; nil if it never did.
     public let since: Date?
-    /// Whether the way in has a new key now, with `wrongGuesses`. An old copy of the store no longer opens with it.
-    public let isRenewed: Bool
+    /// Whether the way in has a new key now and the old key has ended, with `wrongGuesses`. Then an old copy of the store
+    /// no longer opens with it.
+    public var isRenewed: Bool { renewal == .done }
+    let renewal: Renewal
     /// Whether a try was perhaps right, with `wrongGuesses`. With protocol version 2 the key service cannot know.
     public let mayBeRight: Bool
     /// When the key ends, with `keyNotEnded`.
     let end: End
+
+    /// The state of the way in after tries that were not made here.
+    enum Renewal: Hashable {
+        /// The way in has its old key.
+        case none
+        /// The way in has a new key, but the old key has not ended.
+        case oldKeyLeft
+        /// The way in has a new key, and the old key has ended.
+        case done
+    }
 
     /// The time when a key of a removed way in ends.
     enum End: Hashable {
@@ -63,12 +75,15 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         let since = since.map { " since \($0.formatted(.iso8601))" } ?? ""
         let last = last.map { (count == 1 ? ", at " : ", the last one at ") + $0.formatted(.iso8601) } ?? ""
         let state =
-            isRenewed
-            ? "The \(name) has a new key. An old copy no longer opens with it."
-                + (mayBeRight ? " If you did not do this, change the \(name)." : "")
-            : "The \(name) did not get a new key. The next login tries again."
+            switch renewal {
+            case .none: "The \(name) did not get a new key. The next login tries again."
+            case .oldKeyLeft:
+                "The \(name) has a new key, but the old key has not ended yet. Until then an old copy still opens with it."
+            case .done: "The \(name) has a new key. An old copy no longer opens with it."
+            }
+        let advice = mayBeRight && renewal != .none ? " If you did not do this, change the \(name)." : ""
         return
-            "\(tried)\(since)\(last), and not with this store. Somebody may have a copy of the store. \(state)"
+            "\(tried)\(since)\(last), and not with this store. Somebody may have a copy of the store. \(state)\(advice)"
     }
 
     private func triedElsewhere(_ name: String) -> String {
@@ -78,24 +93,24 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     }
 
     static func wrongGuesses(
-        _ count: Int, last: Date?, at slot: Keyslot, of account: AccountID, isRenewed: Bool
+        _ count: Int, last: Date?, at slot: Keyslot, of account: AccountID, _ renewal: Renewal
     ) -> AccountNotice {
         AccountNotice(
             code: .wrongGuesses, account: account, keyslot: slot.kind, count: count, last: last,
-            since: slot.lastUsedAt, isRenewed: isRenewed, mayBeRight: false, end: .later)
+            since: slot.lastUsedAt, renewal: renewal, mayBeRight: false, end: .later)
     }
 
     static func triesElsewhere(
-        _ count: Int, last: Date?, at slot: Keyslot, of account: AccountID, isRenewed: Bool
+        _ count: Int, last: Date?, at slot: Keyslot, of account: AccountID, _ renewal: Renewal
     ) -> AccountNotice {
         AccountNotice(
             code: .wrongGuesses, account: account, keyslot: slot.kind, count: count, last: last,
-            since: slot.lastUsedAt, isRenewed: isRenewed, mayBeRight: true, end: .later)
+            since: slot.lastUsedAt, renewal: renewal, mayBeRight: true, end: .later)
     }
 
     static func keyNotEnded(_ kind: Keyslot.Kind, of account: AccountID, _ end: End) -> AccountNotice {
         AccountNotice(
-            code: .keyNotEnded, account: account, keyslot: kind, count: 1, last: nil, since: nil, isRenewed: false,
+            code: .keyNotEnded, account: account, keyslot: kind, count: 1, last: nil, since: nil, renewal: .none,
             mayBeRight: false, end: end)
     }
 }

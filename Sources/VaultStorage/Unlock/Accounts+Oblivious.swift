@@ -16,7 +16,7 @@ extension Accounts {
         }
         return ObliviousKeyslot(
             account: account, store: store, client: ObliviousClient(service: service, clock: clock, timer: timer),
-            newClaims: newClaims)
+            newClaims: newClaims, stopGuard: stopGuard)
     }
 
     /// Returns the maker of new keyslots; nil if the service has only version 1.
@@ -63,7 +63,9 @@ extension Accounts {
     }
 
     /// Opens a keyslot of version 2 with one try, and stores the confirmation of this try.
-    func openOblivious(_ slot: Keyslot, of account: Account, stretched: SharedSecret) async throws -> OpenedKeyslot {
+    func openOblivious(
+        _ slot: Keyslot, of account: Account, stretched: SharedSecret, spendsLastGuess: Bool
+    ) async throws -> OpenedKeyslot {
         let oblivious = try oblivious(account)
         do {
             // If another program holds the store, each later note would wait just as long.
@@ -72,53 +74,48 @@ extension Accounts {
             throw error
         } catch {}
         await sendConfirmations(of: account, within: .seconds(5))
-        return try await withTurn(of: account.id) {
-            var opened = try await open(slot, of: account, with: oblivious, stretched: stretched)
-            if let confirmation = opened.confirmation {
-                let change = OwnTries(store: store, account: account.id).storing(
-                    confirmation, keeping: account.keyslots)
-                opened.isConfirmationStored = (try? await store.apply([change], to: account.id)) != nil
+        return try await withTurn(of: account.id) { hasTurn in
+            @Sendable func open() async throws -> OpenedKeyslot {
+                try await oblivious.open(
+                    slot, stretched: stretched, hasTurn: hasTurn, spendsLastGuess: spendsLastGuess)
             }
-            return opened
+            do {
+                return try await open()
+            } catch let error as KeyServiceError where error.code == .noSuchKey && slot.kind == .recovery {
+                // The request key of a recovery code is made from the code. So a wrong code cannot even ask.
+                throw KeyServiceError(
+                    .wrongSecret, "The recovery code is wrong, or its key is gone.", underlying: error)
+            } catch let error as KeyServiceError where error.code == .keyLocked {
+                // Somebody may have sent recorded tries again.
+                let sent = (try? await OwnTries(store: store, account: account.id).sent(of: slot.keyID)) ?? []
+                var isClosed = false
+                for confirmation in sent where (try? await oblivious.client.confirm(confirmation)) != nil {
+                    isClosed = true
+                }
+                guard isClosed else { throw error }
+                return try await open()
+            }
         }
     }
 
     /// Runs the tries of one account one after the other, in all programs. A program sends its own open try again, which
     /// is free only as long as no other program confirms it meanwhile.
     ///
-    /// If the lock cannot be had, `body` runs all the same: nobody is kept out for that.
-    func withTurn<R: Sendable>(of id: AccountID, _ body: @Sendable () async throws -> R) async throws -> R {
+    /// If the lock cannot be had, `body` runs all the same, without the turn: nobody is kept out for that.
+    func withTurn<R: Sendable>(
+        of id: AccountID, _ body: @Sendable (_ hasTurn: Bool) async throws -> R
+    ) async throws -> R {
         let turn = AccountID(issuer: "tries at " + id.issuer, subject: id.subject)
         let hasBegun = Lock(false)
         do {
             // No error leaves the closure: after an error, some stores keep the file of the lock.
             let result: Result<R, any Error> = try await store.withLock(on: turn) { _ in
                 hasBegun.withLock { $0 = true }
-                do { return .success(try await body()) } catch { return .failure(error) }
+                do { return .success(try await body(true)) } catch { return .failure(error) }
             }
             return try result.get()
         } catch is StoreError where !hasBegun.withLock({ $0 }) {
-            return try await body()
-        }
-    }
-
-    private func open(
-        _ slot: Keyslot, of account: Account, with oblivious: ObliviousKeyslot, stretched: SharedSecret
-    ) async throws -> OpenedKeyslot {
-        do {
-            return try await oblivious.open(slot, stretched: stretched)
-        } catch let error as KeyServiceError where error.code == .noSuchKey && slot.kind == .recovery {
-            // The request key of a recovery code is made from the code. So a wrong code cannot even ask.
-            throw KeyServiceError(.wrongSecret, "The recovery code is wrong, or its key is gone.", underlying: error)
-        } catch let error as KeyServiceError where error.code == .keyLocked {
-            // Somebody may have sent recorded tries again.
-            let sent = (try? await OwnTries(store: store, account: account.id).sent(of: slot.keyID)) ?? []
-            var isClosed = false
-            for confirmation in sent where (try? await oblivious.client.confirm(confirmation)) != nil {
-                isClosed = true
-            }
-            guard isClosed else { throw error }
-            return try await oblivious.open(slot, stretched: stretched)
+            return try await body(false)
         }
     }
 

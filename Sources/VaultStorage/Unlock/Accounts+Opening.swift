@@ -51,7 +51,8 @@ extension Accounts {
             let current = try await current(account)
             let slot = try await slot(of: current, for: method)
             do {
-                let opened = try await method.opener.open(slot, of: current, in: self)
+                let opened = try await method.opener.open(
+                    slot, of: current, in: self, spendsLastGuess: method.spendsLastGuess)
                 // The person, the hardware and the key service took time. The ways in may have changed.
                 let current = try await self.current(account)
                 if current.keyslots.contains(where: { $0.id == slot.id }) {
@@ -72,7 +73,7 @@ extension Accounts {
                     let other = now.keyslot(slot.kind), other.id != slot.id
                 else {
                     await note(error, at: slot, of: current)
-                    throw VaultError(error, secret: method.kind, ways: current.keyslots.map(\.kind))
+                    throw await refusal(error, at: slot, of: current)
                 }
             } catch is CancellationError where slot.kind.isTyped {
                 throw VaultError(
@@ -81,6 +82,24 @@ extension Accounts {
             }
             isSecondTry = true
         }
+    }
+
+    /// Returns the error for a person whom the key service refused. It names only ways in that the key service did not
+    /// refuse, too, and says whose tries locked a key.
+    private func refusal(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async -> VaultError {
+        let refused = await refusedKeyslots(of: account)
+        let ways = account.keyslots.filter { refused[$0.id] == nil && $0.id != slot.id }.map(\.kind)
+        var lock: CauseOfLock?
+        if error.code == .keyLocked, slot.keyServiceProtocol == 2 {
+            let own = try? await OwnTries(store: store, account: account.id).unfinished(at: slot.keyID)
+            lock = own.map(CauseOfLock.init)
+            if case .elsewhere(let count) = lock {
+                // The state of the account shows it, also after a login with another way in.
+                let notice = AccountNotice.triesElsewhere(count, last: nil, at: slot, of: account.id, .none)
+                try? await ToldTries(notice, toldAt: clock.now).note(in: store, account.id)
+            }
+        }
+        return VaultError(error, secret: slot.kind, ways: ways, lock: lock)
     }
 
     /// Notes the key service's answer. An error of the store must not hide that answer.

@@ -23,10 +23,7 @@ extension Accounts {
             : await settleGuesses(opened, slot, of: account, with: method)
         await removeLeftKeyslot(of: account)
         await endRetiredKeys(at: account.keyServiceURL, opening: (account.id, opened.vaultKey))
-        if let notice {
-            try? await ToldTries(notice, toldAt: clock.now).note(in: store, account.id)
-            notices.send(notice)
-        }
+        if let notice { await tell(notice) }
         return notice
     }
 
@@ -37,14 +34,14 @@ extension Accounts {
         let noted = NotedGuesses(store: store, account: account.id)
         let wrong = slot.kind.isTyped ? opened.wrongGuesses.flatMap { $0.count > 0 ? $0 : nil } : nil
         let here = wrong == nil ? 0 : (try? await noted.count(of: slot)) ?? 0
-        var isRenewed = false
+        var renewal = AccountNotice.Renewal.none
         var upgrades = false
         if wrong == nil { upgrades = await shouldUpgrade(slot, of: account) }
-        if wrong != nil || upgrades { isRenewed = await renew(slot, of: account, opened, with: method) }
+        if wrong != nil || upgrades { renewal = await renew(slot, of: account, opened, with: method) }
         // Without a new key, the key service tells the same guesses again.
-        if wrong == nil || isRenewed { try? await noted.forget(slot) }
+        if wrong == nil || renewal != .none { try? await noted.forget(slot) }
         guard let wrong, wrong.count > here else { return nil }
-        return .wrongGuesses(wrong.count - here, last: wrong.last, at: slot, of: account.id, isRenewed: isRenewed)
+        return .wrongGuesses(wrong.count - here, last: wrong.last, at: slot, of: account.id, renewal)
     }
 
     /// Protocol version 2: after tries that were not made here, the keyslot is made again.
@@ -54,21 +51,18 @@ extension Accounts {
         try? await NotedGuesses(store: store, account: account.id).forget(slot)
         let tries = OwnTries(store: store, account: account.id)
         guard !opened.triesElsewhere.isEmpty else { return nil }
-        let isRenewed = await renew(slot, of: account, opened, with: method)
-        if isRenewed, let now = try? await current(account) {
+        let renewal = await renew(slot, of: account, opened, with: method)
+        if renewal != .none, let now = try? await current(account) {
             try? await tries.keepOnly(Set(now.keyslots.map(\.keyID)))
         }
         return .triesElsewhere(
-            opened.triesElsewhere.count, last: opened.triesElsewhere.last, at: slot, of: account.id,
-            isRenewed: isRenewed)
+            opened.triesElsewhere.count, last: opened.triesElsewhere.last, at: slot, of: account.id, renewal)
     }
 
     /// Gives a keyslot a new key, with the same secret.
-    ///
-    /// - Returns: whether the old key opens nothing any more.
     private func renew(
         _ slot: Keyslot, of account: Account, _ opened: OpenedKeyslot, with method: UnlockMethod
-    ) async -> Bool {
+    ) async -> AccountNotice.Renewal {
         do {
             var new: Keyslot
             if let secret = method.typedSecret {
@@ -77,7 +71,7 @@ extension Accounts {
             } else if let remake = opened.remake {
                 new = try await remake(self)
             } else {
-                return false
+                return .none
             }
             new.label = slot.label
             new.lastUsedAt = clock.now
@@ -93,12 +87,15 @@ extension Accounts {
                 return [.removeKeyslot(id: slot.id)]
             }
             history.note(slot.id, renewedAs: new.id)
-            return true
         } catch {
             // If several programs log in at once, only one of them renews the keyslot.
-            guard let now = try? await current(account) else { return false }
-            return !now.keyslots.contains { $0.id == slot.id }
+            guard let now = try? await current(account), !now.keyslots.contains(where: { $0.id == slot.id }) else {
+                return .none
+            }
         }
+        // If the list cannot be read, no key counts as ended.
+        let listed = try? await listedKeys(at: account.keyServiceURL)
+        return listed?.contains { $0.id == slot.keyID } == false ? .done : .oldKeyLeft
     }
 
     /// Removes a keyslot that a crash left staged, and ends its key.

@@ -114,7 +114,7 @@ extension Accounts {
         } catch let error as KeyServiceError where error.code == .keyRevoked {
             // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess
             // if the key was revoked. Otherwise the next login takes it back.
-            let isRevoked = (try? await withTurn(of: account.id) { await oblivious.isRevoked(slot) }) ?? nil
+            let isRevoked = (try? await withTurn(of: account.id) { _ in await oblivious.isRevoked(slot) }) ?? nil
             guard isRevoked == true else { return isRevoked }
             try? await KeyRefusals(store: store, account: account.id).note(
                 error, for: slot, of: account, now: clock.now)
@@ -154,7 +154,9 @@ extension ObliviousKeyslot {
                 try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
             let tries = OwnTries(store: store, account: account.id)
             let element: RistrettoElement
-            if let open = try await tries.unconfirmed(at: key) {
+            if let last = try await tries.unfinished(at: key).tries.last,
+                let open = try? RistrettoElement(last.element)
+            {
                 element = open
             } else {
                 element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element

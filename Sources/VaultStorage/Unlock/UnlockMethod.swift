@@ -12,6 +12,8 @@ package import VaultCrypto
 /// - `notEnrolled`: the account does not have this way in. Use another one.
 /// - `hardwareMissing`, `hardwareReplaced`: plug in the enrolled hardware.
 /// - `hardwareLocked`, `hardwareFailed`: use another way in.
+/// - `lastGuess`: answers were lost, and one more lost answer locks the key. Try again in another network, or ask the
+///   person and use ``spendingLastGuess``.
 /// - `cancelled`: the person cancelled. Ask again, or stop.
 /// - `tooManyAttempts`, without the network: wait for ``VaultError/retryAfter``.
 /// - `offlineTooLong`: log in with the network.
@@ -20,10 +22,20 @@ public struct UnlockMethod: Sendable {
     /// The kind of the keyslots that this method opens.
     public let kind: Keyslot.Kind
     let opener: any KeyslotOpener
+    /// Whether the last guess is spent, too.
+    private(set) var spendsLastGuess = false
 
     init(_ kind: Keyslot.Kind, _ opener: any KeyslotOpener) {
         self.kind = kind
         self.opener = opener
+    }
+
+    /// The same way, which also spends the last guess at the key service after answers were lost. If the answer to it is
+    /// lost, too, the key is locked: ask the person first.
+    public var spendingLastGuess: UnlockMethod {
+        var method = self
+        method.spendsLastGuess = true
+        return method
     }
 
     /// The typed secret that the key service checks; nil for hardware, and without the network.
@@ -41,7 +53,11 @@ protocol KeyslotOpener: Sendable {
     func choose(from slots: [Keyslot]) async -> Keyslot?
 
     /// Opens a keyslot.
-    func open(_ slot: Keyslot, of account: Account, in accounts: Accounts) async throws -> OpenedKeyslot
+    ///
+    /// - Parameter spendsLastGuess: whether the last guess is spent, too, with protocol version 2.
+    func open(
+        _ slot: Keyslot, of account: Account, in accounts: Accounts, spendsLastGuess: Bool
+    ) async throws -> OpenedKeyslot
 }
 
 extension KeyslotOpener {
@@ -56,12 +72,15 @@ struct TypedOpener: KeyslotOpener {
 
     var typedSecret: SharedSecret? { secret }
 
-    func open(_ slot: Keyslot, of account: Account, in accounts: Accounts) async throws -> OpenedKeyslot {
+    func open(
+        _ slot: Keyslot, of account: Account, in accounts: Accounts, spendsLastGuess: Bool
+    ) async throws -> OpenedKeyslot {
         guard slot.keyServiceProtocol == 1 else {
             let stretched = try await slot.obliviousInput(
                 slot.kind.traits.prepared(secret.bytes), of: account, floor: SecretKeyslot.leastCost,
                 cost: accounts.argon2)
-            return try await accounts.openOblivious(slot, of: account, stretched: stretched)
+            return try await accounts.openOblivious(
+                slot, of: account, stretched: stretched, spendsLastGuess: spendsLastGuess)
         }
         return try await SecretKeyslot.open(
             slot, of: account, secret: secret.bytes, keyService: accounts.keyService(account.keyServiceURL),

@@ -42,11 +42,13 @@ struct HardwareOpener: KeyslotOpener {
         return slots.first
     }
 
-    func open(_ slot: Keyslot, of account: Account, in accounts: Accounts) async throws -> OpenedKeyslot {
+    func open(
+        _ slot: Keyslot, of account: Account, in accounts: Accounts, spendsLastGuess: Bool
+    ) async throws -> OpenedKeyslot {
         if !slot.needsKeyService { try accounts.requireRecentlyOnline(account) }
         if slot.keyServiceProtocol == 2 {
             return try await HardwareKeyslot.open(
-                slot, of: account, provider: provider, prompt: prompt, in: accounts)
+                slot, of: account, provider: provider, prompt: prompt, in: accounts, spendsLastGuess: spendsLastGuess)
         }
         let opened = try await HardwareKeyslot.opened(
             slot, of: account, provider: provider, prompt: prompt,

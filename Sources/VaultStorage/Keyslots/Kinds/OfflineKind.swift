@@ -31,7 +31,9 @@ extension UnlockMethod {
 struct OfflineOpener: KeyslotOpener {
     let password: SharedSecret
 
-    func open(_ slot: Keyslot, of account: Account, in accounts: Accounts) async throws -> OpenedKeyslot {
+    func open(
+        _ slot: Keyslot, of account: Account, in accounts: Accounts, spendsLastGuess: Bool
+    ) async throws -> OpenedKeyslot {
         try accounts.requireRecentlyOnline(account)
         let guesses = OfflineGuesses(store: accounts.store, account: account.id)
         let vaultKey = try await guesses.charge(now: accounts.clock.now) {

@@ -28,7 +28,8 @@ extension UnlockMethod {
     /// Returns any other method unchanged.
     func askingForPIN(of account: Account) async throws -> UnlockMethod {
         guard kind == .pin, let asking = opener as? HardwareOpener, account.keyslot(.pin) != nil else { return self }
-        return try .pin(await asking.prompt.pin(PINRequest(label: "PIN")))
+        let method = try UnlockMethod.pin(await asking.prompt.pin(PINRequest(label: "PIN")))
+        return spendsLastGuess ? method.spendingLastGuess : method
     }
 }
 

@@ -14,6 +14,8 @@ struct ObliviousClient: Sendable {
     /// The most repeats after a lost answer. A service that was silent for the whole time limit is not asked again,
     /// because the person waits.
     var repeats = 2
+    /// Whether the caller no longer wants the answer. A service that counted nothing is then not waited for.
+    var isCancelled: @Sendable () -> Bool = { Task.isCancelled }
 
     func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
         try await repeating { _ in try await service.createKey(key) }
@@ -41,6 +43,7 @@ struct ObliviousClient: Sendable {
                 if error.isAnswerLost, !error.isTimeout, lost < repeats {
                     lost += 1
                 } else if error.code == .busy, waited < patience {
+                    if isCancelled() { throw CancellationError() }
                     // Programs that were refused together must not ask again together.
                     let now = pause * .random(in: 0.5...1.5)
                     try await timer.sleep(for: now)

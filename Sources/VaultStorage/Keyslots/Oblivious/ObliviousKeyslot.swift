@@ -10,6 +10,8 @@ struct ObliviousKeyslot: Sendable {
     let store: any SecureStore
     let client: ObliviousClient
     let newClaims: NewClaims
+    /// Waits for a try that was sent.
+    let stopGuard: StopGuard
 
     private var tries: OwnTries { OwnTries(store: store, account: account.id) }
 
@@ -72,36 +74,88 @@ struct ObliviousKeyslot: Sendable {
         }
     }
 
-    /// Opens a keyslot with one try. The try is confirmed later: see ``OpenedKeyslot/confirmation``.
+    /// Opens a keyslot with one try, and stores the confirmation of this try. From the moment when the try is sent, a
+    /// cancelled caller waits until the confirmation is stored: otherwise four cancelled logins would lock the key.
     ///
-    /// - Throws: `KeyServiceError`. ``StoreError`` with code `corrupt` if the secret is right but the stored slot does
-    ///   not open.
-    func open(_ slot: Keyslot, stretched: SharedSecret) async throws -> OpenedKeyslot {
+    /// - Parameters:
+    ///   - hasTurn: whether no other program evaluates a try of this account meanwhile.
+    ///   - spendsLastGuess: whether to send a try that locks the key if its answer is lost, too.
+    /// - Throws: `KeyServiceError`. ``VaultError`` with code `lastGuess` or `busy`. ``StoreError`` with code `corrupt` if
+    ///   the secret is right but the stored slot does not open. Any other one if the try cannot be noted.
+    func open(
+        _ slot: Keyslot, stretched: SharedSecret, hasTurn: Bool, spendsLastGuess: Bool
+    ) async throws -> OpenedKeyslot {
         guard slot.check.count == Signature.publicKeySize else { throw Self.damaged(nil) }
         let key = slot.keyID
         let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key))
         // Read before the try: a parallel login may confirm own tries and forget them during the call.
         let before = try? await tries.tickets(at: key, check: slot.check)
-        if let open = try? await tries.unconfirmed(at: key) {
+        let unfinished = try await tries.unfinished(at: key)
+        var remaining: Int?
+        if let last = unfinished.tries.last, let element = try? RistrettoElement(last.element) {
             // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks. The service counts
             // the same element once, and this answer is as long as the next one. A short answer would show less: some
             // networks lose only long ones, and some gateways remove the header that authenticates an evaluation.
-            _ = try await client.evaluate(key, open, requestKey: requestKey)
+            remaining = try await client.evaluate(key, element, requestKey: requestKey).guessesRemaining
         }
+        if unfinished.isLastGuess(remaining: remaining) {
+            // Another program could spend it at the same time.
+            guard hasTurn else {
+                throw VaultError(.busy, "Another login to the account has not finished. End it, or try again.")
+            }
+            guard !unfinished.hasLostAnswers || spendsLastGuess else { throw VaultError.lastGuess(slot.kind) }
+        }
+        try Task.checkCancellation()
+        return try await stopGuard.finishing { isStopping in
+            var client = client
+            client.isCancelled = isStopping
+            return try await evaluate(slot, stretched, requestKey, before: before, client)
+        }
+    }
+
+    /// Sends a try, and stores its confirmation if the secret was right.
+    ///
+    /// - Parameter before: the tries of this store before this one.
+    private func evaluate(
+        _ slot: Keyslot, _ stretched: SharedSecret, _ requestKey: SharedSecret, before: OwnTries.Tickets?,
+        _ client: ObliviousClient
+    ) async throws -> OpenedKeyslot {
+        let key = slot.keyID
         let blinding = try ObliviousFunction.blind(stretched.bytes)
         let element = blinding.element
         // On the disk before the try is sent: if the answer is lost, or this program dies, the next login sends this
-        // element again and closes it. An unwritten note must not keep a person out: the disk may be full.
-        try? await tries.note(element, at: key)
+        // element again and closes it.
+        try await tries.note(element, at: key)
         let answer: Evaluation
         do {
             answer = try await client.evaluate(key, element, requestKey: requestKey)
-        } catch let error as KeyServiceError where error.code == .unavailable && !error.mayHaveCounted {
-            // It never left. Sent again by the next login, it would count as a guess of its own.
+        } catch let error as KeyServiceError where error.wasNotCounted {
+            // Sent again by the next login, it would count as a guess of its own.
             try? await tries.forget(element, at: key)
             throw error
         }
         FaultPoint.tryEvaluated.reach()
+        var opened: OpenedKeyslot
+        do {
+            opened = try await self.opened(slot, stretched, blinding, answer, before: before)
+        } catch {
+            try? await tries.noteAnswer(to: element, at: key, limit: answer.limit)
+            throw error
+        }
+        if let confirmation = opened.confirmation {
+            let change = tries.storing(
+                confirmation, keeping: account.keyslots, limit: answer.limit, question: opened.laterQuestion)
+            opened.isConfirmationStored = (try? await store.apply([change], to: account.id)) != nil
+        }
+        return opened
+    }
+
+    /// Opens the slot with the answer to a try, and signs the confirmation.
+    private func opened(
+        _ slot: Keyslot, _ stretched: SharedSecret, _ blinding: borrowing ObliviousFunction.Blinding,
+        _ answer: Evaluation, before: OwnTries.Tickets?
+    ) async throws -> OpenedKeyslot {
+        let key = slot.keyID
         let output = try finalize(stretched, blinding, answer.element)
         let confirmKey = try ObliviousKeys.confirmKey(output, id: key)
         guard try SecretBytes(copying: confirmKey.publicKey).isEqual(to: SecretBytes(copying: slot.check)) else {
@@ -119,7 +173,7 @@ struct ObliviousKeyslot: Sendable {
         }
         let now = try? await tries.tickets(at: key, check: slot.check)
         func isOwn(_ ticket: [UInt8]) -> Bool { before?.contains(ticket) == true || now?.contains(ticket) == true }
-        let strange = Self.strange(in: answer, isOwn: isOwn)
+        let others = answer.others { isOwn($0) }
         // A confirmation can be sent again for ever, and nothing authenticates the note of own tries: somebody could write
         // elements there, and guess with them later, for free. So it names no more own tries than the key allows
         // guesses: the open ones first, then the newest ones, which may never have arrived. After them come tries of
@@ -130,25 +184,19 @@ struct ObliviousKeyslot: Sendable {
         func add(_ more: [[UInt8]], upTo count: Int) {
             for ticket in more where tickets.count < count && !tickets.contains(ticket) { tickets.append(ticket) }
         }
-        add(named, upTo: max(1, answer.guessesRemaining + answer.open.count))
+        add(named, upTo: max(1, answer.limit))
         add(answer.open.map(\.ticket).filter { now?.confirmed.contains($0) == true }, upTo: ObliviousKeys.maxTickets)
         add(Array(now?.confirmed.prefix(OwnTries.repeatedTickets) ?? []), upTo: ObliviousKeys.maxTickets)
-        return OpenedKeyslot(
+        var opened = OpenedKeyslot(
             vaultKey: vaultKey, confirmation: confirmKey.confirmation(of: key, tickets: tickets),
-            triesElsewhere: strange.map(\.date).sorted())
-    }
-
-    /// The open tries that nobody made here. A younger try may be a login that runs now.
-    private static func strange(
-        in answer: Evaluation, isOwn: (_ ticket: [UInt8]) -> Bool
-    ) -> [Evaluation.OpenTry] {
-        guard let mine = answer.open.first(where: { $0.ticket == answer.ticket }) else { return [] }
-        return answer.open.filter { other in
-            other.ticket != mine.ticket && !isOwn(other.ticket) && other.date < mine.date - 60
+            triesElsewhere: others.filter(\.isOld).map(\.date).sorted())
+        if slot.kind.isGuessable, others.contains(where: { !$0.isOld }) {
+            opened.laterQuestion = try? LaterQuestion(about: key, confirmKey, now: client.clock.now)
         }
+        return opened
     }
 
-    private func requestKey(_ kind: Keyslot.Kind, _ stretched: SharedSecret, id: String) throws -> SecretBytes {
+    func requestKey(_ kind: Keyslot.Kind, _ stretched: SharedSecret, id: String) throws -> SecretBytes {
         guard kind.isGuessable else { return try ObliviousKeys.requestKey(from: stretched.bytes, id: id) }
         return try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: id)
     }
@@ -175,5 +223,29 @@ struct ObliviousKeyslot: Sendable {
             .corrupt,
             "The secret is right, but the stored keyslot or the address of its key service was changed. Use another way in, or restore the store from a backup.",
             underlying: error)
+    }
+}
+
+extension Evaluation {
+    /// The number of open tries that locks the key.
+    var limit: Int { guessesRemaining + open.count }
+
+    /// Returns the open tries that nobody made here. A young one may be a login that runs now.
+    func others(isOwn: (_ ticket: [UInt8]) -> Bool) -> [(date: Date, isOld: Bool)] {
+        guard let mine = open.first(where: { $0.ticket == ticket }) else { return [] }
+        return open.filter { $0.ticket != mine.ticket && !isOwn($0.ticket) }
+            .map { ($0.date, $0.date < mine.date - LaterQuestion.leastAge) }
+    }
+}
+
+extension KeyServiceError {
+    /// Whether the service certainly did not count the try: it never left, or the service itself refused it.
+    fileprivate var wasNotCounted: Bool {
+        switch code {
+        case .unavailable: !mayHaveCounted
+        // These refusals are authenticated.
+        case .clock, .keyLocked, .unfinished, .keyEnded, .keyRevoked, .keyDestroyed: true
+        default: false
+        }
     }
 }

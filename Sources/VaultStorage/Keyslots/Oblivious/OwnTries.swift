@@ -22,14 +22,30 @@ struct OwnTries: Sendable {
         /// The last confirmations of each key that the service has, the newest last. Somebody may send a recorded try
         /// again, and open it once more. These confirmations close it. Logins at the same time make several of them.
         var sent: [String: [KeyConfirmation]] = [:]
+        /// The elements among `tries` that got an authentic answer at once, by key.
+        var answered: [String: [[UInt8]]]?
+        /// The number of open tries that locks a key, from the last authentic answer, by key.
+        var limits: [String: Int]?
+        /// The later questions about young tries, by key.
+        var questions: [String: LaterQuestion]?
 
         mutating func keepOnly(_ keys: Set<String>) {
             tries = tries.filter { keys.contains($0.key) }
             waiting.removeAll { !keys.contains($0.id) }
             sent = sent.filter { keys.contains($0.key) }
+            answered = answered?.filter { keys.contains($0.key) }
+            limits = limits?.filter { keys.contains($0.key) }
+            questions = questions?.filter { keys.contains($0.key) }
         }
 
-        var isEmpty: Bool { tries.isEmpty && waiting.isEmpty && sent.isEmpty }
+        mutating func noteLimit(_ limit: Int, of key: String) {
+            limits = limits ?? [:]
+            limits?[key] = limit
+        }
+
+        var isEmpty: Bool {
+            tries.isEmpty && waiting.isEmpty && sent.isEmpty && (limits ?? [:]).isEmpty && (questions ?? [:]).isEmpty
+        }
     }
 
     private let store: any SecureStore
@@ -49,9 +65,30 @@ struct OwnTries: Sendable {
         }
     }
 
-    /// Forgets a try that never reached the service.
+    /// Notes that an authentic answer to a try arrived.
+    ///
+    /// - Parameter limit: the number of open tries that locks the key, as the answer tells.
+    func noteAnswer(to blinded: RistrettoElement, at key: String, limit: Int) async throws {
+        try await change(mayBeLost: true) { content in
+            content.noteLimit(limit, of: key)
+            guard content.tries[key]?.contains(blinded.bytes) == true else { return }
+            content.answered = content.answered ?? [:]
+            content.answered?[key, default: []].append(blinded.bytes)
+        }
+    }
+
+    /// Forgets a try that the service did not count.
     func forget(_ blinded: RistrettoElement, at key: String) async throws {
         try await change { content in content.tries[key]?.removeAll { $0 == blinded.bytes } }
+    }
+
+    /// Returns the tries of a key that no confirmation names.
+    func unfinished(at key: String) async throws -> UnfinishedTries {
+        let content = try await content()
+        let answered = Set(content.answered?[key] ?? [])
+        return UnfinishedTries(
+            tries: (content.tries[key] ?? []).map { .init(element: $0, isAnswered: answered.contains($0)) },
+            limit: content.limits?[key])
     }
 
     /// The tickets of a key that belong to this store.
@@ -91,11 +128,6 @@ struct OwnTries: Sendable {
         return tickets
     }
 
-    /// The element of the last try that no confirmation names. The service counts it once.
-    func unconfirmed(at key: String) async throws -> RistrettoElement? {
-        try await content().tries[key]?.last.flatMap { try? RistrettoElement($0) }
-    }
-
     private static func ticket(of blinded: [UInt8], at key: String) -> [UInt8]? {
         (try? RistrettoElement(blinded)).map { ObliviousKeys.ticket(key, $0) }
     }
@@ -103,8 +135,13 @@ struct OwnTries: Sendable {
     /// Stores a confirmation until the service has it. All tries of its key are forgotten, and those of keys that the
     /// account no longer has. The renewal of the tokens, which comes next, makes this durable.
     ///
-    /// - Parameter slots: the keyslots of the account. Confirmations that their keys did not sign are forgotten.
-    func storing(_ confirmation: KeyConfirmation, keeping slots: [Keyslot]) -> StoreChange {
+    /// - Parameters:
+    ///   - slots: the keyslots of the account. Confirmations that their keys did not sign are forgotten.
+    ///   - limit: the number of open tries that locks the key, as the answer told.
+    ///   - question: a later question about young tries; nil for none.
+    func storing(
+        _ confirmation: KeyConfirmation, keeping slots: [Keyslot], limit: Int? = nil, question: LaterQuestion? = nil
+    ) -> StoreChange {
         .changeRecord(name, mayBeLost: true) { bytes in
             var content = Self.decode(bytes)
             content.keepOnly(Set(slots.map(\.keyID)))
@@ -115,6 +152,10 @@ struct OwnTries: Sendable {
             // Also the tries that the confirmation does not name. Otherwise elements that somebody wrote here would be named
             // by later confirmations, some by each.
             content.tries[confirmation.id] = nil
+            content.answered?[confirmation.id] = nil
+            if let limit { content.noteLimit(limit, of: confirmation.id) }
+            if question != nil { content.questions = content.questions ?? [:] }
+            content.questions?[confirmation.id] = question
             content.waiting.removeAll { $0.id == confirmation.id && tickets.isSuperset(of: $0.tickets) }
             content.waiting.append(confirmation)
             bytes = try Self.encode(content)
@@ -143,6 +184,20 @@ struct OwnTries: Sendable {
             bytes = try Self.encode(content)
         }
         try await store.apply([change], to: account)
+    }
+
+    /// The later questions about young tries, by key.
+    func questions() async throws -> [String: LaterQuestion] { try await content().questions ?? [:] }
+
+    /// Takes a later question away, before it is asked.
+    ///
+    /// - Parameter isValid: whether its confirmation is stored until the service has it, so that the question's own try
+    ///   is closed even if this program dies.
+    func takeQuestion(at key: String, isValid: Bool) async throws {
+        try await change { content in
+            guard let question = content.questions?.removeValue(forKey: key), isValid else { return }
+            content.waiting.append(question.confirmation)
+        }
     }
 
     /// Forgets all about the keys that the account no longer has.
@@ -174,6 +229,7 @@ struct OwnTries: Sendable {
     private static func encode(_ content: Content) throws -> [UInt8]? {
         var content = content
         content.tries = content.tries.filter { !$0.value.isEmpty }
+        content.answered = content.answered?.filter { content.tries[$0.key] != nil }
         guard !content.isEmpty else { return nil }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

@@ -1,0 +1,31 @@
+/// The tries of this store at one key that no confirmation names: the secret was wrong, or their answers were lost.
+///
+/// It is not authenticated, because no secret opened the keyslot yet. So nothing here may give anybody a guess.
+struct UnfinishedTries: Sendable {
+    /// The number of open tries that locks a key, if no answer has told another one.
+    static let usualLimit = 3
+
+    struct Try: Sendable {
+        let element: [UInt8]
+        /// Whether an authentic answer to it arrived, when it was sent first. An answer to the same element later does
+        /// not count: somebody on the way can pass what is free, and lose what counts.
+        let isAnswered: Bool
+    }
+
+    /// The tries, oldest first.
+    let tries: [Try]
+    /// The number of open tries that locks the key, from the last authentic answer; nil if there was none.
+    let limit: Int?
+
+    /// The number of open tries that locks the key.
+    var lockingCount: Int { limit ?? Self.usualLimit }
+
+    /// Whether the answers to some tries were lost.
+    var hasLostAnswers: Bool { tries.contains { !$0.isAnswered } }
+
+    /// Whether one more lost answer could lock the key, although the secret is right.
+    ///
+    /// - Parameter remaining: the number of further tries before the key locks, from an authentic answer just now; nil
+    ///   without one.
+    func isLastGuess(remaining: Int?) -> Bool { (remaining ?? lockingCount - tries.count) <= 1 }
+}

@@ -1,0 +1,208 @@
+import Foundation
+import KeyService
+import Testing
+import VaultCrypto
+import VaultHTTP
+import VaultLocks
+import VaultTesting
+
+@testable import VaultStorage
+
+/// The last guess at the key service, after answers were lost or logins were cancelled.
+@Suite(.timeLimit(.minutes(2))) struct LastGuessTests {
+    @Test func `when only new answers get lost, the last guess is kept`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let key = try await bench.slot().keyID
+        let cut = bench.restarted { FirstAnswersLost(base: $0) }
+        for expected in [VaultError.Code.keyServiceUnavailable, .keyServiceUnavailable, .lastGuess, .lastGuess] {
+            #expect(await cut.failure() == expected)
+            bench.clock.advance(by: 60)
+        }
+        #expect(bench.service.openTries(of: key) == 2)
+        #expect(await bench.failure() == .lastGuess, "also when the network is whole again")
+        let method = try UnlockMethod.password(SecretBytes(utf8: ObliviousBench.password)).spendingLastGuess
+        #expect(try await bench.login(with: method) == nil)
+        #expect(bench.service.openTries(of: key) == 0)
+        #expect(try await bench.login() == nil, "all guesses are there again")
+    }
+
+    @Test func `when an answer was lost after a typo, the last guess is kept`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        #expect(await bench.failure("a slip") == .wrongSecret)
+        #expect(await bench.restarted { FirstAnswersLost(base: $0) }.failure() == .keyServiceUnavailable)
+        bench.clock.advance(by: 60)
+        do {
+            try await bench.login()
+            Issue.record("it opened")
+        } catch let error as VaultError {
+            #expect(error.code == .lastGuess && error.way == .password)
+            #expect(error.description.contains("One more lost answer locks the password."))
+        }
+    }
+
+    @Test func `when nothing was lost, two typos keep nothing`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        for _ in 0..<2 { #expect(await bench.failure("a slip") == .wrongSecret) }
+        #expect(try await bench.restarted().login() == nil)
+    }
+
+    @Test func `when the operator unlocked the key, lost answers keep nothing`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let slot = try await bench.slot()
+        let tries = OwnTries(store: bench.store, account: try await bench.account().id)
+        for _ in 0..<3 {
+            let element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
+            try await tries.note(element, at: slot.keyID)
+        }
+        #expect(try await bench.login() == nil, "the service answers that two guesses are left")
+    }
+
+    @Test func `without the turn, the last guess is not spent`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        for _ in 0..<2 { #expect(await bench.failure("a slip") == .wrongSecret) }
+        let id = try await bench.account().id
+        let turn = AccountID(issuer: "tries at " + id.issuer, subject: id.subject)
+        let other = try await bench.store.withLock(on: turn) { $0 }
+        #expect(await bench.failure() == .busy)
+        withExtendedLifetime(other) {}
+        #expect(bench.service.openTries(of: try await bench.slot().keyID) == 2)
+    }
+
+    @Test func `when a login is cancelled, its try is finished and closed`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let key = try await bench.slot().keyID
+        for _ in 0..<4 {
+            let (arrived, arrival) = AsyncStream.makeStream(of: Void.self)
+            let (answers, answer) = AsyncStream.makeStream(of: Void.self)
+            let slow = bench.restarted { SlowAnswers(base: $0, arrival, answers) }
+            let login = Task { try await slow.login() }
+            for await _ in arrived { break }
+            login.cancel()
+            #expect(slow.accounts.stopGuard.isFinishingTry && !slow.accounts.stopGuard.close())
+            answer.finish()
+            await #expect(throws: VaultError.self) { try await login.value }
+            #expect(!slow.accounts.stopGuard.isFinishingTry)
+            bench.clock.advance(by: 60)
+        }
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.evaluations(of: key) == 5)
+        #expect(bench.service.openTries(of: key) == 0)
+    }
+
+    @Test func `when the try cannot be noted, it is not sent`() async throws {
+        let store = InMemoryStore()
+        let bench = ObliviousBench(store: store)
+        try await bench.register()
+        store.writeFailure = StoreError(.unreadable, "The disk is full.")
+        #expect(await bench.failure() == .storeUnreadable)
+        #expect(bench.service.evaluations(of: try await bench.slot().keyID) == 0)
+        store.writeFailure = nil
+        #expect(try await bench.login() == nil)
+    }
+
+    // MARK: - What the owner of a locked key learns
+
+    @Test func `when a thief locked the key, the owner learns of other tries`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        try await bench.login()
+        let thief = try await bench.thief()
+        for _ in 0..<3 { #expect(await thief.failure("a guess") == .wrongSecret) }
+        bench.clock.advance(by: 3600)
+        let error = try await bench.lockedError()
+        #expect(error.description.contains("At least 3 tries were not made with this store."))
+        let operators = try #require(error.description.range(of: "The operator of the key service can unlock"))
+        let register = try #require(error.description.range(of: "vault register"))
+        #expect(operators.lowerBound < register.lowerBound)
+        let told = try #require(await ToldTries.last(in: bench.store, bench.account().id))
+        #expect(told.count == 3 && told.mayBeRight && told.keyslot == "password")
+    }
+
+    @Test func `when lost answers locked the key, the owner learns of them`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let cut = bench.restarted { FirstAnswersLost(base: $0) }
+        let method = try UnlockMethod.password(SecretBytes(utf8: ObliviousBench.password)).spendingLastGuess
+        for _ in 0..<3 {
+            #expect(await cut.failure { try await cut.login(with: method) } == .keyServiceUnavailable)
+            bench.clock.advance(by: 60)
+        }
+        // The own tries are open, so a repeat of one of them is answered. A new one is not.
+        #expect(await cut.failure { try await cut.login(with: method) } == .keyLocked)
+        let error = try await bench.lockedError(method)
+        #expect(error.description.contains("3 tries of this machine were cut off before the answer came."))
+        #expect(error.description.contains("Your password may be right."))
+    }
+
+    @Test func `when the PIN is locked, no message names it as a way in`() async throws {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        try await bench.login()
+        try await bench.accounts.addPIN(SecretBytes(utf8: "271828"), to: bench.account(), vaultKey: vaultKey)
+        for _ in 0..<3 {
+            #expect(
+                await bench.failure { try await bench.login(with: .pin(SecretBytes(utf8: "111111"))) } == .wrongSecret)
+        }
+        for _ in 0..<3 { #expect(await bench.failure("a slip") == .wrongSecret) }
+        bench.clock.advance(by: 60)
+        #expect(try await !bench.lockedError().description.contains("still opens the account"))
+    }
+}
+
+extension ObliviousBench {
+    /// The error of a login at a locked key.
+    fileprivate func lockedError(_ method: UnlockMethod? = nil) async throws -> VaultError {
+        do {
+            try await login(with: method ?? .password(SecretBytes(utf8: Self.password)))
+        } catch let error as VaultError where error.code == .keyLocked {
+            return error
+        }
+        Issue.record("it opened")
+        return VaultError(.cancelled, "it opened")
+    }
+}
+
+/// A key service whose answer to each new element is lost. Repeated ones are answered.
+private struct FirstAnswersLost: WrappedObliviousService {
+    let base: any ObliviousKeyService
+
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        let before = (base as? InMemoryObliviousKeyService)?.evaluations(of: id)
+        let answer = try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+        guard (base as? InMemoryObliviousKeyService)?.evaluations(of: id) != before else { return answer }
+        throw KeyServiceError(
+            .unavailable, "The key service does not answer.",
+            underlying: HTTPError(.timedOut, authority: "keys.example"))
+    }
+}
+
+/// A key service that says when a try has arrived, and answers when it may.
+private struct SlowAnswers: WrappedObliviousService {
+    let base: any ObliviousKeyService
+    private let arrival: AsyncStream<Void>.Continuation
+    private let answers: AsyncStream<Void>
+
+    init(
+        base: any ObliviousKeyService, _ arrival: AsyncStream<Void>.Continuation, _ answers: AsyncStream<Void>
+    ) {
+        (self.base, self.arrival, self.answers) = (base, arrival, answers)
+    }
+
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        let key = SharedSecret(try requestKey.copy())
+        let answer = try await base.evaluate(id, blinded, requestKey: key.bytes, at: date)
+        arrival.yield()
+        for await _ in answers {}
+        return answer
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import KeyService
+import Testing
+import VaultCrypto
+import VaultLocks
+import VaultTesting
+
+@testable import VaultStorage
+
+/// Tries that were too young to judge at a login.
+@Suite(.timeLimit(.minutes(2))) struct LaterQuestionTests {
+    @Test func `when young tries stay open, the person learns of them later`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let slot = try await bench.slot()
+        let thief = try await bench.thief()
+        for _ in 0..<2 { #expect(await thief.failure("a guess") == .wrongSecret) }
+        bench.clock.advance(by: 30)
+        #expect(try await bench.login() == nil, "perhaps parallel logins")
+        bench.clock.advance(by: 61)
+        try await bench.accounts.askLaterQuestions(of: bench.account().id).value
+        let notice = try #require(bench.told.notices.first)
+        #expect(notice.code == .wrongGuesses && notice.count == 2 && notice.mayBeRight && !notice.isRenewed)
+        #expect(bench.service.openTries(of: slot.keyID) == 2, "the question's own try is closed")
+        try await bench.accounts.askLaterQuestions(of: bench.account().id).value
+        #expect(bench.told.notices.count == 1, "it is told once")
+        #expect(try await bench.login()?.isRenewed == true)
+    }
+
+    @Test func `when a parallel login is confirmed, nothing is told later`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let other = try await bench.copied()
+        bench.service.losesConfirms = true
+        try await other.login()
+        bench.clock.advance(by: 30)
+        #expect(try await bench.login() == nil)
+        bench.service.losesConfirms = false
+        try await other.accounts.sendConfirmations(of: other.account())
+        try await bench.accounts.sendConfirmations(of: bench.account())
+        bench.clock.advance(by: 61)
+        try await bench.accounts.askLaterQuestions(of: bench.account().id).value
+        #expect(bench.told.notices == [])
+        #expect(bench.service.openTries(of: try await bench.slot().keyID) == 0)
+    }
+
+    @Test func `when the answer is lost, the question's own try is closed later`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let thief = try await bench.thief()
+        #expect(await thief.failure("a guess") == .wrongSecret)
+        try await bench.login()
+        bench.clock.advance(by: 61)
+        bench.service.lostAnswers = 3
+        bench.service.losesConfirms = true
+        try await bench.accounts.askLaterQuestions(of: bench.account().id).value
+        let slot = try await bench.slot()
+        #expect(bench.service.openTries(of: slot.keyID) == 2)
+        bench.service.losesConfirms = false
+        #expect(try await bench.login()?.count == 1, "only the thief's try is strange")
+    }
+
+    @Test func `when somebody writes a question, it is not asked`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let slot = try await bench.slot()
+        let forged = try LaterQuestion(
+            about: slot.keyID, SigningKey(seed: SecretBytes.random(count: 32)), now: bench.clock.now)
+        let tries = OwnTries(store: bench.store, account: try await bench.account().id)
+        let confirmation = KeyConfirmation(id: slot.keyID, tickets: [], signature: [])
+        try await bench.store.apply(
+            [tries.storing(confirmation, keeping: [], question: forged)], to: bench.account().id)
+        bench.clock.advance(by: 61)
+        try await bench.accounts.askLaterQuestions(of: bench.account().id).value
+        #expect(bench.service.evaluations(of: slot.keyID) == 0)
+        #expect(try await tries.questions().isEmpty)
+    }
+}
