@@ -1,0 +1,73 @@
+"""Logins that are stopped while the key service evaluates a try. The password is right each time."""
+
+import re
+import signal
+import sqlite3
+
+import pytest
+from support.person import PASSWORD
+from support.waiting import wait_until
+
+FINISHING = re.compile("finishing the login at the key service before stopping")
+
+
+@pytest.fixture
+def apart(person, own_services, key_service):
+    """Alice, with a key service that a test can stop separately."""
+    person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
+    return person.registered()
+
+
+def has_open_try(person):
+    with sqlite3.connect(f"file:{person.database}?mode=ro", uri=True) as database:
+        rows = database.execute("SELECT CAST(value AS TEXT) FROM record WHERE name LIKE '%own-tries'").fetchall()
+    return any('"tries":{"' in value for (value,) in rows)
+
+
+def start_login(person, key_service):
+    """Starts a login whose try the key service has, but does not answer yet."""
+    key_service.program.signal(signal.SIGSTOP)
+    program = person.start("login", "--no-agent", "--password-file", person.password_file())
+    wait_until(lambda: has_open_try(person), "the note of the try")
+    return program
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 82), (signal.SIGTERM, -signal.SIGTERM)])
+def test_four_stopped_logins_cost_no_guess(apart, key_service, number, status):
+    for _ in range(4):
+        program = start_login(apart, key_service)
+        program.signal(number)
+        program.wait_for(FINISHING, "err")
+        key_service.program.signal(signal.SIGCONT)
+        assert program.wait().status == status
+        assert not has_open_try(apart), "its confirmation is stored"
+    assert apart.vault("login", password=PASSWORD).status == 0
+    assert "2 guesses are left" in apart.vault("login", password="not the password").err
+
+
+def test_the_second_ctrl_c_ends_at_once_and_names_the_guess(apart, key_service):
+    program = start_login(apart, key_service)
+    program.signal(signal.SIGINT)
+    program.wait_for(FINISHING, "err")
+    program.signal(signal.SIGINT)
+    result = program.wait()
+    assert result.status == 82 and "counts as a guess" in result.err
+    key_service.program.signal(signal.SIGCONT)
+    assert apart.vault("login", password=PASSWORD).status == 0
+    result = apart.vault("login", password="not the password")
+    assert "2 guesses are left" in result.err, "the stopped try is taken back"
+
+
+def test_after_two_killed_logins_the_last_guess_is_kept(apart, key_service):
+    assert apart.vault("login", password="not the password").status == 77
+    program = start_login(apart, key_service)
+    program.signal(signal.SIGKILL)
+    program.wait()
+    key_service.program.signal(signal.SIGCONT)
+    result = apart.vault("login", password=PASSWORD)
+    assert result.status == 75
+    assert "One more lost answer locks the password." in result.err and "vault login --last-guess" in result.err
+    assert apart.vault("login", "--json", password=PASSWORD).error["code"] == "lastGuess"
+    assert apart.vault("login", "--last-guess", password=PASSWORD).status == 0
+    result = apart.vault("login", password="not the password")
+    assert "2 guesses are left" in result.err

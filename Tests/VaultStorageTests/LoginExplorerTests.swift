@@ -1,0 +1,187 @@
+import Foundation
+import KeyService
+import Testing
+import VaultCrypto
+import VaultHTTP
+import VaultLocks
+import VaultTesting
+
+@testable import VaultStorage
+
+/// Random runs of logins with the right password at one key: requests and answers get lost, answers are changed on
+/// their way, logins are cancelled, programs log in at once, and somebody loses all answers but repeated ones.
+@Suite(.timeLimit(.minutes(5))) struct LoginExplorerTests {
+    @Test(arguments: 0..<60 as Range<UInt64>)
+    func `when answers get lost or changed, a right password locks no key`(seed: UInt64) async throws {
+        var world = try await World(seed: seed)
+        for _ in 0..<25 { try await world.happen() }
+        try await world.expectRightPasswordOpens()
+    }
+
+    @Test(arguments: 100..<120 as Range<UInt64>)
+    func `when a thief replays and guesses meanwhile, each key gives three guesses`(seed: UInt64) async throws {
+        var world = try await World(seed: seed)
+        for _ in 0..<25 {
+            try await world.happen()
+            try await world.steal()
+        }
+        #expect(world.guessesByKey.values.allSatisfy { $0 <= 3 }, "\(world.events)")
+    }
+}
+
+private struct World {
+    let bench: ObliviousBench
+    let network: Network
+    private var random: SeededGenerator
+    private(set) var events: [String] = []
+    private var typos = 0
+    private var thief: ObliviousBench?
+    /// The number of the thief's guesses that were evaluated, by key.
+    private(set) var guessesByKey: [String: Int] = [:]
+
+    init(seed: UInt64) async throws {
+        bench = ObliviousBench()
+        try await bench.register()
+        random = SeededGenerator(state: seed)
+        network = Network(bench.service, seed: seed)
+    }
+
+    /// One login, or several at once.
+    mutating func happen() async throws {
+        bench.clock.advance(by: [0, 5, 61].randomElement(using: &random) ?? 0)
+        network.weather = Network.Weather.allCases.randomElement(using: &random) ?? .clear
+        let program = bench.restarted { [network] _ in network }
+        let event = Int.random(in: 0..<10, using: &random)
+        let code: VaultError.Code?
+        switch event {
+        case 0 where typos == 0:
+            code = await program.failure("a slip")
+            typos += 1
+        case 1...2:
+            let login = Task { try await program.login() }
+            network.whenEvaluated { login.cancel() }
+            code = await bench.failure { _ = try await login.value }
+        case 3:
+            let other = bench.restarted { [network] _ in network }
+            async let second = other.failure()
+            code = await program.failure()
+            if await second == .keyLocked { lock() }
+        default:
+            code = await program.failure()
+        }
+        events.append("\(network.weather) \(event): \(code?.name ?? "opened")")
+        if code == nil { typos = 0 }
+        if code == .keyLocked { lock() }
+    }
+
+    private func lock() {
+        guard thief == nil else { return }
+        Issue.record("The key is locked: \(events)")
+    }
+
+    /// The network is whole again. The last guess may be kept, but then it opens.
+    mutating func expectRightPasswordOpens() async throws {
+        bench.clock.advance(by: 61)
+        var code = await bench.failure()
+        if code == .lastGuess {
+            let method = try UnlockMethod.password(SecretBytes(utf8: ObliviousBench.password)).spendingLastGuess
+            code = await bench.failure { try await bench.login(with: method) }
+        }
+        #expect(code == nil, "\(events)")
+        #expect(bench.service.openTries(of: try await bench.slot().keyID) == 0, "\(events)")
+        #expect(bench.told.notices == [], "\(events)")
+    }
+
+    /// A thief with the newest disk sends recorded confirmations again, and guesses.
+    mutating func steal() async throws {
+        if Bool.random(using: &random) || thief == nil { thief = try await bench.thief() }
+        guard let thief, let key = try? await thief.slot().keyID else { return }
+        for confirmation in network.confirmations where confirmation.id == key {
+            try? await bench.service.confirm(confirmation)
+        }
+        if await thief.failure("guess \(events.count)") == .wrongSecret { guessesByKey[key, default: 0] += 1 }
+    }
+}
+
+/// The way to the key service.
+private final class Network: WrappedObliviousService {
+    enum Weather: CaseIterable {
+        case clear, losesSome, losesAll, losesNewAnswers, changesAnswers
+    }
+
+    private struct State {
+        var weather = Weather.clear
+        var random: SeededGenerator
+        var action: (@Sendable () -> Void)?
+        var confirmations: [KeyConfirmation] = []
+    }
+
+    let base: any ObliviousKeyService
+    private let service: InMemoryObliviousKeyService
+    private let state: Lock<State>
+
+    init(_ service: InMemoryObliviousKeyService, seed: UInt64) {
+        (base, self.service) = (service, service)
+        state = Lock(State(random: SeededGenerator(state: ~seed)))
+    }
+
+    var weather: Weather {
+        get { state.withLock { $0.weather } }
+        set { state.withLock { $0.weather = newValue } }
+    }
+
+    var confirmations: [KeyConfirmation] { state.withLock { $0.confirmations } }
+
+    /// Calls `action` when the next evaluation has arrived.
+    func whenEvaluated(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.action = action } }
+
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        let (weather, isLost, arrives) = state.withLock { state in
+            (state.weather, Int.random(in: 0..<3, using: &state.random) == 0, Bool.random(using: &state.random))
+        }
+        if weather == .losesSome, isLost, !arrives { throw Self.lost(.interrupted) }
+        let before = service.evaluations(of: id)
+        let answer = try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+        let action = state.withLock { state in
+            defer { state.action = nil }
+            return state.action
+        }
+        action?()
+        switch weather {
+        case .losesAll: throw Self.lost(.timedOut)
+        case .losesSome where isLost: throw Self.lost(.interrupted)
+        case .losesNewAnswers where service.evaluations(of: id) != before: throw Self.lost(.timedOut)
+        case .changesAnswers: throw KeyServiceError(.invalidAnswer, "The answer was changed on its way.")
+        default: return answer
+        }
+    }
+
+    func confirm(_ confirmation: KeyConfirmation) async throws {
+        let isLost = state.withLock { state in
+            state.confirmations.append(confirmation)
+            return state.weather != .clear && Bool.random(using: &state.random)
+        }
+        if isLost { throw Self.lost(.timedOut) }
+        try await base.confirm(confirmation)
+    }
+
+    private static func lost(_ code: HTTPError.Code) -> KeyServiceError {
+        KeyServiceError(
+            .unavailable, "The key service does not answer.", underlying: HTTPError(code, authority: "keys.example"))
+    }
+}
+
+/// The same numbers for each run of the tests.
+private struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
