@@ -19,8 +19,8 @@ internal import VaultAgent
 /// let token = try await vault.auth.performOpenIDConnectLogin(using: SystemBrowser())
 /// try await vault.storage.storeRefreshToken(token, withNewPassword: password)
 /// // after the next start:
-/// try await vault.auth.login(userID: "alice", password: password)
-/// let accessToken = try await vault.auth.accessToken()
+/// let session = try await vault.auth.login(userID: "alice", password: password)
+/// let accessToken = try await session.accessToken()
 /// ```
 public struct Vault: Sendable {
     /// Logging in and out, and tokens.

@@ -38,9 +38,9 @@ public struct BackendSession: Sendable, Hashable, Identifiable {
 /// The active sessions of a person at a backend. The backend's layout must name the paths.
 ///
 /// ```swift
-/// let transport = try vault.auth.authorizedTransport(for: [account.id.issuer])
+/// let transport = try session.authorizedTransport(for: [account.id.issuer])
 /// let sessions = try BackendSessions(of: account, transport: transport)
-/// for session in try await sessions.list() where !session.isCurrent { try await sessions.end(session.id) }
+/// for other in try await sessions.list() where !other.isCurrent { try await sessions.end(other.id) }
 /// ```
 ///
 /// Every method throws ``VaultError``: `configurationInvalid` if the backend has no such call or refuses it,

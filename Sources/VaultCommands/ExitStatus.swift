@@ -43,7 +43,7 @@ enum ExitStatus {
         case .cancelled, .deviceCodeExpired: cancelled
         case .notLoggedIn, .offlineTooLong: 83
         case .forbiddenByPolicy: 85
-        case .hardwareMissing, .hardwareReplaced, .hardwareFailed, .hardwareLocked: 84
+        case .hardwareMissing, .hardwareReplaced, .hardwareFailed, .hardwareLocked, .guessesUnlimited: 84
         default: other
         }
     }

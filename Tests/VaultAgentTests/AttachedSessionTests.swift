@@ -49,6 +49,16 @@ struct AttachedSessionTests {
         #expect(opened.id == id)
     }
 
+    @Test func `when a PIN is easy, then no agent gets it`() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let session = try await bench.app().attach(id)
+        #expect(await code { try await session.setPIN(SecretBytes(utf8: "1234")) } == .passwordUnusable)
+        #expect(try await !bench.test.storage.hasPIN(id))
+        try await session.setPIN(SecretBytes(utf8: "1234"), skipsPINRule: true)
+        #expect(try await bench.test.storage.hasPIN(id))
+    }
+
     @Test func theRefreshTokenStaysInTheAgent() async throws {
         let bench = try AgentBench()
         let session = try await bench.app().attach(try await bench.held())

@@ -47,12 +47,11 @@ import VaultTesting
         return HTTPAnswer(status: .init(code: status), headerFields: fields)
     }
 
-    private func withBoundToken(_ body: (Bench) async throws -> Void) async throws {
+    private func withBoundToken(_ body: (Bench, Session) async throws -> Void) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.dpop = .offered
         try await withBench(options: options) { bench in
-            try await bench.register()
-            try await body(bench)
+            try await body(bench, bench.register())
         }
     }
 
@@ -62,9 +61,9 @@ import VaultTesting
     }
 
     @Test func `a proof is for one request and one token`() async throws {
-        try await withBoundToken { bench in
+        try await withBoundToken { bench, session in
             let server = ResourceServer { _ in HTTPAnswer(status: .ok) }
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try session.authorizedTransport(for: [Self.origin], over: server)
             _ = try await send(bench, api, "/items?x=1")
             let proof = try #require(server.proofs.first)
             #expect(proof["htu"] == Self.origin + "/items" && proof["htm"] == "POST" && proof["ath"]?.isEmpty == false)
@@ -80,11 +79,11 @@ import VaultTesting
     func `a nonce that is demanded goes into the proof, and the token is not renewed`(
         challenge: String, nonce: String
     ) async throws {
-        try await withBoundToken { bench in
+        try await withBoundToken { bench, session in
             let server = ResourceServer { number in
                 number == 1 ? Self.refusal(challenge, nonce: nonce) : HTTPAnswer(status: .ok)
             }
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try session.authorizedTransport(for: [Self.origin], over: server)
             #expect(try await send(bench, api).status == .ok)
             #expect(server.proofs.map { $0["nonce"] } == [nil, nonce])
             #expect(Set(server.proofs.map { $0["jti"] }).count == 2)
@@ -106,9 +105,9 @@ import VaultTesting
     func `no other answer of a server makes a second request with the same token`(
         challenge: String, nonce: String, status: Int
     ) async throws {
-        try await withBoundToken { bench in
+        try await withBoundToken { bench, session in
             let server = ResourceServer { _ in Self.refusal(challenge, nonce: nonce, status: status) }
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try session.authorizedTransport(for: [Self.origin], over: server)
             _ = try await send(bench, api)
             let tokens = server.sent.map { $0.headerFields[.authorization] }
             #expect(tokens.count == Set(tokens).count)
@@ -118,9 +117,9 @@ import VaultTesting
     }
 
     @Test func `a server that demands a nonce for ever gets two requests for each token`() async throws {
-        try await withBoundToken { bench in
+        try await withBoundToken { bench, session in
             let server = ResourceServer { Self.refusal(#"DPoP error="use_dpop_nonce""#, nonce: "n\($0)") }
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try session.authorizedTransport(for: [Self.origin], over: server)
             #expect(try await send(bench, api).status == .unauthorized)
             #expect(server.proofs.map { $0["nonce"] } == [nil, "n1", "n2", "n3"])
             #expect(Set(server.sent.map { $0.headerFields[.authorization] }).count == 2)
@@ -128,12 +127,12 @@ import VaultTesting
     }
 
     @Test func `one origin's nonce is not shown to another`() async throws {
-        try await withBoundToken { bench in
+        try await withBoundToken { bench, session in
             let server = ResourceServer { number in
                 number == 1 ? Self.refusal(#"DPoP error="use_dpop_nonce""#, nonce: "n") : HTTPAnswer(status: .ok)
             }
             let other = "https://api.example.com:8443"
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin, other], over: server)
+            let api = try session.authorizedTransport(for: [Self.origin, other], over: server)
             _ = try await send(bench, api)
             let url = try #require(URL(string: other))
             _ = try await api.send(HTTPRequest(method: .get, url: url), body: [], limits: HTTPLimits())

@@ -23,7 +23,7 @@ import VaultTesting
         other = Session(
             id: session.id, vaultKey: try await session.openVaultKey(), accounts: test.accounts,
             issuer: RefusingIssuer(error: VaultError(.configurationInvalid, "")), source: session.source,
-            updates: SessionUpdates(), state: SessionState(.loggedIn, .confirmed))
+            transport: test.auth.transport, updates: SessionUpdates(), state: SessionState(.loggedIn, .confirmed))
     }
 
     @Test func `an account that was being opened when somebody locked stays closed`() async throws {

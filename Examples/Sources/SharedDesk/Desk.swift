@@ -23,25 +23,27 @@ struct Desk: Sendable {
         return accounts.map { Person(account: $0, hasPIN: $0.keyslot(.pin) != nil) }
     }
 
-    /// Logs a person in at the desk. The previous person is locked out.
+    /// Logs a person in at the desk. The previous person is locked out. After a wrong PIN, the desk stays as it was.
     ///
     /// If the provider has an outage, the account still opens, and its notes are available.
     func take(_ account: AccountID, with method: UnlockMethod) async throws -> String {
+        let session: Session
         var remark = ""
         do {
-            try await vault.auth.login(account, with: method)
+            session = try await vault.auth.login(account, with: method)
         } catch {
-            // The secret was right, but the provider gave no token.
-            guard vault.auth.session?.id == account else { throw error }
+            // If the error has a session, the secret was right, and only the provider gave no token.
+            guard let opened = (error as? VaultError)?.openedSession else { throw error }
+            session = opened
             remark = " " + error.localizedDescription
         }
-        let identity = try await session().identity()
+        let identity = try await session.identity()
         return "Hello \(identity.name ?? identity.preferredUsername ?? account.subject)." + remark
     }
 
     /// Requests the patients with the access token of the logged-in person.
     func patients() async throws -> [String] {
-        try await vault.auth.authorizedTransport(baseURL: api, over: network).get("patients")
+        try await session().authorizedTransport(baseURL: api, over: network).get("patients")
     }
 
     /// Reads the notes of the logged-in person. This needs no network.
@@ -67,7 +69,10 @@ struct Desk: Sendable {
             return "Wrong PIN or password. Guesses left: \(left). Try again."
         }
         if error.isKeyLocked { return "Locked. Use your password, or ask the help desk." }
-        if error.isOutage { return "\(error.localizedDescription) You can still read your notes. Type: notes" }
+        // Without the key service, nobody is logged in. Without the provider, the session goes on.
+        if error.isOutage, error.code != .keyServiceUnavailable {
+            return "\(error.localizedDescription) You can still read your notes. Type: notes"
+        }
         return error.localizedDescription
     }
 }

@@ -43,6 +43,21 @@ import VaultTesting
         #expect(try Desk.advice(for: #require(error)) == "Wrong PIN or password. Guesses left: 2. Try again.")
     }
 
+    @Test func `when a PIN is wrong at Alice's open desk, then it greets nobody`() async throws {
+        _ = try await take("alice", pin: "8264")
+        for name in ["alice", "bob"] {
+            let error = await #expect(throws: VaultError.self) { try await take(name, pin: "1111") }
+            #expect(error?.code == (name == "alice" ? .wrongSecret : .notEnrolled))
+        }
+        #expect(try await desk.patients() == ["Ms Grey"])
+    }
+
+    @Test func `when the key service is down, then the desk offers no notes`() async throws {
+        test.keyService.isReachable = false
+        let error = await #expect(throws: VaultError.self) { try await take("alice", pin: "8264") }
+        #expect(try !Desk.advice(for: #require(error)).contains("notes"))
+    }
+
     @Test func `without the provider the notes are at hand, also of a login that it refuses`() async throws {
         _ = try await take("alice", pin: "8264")
         try await desk.add(note: "Room 4: bandage")

@@ -38,7 +38,7 @@ extension Auth {
             let phase: SessionState.Phase = attached.refusal.map { .refused($0) } ?? .loggedIn
             let session = Session(
                 id: account.id, vaultKey: attached.vaultKey, accounts: accounts, issuer: try issuers.issuer(source),
-                source: source, updates: current.updates,
+                source: source, transport: transport, updates: current.updates,
                 state: SessionState(phase, attached.isOffline ? .offline(wasConfirmed: false) : .confirmed),
                 agent: attached.link)
             try await current.open(session, since: opening)
@@ -64,7 +64,7 @@ extension Auth {
             let source = issuers.source(of: account)
             let session = Session(
                 id: id, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source), source: source,
-                updates: current.updates,
+                transport: transport, updates: current.updates,
                 state: SessionState(.loggedIn, isOffline ? .offline(wasConfirmed: false) : .confirmed))
             try await current.open(session, since: opening)
             accounts.askLaterQuestions(of: id)

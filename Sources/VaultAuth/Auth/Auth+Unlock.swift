@@ -11,8 +11,9 @@ extension Auth {
     ///
     /// - Throws: ``VaultError`` with code `accountNotFound` (register), `notLoggedIn` if it was locked meanwhile (log
     ///   in again), the codes of opening with an ``UnlockMethod``, and those of
-    ///   ``Session/accessToken(forceRefresh:minimumValidity:)``. If the secret was right and the provider did not
-    ///   refuse the account, it is open after an error: check ``session``.
+    ///   ``Session/accessToken(forceRefresh:minimumValidity:)``. If the secret was right and the provider gave no
+    ///   token, the account is open in spite of the error: see ``VaultError/openedSession``. After any other error, the
+    ///   earlier person stays logged in, so ``session`` is not this account's.
     @discardableResult
     public func login(_ account: AccountID, with method: UnlockMethod) async throws -> Session {
         try await login(stored(account), with: method)
@@ -35,6 +36,8 @@ extension Auth {
             _ = try await session.accessToken(forceRefresh: true)
         } catch let error as VaultError where error.isProviderOutage && accounts.opensOffline(account) {
             session.goOffline()
+        } catch let error as VaultError where session.isOpen {
+            throw error.opening(session)
         }
         return session
     }
@@ -82,7 +85,7 @@ extension Auth {
             let (opened, isOffline) = try await opened(account, method)
             let session = Session(
                 id: account.id, vaultKey: opened.vaultKey, accounts: accounts, issuer: issuer, source: source,
-                updates: current.updates,
+                transport: transport, updates: current.updates,
                 state: SessionState(
                     isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
                     wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: opened.wasWithoutKeyService))
@@ -104,7 +107,8 @@ extension Auth {
         let source = issuers.source(of: token)
         let session = Session(
             id: token.account, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source),
-            source: source, updates: current.updates, state: SessionState(.loggedIn, .confirmed))
+            source: source, transport: transport, updates: current.updates,
+            state: SessionState(.loggedIn, .confirmed))
         try await current.open(session)
         if let accessToken = token.accessToken {
             accounts.claimKeysBeside(of: token.account, accessToken, vaultKey)

@@ -110,7 +110,8 @@ public final class Auth: AuthProtocol {
         }
     }
 
-    /// The open account, if there is one.
+    /// The open account, if there is one. After an error of a login, it may be the earlier person's: see
+    /// ``VaultError/openedSession``.
     public var session: Session? { current.session }
 
     /// Returns a token that is valid for another minute. See ``Session/accessToken(forceRefresh:minimumValidity:)``.

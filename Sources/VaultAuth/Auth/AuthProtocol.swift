@@ -14,7 +14,7 @@ public import VaultStorage
 public protocol AuthProtocol: Sendable {
     // MARK: Signing in at the provider
 
-    /// Signs in. Nothing is stored yet: pass the result to ``StorageProtocol/storeRefreshToken(_:withNewPassword:alias:replacingItems:)``.
+    /// Signs in. Nothing is stored yet: pass the result to ``StorageProtocol/storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``.
     @discardableResult
     func signIn(_ way: any SignIn) async throws -> RefreshToken
     /// Whether the provider supports a sign-in on another device (RFC 8628): see ``DeviceSignIn``.
@@ -35,8 +35,8 @@ public protocol AuthProtocol: Sendable {
 
     // MARK: Opening accounts
 
-    /// Logs in again: one call to the key service, and a new access token from the provider. See
-    /// ``Auth/login(_:with:)``.
+    /// Logs in again: one call to the key service, and a new access token from the provider. If it throws, the earlier
+    /// person stays logged in, unless the error has a ``VaultError/openedSession``. See ``Auth/login(_:with:)``.
     @discardableResult
     func login(_ account: AccountID, with method: UnlockMethod) async throws -> Session
     /// As ``login(_:with:)``, for an account by one of its names, as a person types it.
@@ -66,7 +66,7 @@ public protocol AuthProtocol: Sendable {
 
     /// Whether somebody is logged in.
     var isLoggedIn: Bool { get }
-    /// The open account, if there is one.
+    /// The open account, if there is one. After an error of a login, it may be the earlier person's.
     var session: Session? { get }
     /// Returns a new stream of session events.
     ///
@@ -83,8 +83,8 @@ public protocol AuthProtocol: Sendable {
     func accessToken(of login: RefreshToken, forceRefresh: Bool, minimumValidity: Duration) async throws -> AccessToken
     /// Returns another access token than the one that a server refused.
     func accessToken(replacing refused: AccessToken) async throws -> AccessToken
-    /// Returns a transport for requests of the person who is logged in. See
-    /// ``Auth/authorizedTransport(for:as:leeway:over:)``.
+    /// Returns a transport for requests of whoever is logged in when each request begins. For one person's requests,
+    /// use ``Session/authorizedTransport(for:leeway:over:)``. See ``Auth/authorizedTransport(for:as:leeway:over:)``.
     func authorizedTransport(
         for origins: [String], as login: RefreshToken?, leeway: Duration, over base: (any HTTPTransport)?
     ) throws -> any HTTPTransport
@@ -187,7 +187,8 @@ extension AuthProtocol {
         try await accessToken(of: login, forceRefresh: forceRefresh, minimumValidity: .seconds(60))
     }
 
-    /// As ``authorizedTransport(for:as:leeway:over:)``. A token that ends within a minute is renewed before its use.
+    /// As ``authorizedTransport(for:as:leeway:over:)``, with the same warning. A token that ends within a minute is
+    /// renewed before its use.
     ///
     /// - Parameters:
     ///   - origins: the servers that may get the access token, as URLs. Only scheme, host and port matter.

@@ -52,13 +52,15 @@ public struct SessionItems: Sendable {
     /// Calls `body` with each piece of an item, of at most 64 KiB. A large item is not held in memory.
     ///
     /// Nobody can change a piece unnoticed. If a piece is missing at the end, the call throws. Until the call returns,
-    /// do only what you can undo.
+    /// do only what you can undo. `body` runs where the caller runs, for example on the main actor.
     ///
     /// - Returns: false if there is no such item.
     /// - Throws: Also `busy` if another program changes the item during the call: call again. Also the errors of
     ///   `body`.
     @discardableResult
-    public func read(_ name: ItemName, _ body: ([UInt8]) async throws -> Void) async throws -> Bool {
+    public nonisolated(nonsending) func read(
+        _ name: ItemName, _ body: nonisolated(nonsending) ([UInt8]) async throws -> Void
+    ) async throws -> Bool {
         guard let item = try await source.read(name) else { return false }
         for try await piece in item.content { try await body(piece) }
         return true
@@ -83,7 +85,9 @@ public struct SessionItems: Sendable {
     /// Returns the value of an item that was stored as JSON; nil if there is no such item.
     ///
     /// - Throws: Also `itemUnexpected` if the item does not hold such a value: another program or version wrote it.
-    public func get<Value: Decodable>(_ name: ItemName, as type: Value.Type) async throws -> Value? {
+    public nonisolated(nonsending) func get<Value: Decodable>(
+        _ name: ItemName, as type: Value.Type
+    ) async throws -> Value? {
         try await whole(name).map { try decode($0.bytes, of: name) }
     }
 
@@ -91,7 +95,7 @@ public struct SessionItems: Sendable {
     ///
     /// - Throws: Also `itemTooLarge` for more than ``maximumSize``: store it in parts. Also errors of encoding the
     ///   value.
-    public func set(_ name: ItemName, encoding value: some Encodable) async throws {
+    public nonisolated(nonsending) func set(_ name: ItemName, encoding value: some Encodable) async throws {
         try await set(name, to: encoded(value))
     }
 
@@ -101,12 +105,12 @@ public struct SessionItems: Sendable {
     ///   - name: the item.
     ///   - initial: the value to change if there is no such item yet.
     ///   - change: changes the value, and must do nothing else. If another program was faster, it is called again with
-    ///     the newest value.
+    ///     the newest value. It runs where the caller runs, for example on the main actor.
     /// - Returns: the result of the last call of `change`, whose value is stored.
     /// - Throws: Also `itemUnexpected` if the item does not hold such a value, and `itemTooLarge`. Also the errors of
     ///   `change`. Then nothing was changed.
     @discardableResult
-    public func update<Value: Codable & Sendable, Result>(
+    public nonisolated(nonsending) func update<Value: Codable, Result>(
         _ name: ItemName, default initial: @autoclosure () -> Value, _ change: (inout Value) throws -> Result
     ) async throws -> Result {
         while true {

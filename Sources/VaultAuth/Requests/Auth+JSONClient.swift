@@ -2,14 +2,12 @@ public import VaultHTTP
 public import VaultStorage
 
 extension AuthProtocol {
-    /// Returns a client for a JSON API that calls it for the person who is logged in. Only the API's origin gets the
-    /// access token.
+    /// Returns a client for a JSON API. Each request has the access token of the person who is logged in at that
+    /// moment. Only the API's origin gets the token.
     ///
-    /// ```swift
-    /// let api = try vault.auth.authorizedTransport(baseURL: "https://api.example.com/v1")
-    /// let note = try await api.get("notes/7", as: Note.self)
-    /// try await api.post("notes", Note(text: "bandage"))
-    /// ```
+    /// - Warning: After another person's login, the same client sends that person's token. Use
+    ///   ``Session/authorizedTransport(baseURL:over:)``, which belongs to one person. Use this one for a login that is
+    ///   not stored yet, or in an app that only one person uses.
     ///
     /// - Parameters:
     ///   - baseURL: the URL of the API.
@@ -20,9 +18,15 @@ extension AuthProtocol {
     public func authorizedTransport(
         baseURL: String, as login: RefreshToken? = nil, over base: (any HTTPTransport)? = nil
     ) throws -> JSONClient {
-        let transport = try authorizedTransport(for: [baseURL], as: login, over: base)
+        try JSONClient(api: baseURL, over: authorizedTransport(for: [baseURL], as: login, over: base))
+    }
+}
+
+extension JSONClient {
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if the base URL is not valid.
+    init(api baseURL: String, over transport: any HTTPTransport) throws {
         do {
-            return try JSONClient(baseURL: baseURL, over: transport)
+            try self.init(baseURL: baseURL, over: transport)
         } catch {
             throw VaultError(
                 .configurationInvalid,

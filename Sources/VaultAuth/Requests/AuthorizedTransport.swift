@@ -5,32 +5,49 @@ internal import OpenIDConnect
 public import VaultHTTP
 public import VaultStorage
 
-/// Sends requests with the access token of the person who is logged in. A token that ends soon is renewed first. If the
-/// server refuses a token (401, or GraphQL's refusal in a 200), the request is sent once more with another token. If
-/// many requests are refused at the same time, the provider is asked only once.
+/// Sends requests with the access token of a session. A token that ends soon is renewed first. If the server refuses a
+/// token (401, or GraphQL's refusal in a 200), the request is sent once more with another token. If many requests are
+/// refused at the same time, the provider is asked only once.
 ///
 /// Only the given origins get the token. A request to another origin is sent without it. Redirects are not followed, so
 /// a token cannot follow a redirect. Tokens that are bound to a key (RFC 9449) are sent with a proof.
 ///
 /// ```swift
-/// let api = try vault.auth.authorizedTransport(for: ["https://api.example.com"])
+/// let api = try session.authorizedTransport(for: ["https://api.example.com"])
 /// let answer = try await api.send(request, body: [], limits: HTTPLimits()).requireSuccess()
 /// ```
 public struct AuthorizedTransport: HTTPTransport {
-    let auth: Auth
-    /// A login that is not stored yet; nil for the person who is logged in.
-    let login: RefreshToken?
-    let origins: Set<Origin>
-    let base: any HTTPTransport
-    let leeway: Duration
+    /// Returns the holder of the tokens for one request.
+    private let holder: @Sendable () throws -> TokenHolder
+    private let origins: Set<Origin>
+    private let base: any HTTPTransport
+    private let leeway: Duration
+    private let clock: any WallClock
+    private let logger: Logger
     private let nonces = DPoPNonces()
 
-    init(auth: Auth, login: RefreshToken?, origins: Set<Origin>, base: any HTTPTransport, leeway: Duration) {
-        self.auth = auth
-        self.login = login
-        self.origins = origins
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if an origin is not valid, or is plain `http:` to
+    ///   another machine: correct the URL.
+    init(
+        for origins: [String], over base: any HTTPTransport, leeway: Duration, of accounts: Accounts,
+        _ holder: @escaping @Sendable () throws -> TokenHolder
+    ) throws {
+        let known = try origins.map { text in
+            guard let origin = Origin(text),
+                origin.scheme == "https" || origin.scheme == "http" && LoopbackAddress.isLoopback(host: origin.host)
+            else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "An access token cannot be sent to \(BaseURL.withoutUser(text)). Use an https URL. Plain http works only on this machine."
+                )
+            }
+            return origin
+        }
+        self.holder = holder
+        self.origins = Set(known)
         self.base = base
         self.leeway = leeway
+        (clock, logger) = (accounts.clock, accounts.logger)
     }
 
     /// Sends `request` with a token, and returns the whole answer with any status.
@@ -43,11 +60,11 @@ public struct AuthorizedTransport: HTTPTransport {
         guard let origin = Origin(of: request), origins.contains(origin) else {
             return try await base.send(request, body: body, limits: limits)
         }
-        let holder = try auth.holder(login)
+        let holder = try holder()
         let token = try await holder.accessToken(minimumValidity: leeway)
         let answer = try await send(request, to: origin, with: token, of: holder, body: body, limits: limits)
         guard answer.isUnauthenticated else { return answer }
-        auth.accounts.logger.debug(
+        logger.debug(
             "the access token was refused: asking for another one", metadata: ["origin": .string(origin.text)])
         let other = try await holder.accessToken(replacing: token)
         return try await send(request, to: origin, with: other, of: holder, body: body, limits: limits)
@@ -57,7 +74,7 @@ public struct AuthorizedTransport: HTTPTransport {
         _ request: HTTPRequest, to origin: Origin, with token: AccessToken, of holder: TokenHolder, body: [UInt8],
         limits: HTTPLimits
     ) async throws -> HTTPAnswer {
-        auth.accounts.logger.trace(
+        logger.trace(
             "sending a request with the access token",
             metadata: ["origin": .string(origin.text), "type": token.isBound ? "DPoP" : "Bearer"])
         let key = token.isBound ? try await holder.requiredProofKey() : nil
@@ -65,7 +82,7 @@ public struct AuthorizedTransport: HTTPTransport {
         do {
             return try await DPoPRequest(
                 request.method, url, fields: request.headerFields, key: key, accessToken: token.value
-            ).send(nonces: nonces, clock: auth.accounts.clock) { fields in
+            ).send(nonces: nonces, clock: clock) { fields in
                 var request = request
                 request.headerFields = fields
                 return try await base.send(request, body: body, limits: limits)
@@ -77,7 +94,11 @@ public struct AuthorizedTransport: HTTPTransport {
 }
 
 extension Auth {
-    /// Makes a transport that sends requests with the access token of the person who is logged in.
+    /// Makes a transport that sends each request with the access token of the person who is logged in at that moment.
+    ///
+    /// - Warning: After another person's login, the same transport sends that person's token. Use
+    ///   ``Session/authorizedTransport(for:leeway:over:)``, which belongs to one person. Use this one for a login that
+    ///   is not stored yet, or in an app that only one person uses.
     ///
     /// - Parameters:
     ///   - origins: the servers that may get the access token, as URLs. Only scheme, host and port matter.
@@ -90,19 +111,9 @@ extension Auth {
     public func authorizedTransport(
         for origins: [String], as login: RefreshToken?, leeway: Duration, over base: (any HTTPTransport)?
     ) throws -> any HTTPTransport {
-        let known = try origins.map { text in
-            guard let origin = Origin(text),
-                origin.scheme == "https" || origin.scheme == "http" && LoopbackAddress.isLoopback(host: origin.host)
-            else {
-                throw VaultError(
-                    .configurationInvalid,
-                    "An access token cannot be sent to \(BaseURL.withoutUser(text)). Use an https URL. Plain http works only on this machine."
-                )
-            }
-            return origin
+        try AuthorizedTransport(for: origins, over: base ?? transport, leeway: leeway, of: accounts) {
+            try self.holder(login)
         }
-        return AuthorizedTransport(
-            auth: self, login: login, origins: Set(known), base: base ?? transport, leeway: leeway)
     }
 
     /// Makes a proof that the sender holds the key of a bound access token (RFC 9449 section 4).

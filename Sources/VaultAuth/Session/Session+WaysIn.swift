@@ -8,33 +8,44 @@ extension Session {
     /// Gives the account a new password. The offline way in opens with the password, so it also gets the new one.
     ///
     /// - Parameters:
-    ///   - new: UTF-8. Check it with `NewPasswordRule` first.
+    ///   - new: UTF-8.
     ///   - dropsOtherWays: whether to remove PIN, recovery code and hardware.
+    ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess, because the app
+    ///     has a rule of its own.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another password),
     ///   `notLoggedIn` if the session was locked (log in again), `busy` (try again), `keyServiceUnavailable` (try
     ///   again later), `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or
     ///   `storeCorrupt` (restore a backup). Then nothing was changed.
-    public func setPassword(_ new: borrowing SecretBytes, dropsOtherWays: Bool = false) async throws {
+    public func setPassword(
+        _ new: borrowing SecretBytes, dropsOtherWays: Bool = false, skipsNewPasswordRule: Bool = false
+    ) async throws {
         try await converting {
             try await accounts.setPassword(
-                new, of: accounts.account(id), vaultKey: openVaultKey(), dropsOtherWays: dropsOtherWays)
+                new, of: accounts.account(id), vaultKey: openVaultKey(), dropsOtherWays: dropsOtherWays,
+                skipsNewPasswordRule: skipsNewPasswordRule)
         }
     }
 
     /// Gives the account a PIN. Replaces the old one.
     ///
-    /// - Parameter pin: UTF-8. Check it with `PINRule` first.
+    /// - Parameters:
+    ///   - pin: UTF-8.
+    ///   - skipsPINRule: whether to accept a PIN that `PINRule` finds easy to guess, because the app has a rule of its
+    ///     own.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN),
     ///   `notLoggedIn` if the session was locked (log in again), `busy` (try again), `keyServiceUnavailable` (try
     ///   again later), `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or
     ///   `storeCorrupt` (restore a backup). Then nothing was changed.
-    public func setPIN(_ pin: borrowing SecretBytes) async throws {
+    public func setPIN(_ pin: borrowing SecretBytes, skipsPINRule: Bool = false) async throws {
         try await converting {
             if let agent {
-                try accounts.requireNewPIN(pin)
+                // The agent only checks the policy, because it does not know whether this app skips the rule.
+                try await accounts.requireNewPIN(
+                    pin, of: accounts.account(id).names, skipsPINRule: skipsPINRule)
                 return try await agent.setPIN(pin)
             }
-            try await accounts.addPIN(pin, to: accounts.account(id), vaultKey: openVaultKey())
+            try await accounts.addPIN(
+                pin, to: accounts.account(id), vaultKey: openVaultKey(), skipsPINRule: skipsPINRule)
         }
     }
 
@@ -84,18 +95,23 @@ extension Session {
     ///   - opensOffline: whether the hardware key opens the account without the key service. The hardware must count
     ///     wrong PINs itself.
     ///   - label: the person's name for the hardware key; nil for its own label.
-    /// - Throws: ``VaultError`` with code `hardwareMissing` (plug it in), `hardwareLocked` or `hardwareFailed` (see the
-    ///   text), `cancelled`, `configurationInvalid` (correct the setting), `notLoggedIn` if the session was locked (log
+    ///   - allowsUnlimitedGuesses: whether the hardware may let a thief who has it try all PINs. A token of software does
+    ///     so. Ask the person before you pass true.
+    ///   - skipsPINRule: whether a TPM may get a PIN that `PINRule` finds easy to guess.
+    /// - Throws: ``VaultError`` with code `guessesUnlimited` (ask the person, see `allowsUnlimitedGuesses`),
+    ///   `passwordUnusable` for a TPM's new PIN (choose another PIN), `hardwareMissing` (plug it in), `hardwareLocked` or
+    ///   `hardwareFailed` (see the text), `cancelled`, `configurationInvalid` (correct the setting), `notLoggedIn` if the session was locked (log
     ///   in again), `forbiddenByPolicy`, `busy` (try again), `keyServiceUnavailable` (try again later),
     ///   `storeUnreadable` (free disk space), or `storeCorrupt` (restore a backup). Then nothing was changed.
     public func addHardware(
-        _ provider: any BiometricProvider, prompt: any BiometricPrompt, opensOffline: Bool = false, label: String? = nil
+        _ provider: any BiometricProvider, prompt: any BiometricPrompt, opensOffline: Bool = false,
+        label: String? = nil, allowsUnlimitedGuesses: Bool = false, skipsPINRule: Bool = false
     ) async throws {
         try await converting {
             try await accounts.addHardware(
                 provider, prompt: prompt, to: accounts.account(id), vaultKey: openVaultKey(),
-                opensOffline: opensOffline,
-                label: label)
+                opensOffline: opensOffline, label: label, allowsUnlimitedGuesses: allowsUnlimitedGuesses,
+                skipsPINRule: skipsPINRule)
         }
     }
 

@@ -21,10 +21,12 @@ public actor Session {
     nonisolated let agent: (any AgentLink)?
 
     private let openedAt: Date
+    /// The transport for an app's own requests.
+    nonisolated let transport: any HTTPTransport
 
     init(
         id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, source: IssuerSource,
-        updates: SessionUpdates, state: SessionState, agent: (any AgentLink)? = nil
+        transport: any HTTPTransport, updates: SessionUpdates, state: SessionState, agent: (any AgentLink)? = nil
     ) {
         live = Lock(state)
         self.id = id
@@ -35,6 +37,7 @@ public actor Session {
         self.updates = updates
         self.agent = agent
         openedAt = accounts.clock.now
+        self.transport = transport
     }
 
     private nonisolated var clock: any WallClock { accounts.clock }

@@ -13,7 +13,8 @@ extension Storage {
     ///   - accounts: the accounts, each with its way in.
     ///   - items: the names of the items; nil for all.
     ///   - path: the path of the new file. An existing file is never overwritten.
-    ///   - passphrase: UTF-8. Check it with `NewPasswordRule` first.
+    ///   - passphrase: UTF-8.
+    ///   - skipsNewPasswordRule: whether to accept a passphrase that `NewPasswordRule` finds easy to guess.
     /// - Returns: the contents of the file. It is complete and durable.
     /// - Throws: ``VaultError`` with code `accountNotFound` (register), the codes of opening with an ``UnlockMethod``,
     ///   `itemNotFound` if no account has one of the items, `passwordUnusable` (choose another passphrase),
@@ -22,7 +23,7 @@ extension Storage {
     @discardableResult
     public func exportBackup(
         of accounts: [AccountID: UnlockMethod], items: Set<ItemName>?, to path: String,
-        passphrase: borrowing SecretBytes
+        passphrase: borrowing SecretBytes, skipsNewPasswordRule: Bool
     ) async throws -> BackupContents {
         do {
             let passphrase = SharedSecret(try passphrase.copy())
@@ -33,7 +34,8 @@ extension Storage {
                 opened.append((account, try await self.accounts.open(account, with: method)))
             }
             opened.sort { $0.account.createdAt < $1.account.createdAt }
-            return try await self.accounts.exportBackup(of: opened, items: items, to: path, passphrase: passphrase)
+            return try await self.accounts.exportBackup(
+                of: opened, items: items, to: path, passphrase: passphrase, skipsNewPasswordRule: skipsNewPasswordRule)
         } catch {
             throw VaultError.converting(error)
         }
@@ -42,7 +44,7 @@ extension Storage {
     /// Opens a backup and reads it to its end. So a damaged backup is found before anything changes.
     ///
     /// - Parameters:
-    ///   - path: a file that ``exportBackup(of:items:to:passphrase:)`` made.
+    ///   - path: a file that ``exportBackup(of:items:to:passphrase:skipsNewPasswordRule:)`` made.
     ///   - passphrase: UTF-8.
     /// - Throws: ``VaultError`` with code `wrongSecret` for a wrong passphrase (ask again), `backupInvalid` for a file
     ///   that is damaged, incomplete, not a backup, or of a newer version (use another copy), `configurationInvalid` if
@@ -63,18 +65,20 @@ extension Storage {
     /// - Parameters:
     ///   - backup: the result of ``openBackup(at:passphrase:)``.
     ///   - account: an account of the backup that is not registered here.
-    ///   - newPassword: UTF-8. Check it with `NewPasswordRule` first.
+    ///   - newPassword: UTF-8.
+    ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess.
     /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `accountNotFound` if the backup does
     ///   not have it, `passwordUnusable` or `forbiddenByPolicy` (choose another password), `keyServiceUnavailable` (try
     ///   again later), `storeUnreadable` (free disk space), or `backupInvalid` (use another copy). Then nothing was
     ///   changed.
     @discardableResult
     public func importBackup(
-        _ backup: Backup, account: AccountID, newPassword: borrowing SecretBytes
+        _ backup: Backup, account: AccountID, newPassword: borrowing SecretBytes, skipsNewPasswordRule: Bool
     ) async throws -> BackupImport {
         do {
             return try await accounts.importAccount(
-                account, from: backup, newPassword: SharedSecret(newPassword.copy()))
+                account, from: backup, newPassword: SharedSecret(newPassword.copy()),
+                skipsNewPasswordRule: skipsNewPasswordRule)
         } catch {
             throw VaultError.converting(error)
         }

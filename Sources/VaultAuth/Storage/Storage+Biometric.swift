@@ -16,13 +16,19 @@ extension Storage {
     ///   - opensOffline: whether the hardware opens the account without the key service. Only for hardware that counts
     ///     wrong PINs itself.
     ///   - label: the person's name for it; nil for the hardware's own label.
+    ///   - allowsUnlimitedGuesses: whether the hardware may let a thief who has it try all PINs. A token of software does
+    ///     so. Ask the person before you pass true.
+    ///   - skipsPINRule: whether the account or a TPM may get a PIN that `PINRule` finds easy to guess.
     /// - Throws: `VaultError` with code `wrongSecret` (ask for the password again), `keyLocked` or `keyMissing` (use
-    ///   another way in), `keyServiceUnavailable` (try again later), `hardwareMissing` (plug it in), `hardwareLocked`
-    ///   or `hardwareFailed` (see the text), `cancelled`, `configurationInvalid`, or `forbiddenByPolicy`. Then nothing
-    ///   was changed. `BiometricProvider.guessLimit()` tells how strong the hardware's PIN is.
+    ///   another way in), `keyServiceUnavailable` (try again later), `guessesUnlimited` (ask the person, see
+    ///   `allowsUnlimitedGuesses`), `passwordUnusable` for a new PIN (choose another PIN), `hardwareMissing` (plug it
+    ///   in), `hardwareLocked` or `hardwareFailed` (see the text), `cancelled`, `configurationInvalid`, or
+    ///   `forbiddenByPolicy`. Then nothing was changed. `BiometricProvider.guessLimit()` tells how strong the hardware's
+    ///   PIN is.
     public func enableBiometricAccess(
         userID: String, password: borrowing SecretBytes, using provider: any BiometricProvider,
-        prompt: any BiometricPrompt, opensOffline: Bool, label: String?
+        prompt: any BiometricPrompt, opensOffline: Bool, label: String?, allowsUnlimitedGuesses: Bool,
+        skipsPINRule: Bool
     ) async throws {
         try accounts.requireAllowed(Keyslot.Kind(rawValue: provider.kind))
         if opensOffline { try accounts.requireAllowed(.offline) }
@@ -33,12 +39,13 @@ extension Storage {
                     "A PIN cannot open the account without the key service. Use hardware or the password for that.")
             }
             let pin = try await asking { try await prompt.pin(PINRequest(label: "new PIN", length: PINRule.length)) }
-            return try await setPIN(pin, userID: userID, password: password)
+            return try await setPIN(pin, userID: userID, password: password, skipsPINRule: skipsPINRule)
         }
         let account = try await account(userID: userID)
         let vaultKey = try await accounts.open(account, with: .password(password))
         try await accounts.addHardware(
-            provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline, label: label)
+            provider, prompt: prompt, to: account, vaultKey: vaultKey, opensOffline: opensOffline, label: label,
+            allowsUnlimitedGuesses: allowsUnlimitedGuesses, skipsPINRule: skipsPINRule)
     }
 
     /// Removes all hardware of the account: tokens, TPMs and security keys. Password and PIN stay.
@@ -53,17 +60,21 @@ extension Storage {
     /// `UnlockMethod.pin`.
     ///
     /// - Parameters:
-    ///   - pin: UTF-8. Check it with `PINRule` first.
+    ///   - pin: UTF-8.
     ///   - account: the account that gets the PIN.
     ///   - method: the way into the account: the password, or another way in if the person forgot the PIN.
+    ///   - skipsPINRule: whether to accept a PIN that `PINRule` finds easy to guess, because the app has a rule of its
+    ///     own.
     /// - Throws: `VaultError` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN; nothing was
     ///   sent), `accountNotFound`, the codes of opening with an ``UnlockMethod``, `busy` (try again), or
     ///   `storeUnreadable` (free disk space). Then nothing was changed.
-    public func setPIN(_ pin: borrowing SecretBytes, of account: AccountID, with method: UnlockMethod) async throws {
-        try accounts.requireNewPIN(pin)
+    public func setPIN(
+        _ pin: borrowing SecretBytes, of account: AccountID, with method: UnlockMethod, skipsPINRule: Bool
+    ) async throws {
         let account = try await self.account(account)
+        try accounts.requireNewPIN(pin, of: account.names, skipsPINRule: skipsPINRule)
         let vaultKey = try await accounts.open(account, with: method)
-        try await accounts.addPIN(pin, to: account, vaultKey: vaultKey)
+        try await accounts.addPIN(pin, to: account, vaultKey: vaultKey, skipsPINRule: skipsPINRule)
     }
 
     private func asking(_ body: () async throws -> SecretBytes) async throws -> SecretBytes {

@@ -68,22 +68,25 @@ public struct Storage: StorageProtocol {
     ///
     /// - Parameters:
     ///   - token: the result of `Auth.performOpenIDConnectLogin(using:)`.
-    ///   - password: UTF-8. Check it with ``NewPasswordRule`` first.
+    ///   - password: UTF-8.
     ///   - alias: a name for `userID` parameters.
     ///   - replacingItems: whether an existing account may lose an app's items and its other ways in.
+    ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess, because the app
+    ///     has a rule of its own.
     /// - Throws: `VaultError` with code `accountExists` if something would be lost (ask the person to confirm),
-    ///   `passwordUnusable` (choose another password), `keyServiceUnavailable` (try again later), or `storeUnreadable`
-    ///   (free disk space). Then nothing was changed.
+    ///   `passwordUnusable` or `forbiddenByPolicy` (choose another password), `keyServiceUnavailable` (try again later),
+    ///   or `storeUnreadable` (free disk space). Then nothing was changed.
     @discardableResult
     public func storeRefreshToken(
         _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String?,
-        replacingItems: Bool
+        replacingItems: Bool, skipsNewPasswordRule: Bool
     ) async throws -> Session {
         do {
             let password = SharedSecret(try password.copy())
             return try await auth.open(token) { newest in
                 try await accounts.register(
-                    newest, newPassword: password.bytes, alias: alias, replacingItems: replacingItems)
+                    newest, newPassword: password.bytes, alias: alias, replacingItems: replacingItems,
+                    skipsNewPasswordRule: skipsNewPasswordRule)
             }
         } catch {
             throw VaultError.converting(error)
@@ -159,11 +162,23 @@ public struct Storage: StorageProtocol {
     }
 
     /// Gives an account a new password. After a crash at any point exactly one of the two passwords works.
+    ///
+    /// - Parameters:
+    ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
+    ///   - old: the present password.
+    ///   - new: UTF-8.
+    ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess, because the app
+    ///     has a rule of its own.
+    /// - Throws: `VaultError` with code `passwordUnusable` or `forbiddenByPolicy` (choose another password; nothing was
+    ///   sent), `accountNotFound`, the codes of opening with an ``UnlockMethod``, `busy` (try again), or
+    ///   `storeUnreadable` (free disk space). Then nothing was changed.
     public func changePassword(
-        userID: String, from old: borrowing SecretBytes, to new: borrowing SecretBytes
+        userID: String, from old: borrowing SecretBytes, to new: borrowing SecretBytes, skipsNewPasswordRule: Bool
     ) async throws {
         do {
-            try await accounts.changePassword(of: accounts.find(userID, issuer: issuer), from: old, to: new)
+            try await accounts.changePassword(
+                of: accounts.find(userID, issuer: issuer), from: old, to: new,
+                skipsNewPasswordRule: skipsNewPasswordRule)
         } catch {
             throw VaultError.converting(error)
         }

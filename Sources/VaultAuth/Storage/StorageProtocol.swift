@@ -28,10 +28,11 @@ public protocol StorageProtocol: Sendable {
     // MARK: Refresh tokens
 
     /// Stores a refresh token under a new password and opens the account. See
-    /// ``Storage/storeRefreshToken(_:withNewPassword:alias:replacingItems:)``.
+    /// ``Storage/storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``.
     @discardableResult
     func storeRefreshToken(
-        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String?, replacingItems: Bool
+        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String?, replacingItems: Bool,
+        skipsNewPasswordRule: Bool
     ) async throws -> Session
     /// Stores a refresh token in an existing account and opens it. Its ways in and its items stay.
     @discardableResult
@@ -41,20 +42,24 @@ public protocol StorageProtocol: Sendable {
 
     // MARK: Changing accounts
 
-    /// Gives an account a new password.
+    /// Gives an account a new password. See ``Storage/changePassword(userID:from:to:skipsNewPasswordRule:)``.
     func changePassword(
-        userID: String, from old: borrowing SecretBytes, to new: borrowing SecretBytes
+        userID: String, from old: borrowing SecretBytes, to new: borrowing SecretBytes, skipsNewPasswordRule: Bool
     ) async throws
-    /// Gives the account a PIN. Replaces the old one. See ``Storage/setPIN(_:of:with:)``.
-    func setPIN(_ pin: borrowing SecretBytes, of account: AccountID, with method: UnlockMethod) async throws
+    /// Gives the account a PIN. Replaces the old one. See ``Storage/setPIN(_:of:with:skipsPINRule:)``.
+    func setPIN(
+        _ pin: borrowing SecretBytes, of account: AccountID, with method: UnlockMethod, skipsPINRule: Bool
+    ) async throws
     /// Whether the account has a PIN. Needs no network.
     func hasPIN(_ account: AccountID) async throws -> Bool
     /// Removes the account's PIN, and ends its key at the key service.
     func removePIN(_ account: AccountID) async throws
-    /// Adds hardware that opens the account, in addition to the password.
+    /// Adds hardware that opens the account, in addition to the password. Refuses hardware without a limit for wrong
+    /// PINs, unless the app allows it.
     func enableBiometricAccess(
         userID: String, password: borrowing SecretBytes, using provider: any BiometricProvider,
-        prompt: any BiometricPrompt, opensOffline: Bool, label: String?
+        prompt: any BiometricPrompt, opensOffline: Bool, label: String?, allowsUnlimitedGuesses: Bool,
+        skipsPINRule: Bool
     ) async throws
     /// Removes all hardware of the account. Password and PIN stay.
     func disableBiometricAccess(userID: String) async throws
@@ -76,19 +81,19 @@ public protocol StorageProtocol: Sendable {
     // MARK: Backups
 
     /// Writes accounts and their items into a new file, sealed under a passphrase. See
-    /// ``Storage/exportBackup(of:items:to:passphrase:)``.
+    /// ``Storage/exportBackup(of:items:to:passphrase:skipsNewPasswordRule:)``.
     @discardableResult
     func exportBackup(
         of accounts: [AccountID: UnlockMethod], items: Set<ItemName>?, to path: String,
-        passphrase: borrowing SecretBytes
+        passphrase: borrowing SecretBytes, skipsNewPasswordRule: Bool
     ) async throws -> BackupContents
     /// Opens a backup and checks all of it. Changes nothing.
     func openBackup(at path: String, passphrase: borrowing SecretBytes) async throws -> Backup
     /// Makes an account from a backup under a new password. The account must not be registered here. See
-    /// ``Storage/importBackup(_:account:newPassword:)``.
+    /// ``Storage/importBackup(_:account:newPassword:skipsNewPasswordRule:)``.
     @discardableResult
     func importBackup(
-        _ backup: Backup, account: AccountID, newPassword: borrowing SecretBytes
+        _ backup: Backup, account: AccountID, newPassword: borrowing SecretBytes, skipsNewPasswordRule: Bool
     ) async throws -> BackupImport
     /// Adds the items of a backup to an account that is registered here. Stores all of them, or none.
     @discardableResult
@@ -104,12 +109,26 @@ extension StorageProtocol {
         get async throws { try await all().map(\.id.subject) }
     }
 
-    /// As ``storeRefreshToken(_:withNewPassword:alias:replacingItems:)``. No item of an app is lost.
+    /// As ``storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``, with `NewPasswordRule`.
+    /// By default no item of an app is lost.
     @discardableResult
     public func storeRefreshToken(
-        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String? = nil
+        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String? = nil,
+        replacingItems: Bool = false
     ) async throws -> Session {
-        try await storeRefreshToken(token, withNewPassword: password, alias: alias, replacingItems: false)
+        try await storeRefreshToken(
+            token, withNewPassword: password, alias: alias, replacingItems: replacingItems, skipsNewPasswordRule: false)
+    }
+
+    /// As ``storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``. No item of an app is lost.
+    @discardableResult
+    public func storeRefreshToken(
+        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String? = nil,
+        skipsNewPasswordRule: Bool
+    ) async throws -> Session {
+        try await storeRefreshToken(
+            token, withNewPassword: password, alias: alias, replacingItems: false,
+            skipsNewPasswordRule: skipsNewPasswordRule)
     }
 
     /// As ``storeRefreshToken(_:with:alias:)``, with the password.
@@ -126,12 +145,42 @@ extension StorageProtocol {
         try await storeRefreshToken(token, with: method, alias: nil)
     }
 
-    /// As ``setPIN(_:of:with:)``, for an account by one of its names, with the password.
+    /// As ``changePassword(userID:from:to:skipsNewPasswordRule:)``, with `NewPasswordRule`.
+    public func changePassword(
+        userID: String, from old: borrowing SecretBytes, to new: borrowing SecretBytes
+    ) async throws {
+        try await changePassword(userID: userID, from: old, to: new, skipsNewPasswordRule: false)
+    }
+
+    /// As ``setPIN(_:of:with:skipsPINRule:)``, with `PINRule`.
+    public func setPIN(_ pin: borrowing SecretBytes, of account: AccountID, with method: UnlockMethod) async throws {
+        try await setPIN(pin, of: account, with: method, skipsPINRule: false)
+    }
+
+    /// As ``setPIN(_:of:with:skipsPINRule:)``, for an account by one of its names, with the password.
     public func setPIN(
-        _ pin: borrowing SecretBytes, userID: String, password: borrowing SecretBytes
+        _ pin: borrowing SecretBytes, userID: String, password: borrowing SecretBytes, skipsPINRule: Bool = false
     ) async throws {
         let method = try UnlockMethod.password(password)
-        try await setPIN(pin, of: account(userID: userID).id, with: method)
+        try await setPIN(pin, of: account(userID: userID).id, with: method, skipsPINRule: skipsPINRule)
+    }
+
+    /// As ``exportBackup(of:items:to:passphrase:skipsNewPasswordRule:)``, with `NewPasswordRule`.
+    @discardableResult
+    public func exportBackup(
+        of accounts: [AccountID: UnlockMethod], items: Set<ItemName>?, to path: String,
+        passphrase: borrowing SecretBytes
+    ) async throws -> BackupContents {
+        try await exportBackup(
+            of: accounts, items: items, to: path, passphrase: passphrase, skipsNewPasswordRule: false)
+    }
+
+    /// As ``importBackup(_:account:newPassword:skipsNewPasswordRule:)``, with `NewPasswordRule`.
+    @discardableResult
+    public func importBackup(
+        _ backup: Backup, account: AccountID, newPassword: borrowing SecretBytes
+    ) async throws -> BackupImport {
+        try await importBackup(backup, account: account, newPassword: newPassword, skipsNewPasswordRule: false)
     }
 
     /// As ``storedRefreshToken(of:with:)``, with the password.
@@ -149,13 +198,16 @@ extension StorageProtocol {
         try await storedRefreshToken(of: account(userID: userID).id, with: .hardware(provider, prompt))
     }
 
-    /// Adds a hardware key that opens the account with the key service, under its own label.
+    /// Adds a hardware key that opens the account with the key service, under its own label. A new PIN must be hard to
+    /// guess.
     public func enableBiometricAccess(
         userID: String, password: borrowing SecretBytes, using provider: any BiometricProvider,
-        prompt: any BiometricPrompt, opensOffline: Bool = false
+        prompt: any BiometricPrompt, opensOffline: Bool = false, label: String? = nil,
+        allowsUnlimitedGuesses: Bool = false
     ) async throws {
         try await enableBiometricAccess(
-            userID: userID, password: password, using: provider, prompt: prompt, opensOffline: opensOffline, label: nil)
+            userID: userID, password: password, using: provider, prompt: prompt, opensOffline: opensOffline,
+            label: label, allowsUnlimitedGuesses: allowsUnlimitedGuesses, skipsPINRule: false)
     }
 
     /// Whether the account has hardware as a way in. Needs no network and no hardware. `availability(of:)` tells

@@ -24,10 +24,11 @@ extension Way.Addition {
         let (options, kind) = (request.options, request.way.kind)
         let prompt = TerminalPrompt(
             terminal: request.terminal, source: options.newPINFile.map(SecretSource.file), isNew: kind.takesNewPIN,
-            policy: request.accounts.policy)
+            policy: request.accounts.policy, names: request.account.names)
+        // Before the person typed the password, `prepare` has asked about hardware that limits no guesses.
         let slot = try await request.accounts.addHardware(
             provider(request), prompt: prompt, to: request.account, vaultKey: opened.vaultKey,
-            opensOffline: options.opensOffline, label: options.label)
+            opensOffline: options.opensOffline, label: options.label, allowsUnlimitedGuesses: true)
         return Way.Added(
             text: "Added \(Printable.text(slot.label ?? kind.rawValue)). It now opens \(request.name).",
             hint: await usualAddress(of: slot, request))

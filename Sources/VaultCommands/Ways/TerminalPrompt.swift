@@ -9,6 +9,8 @@ struct TerminalPrompt: BiometricPrompt {
     var isNew = false
     /// The rules for a new PIN.
     var policy = VaultPolicy.standard
+    /// The person's names, which a new PIN must not be made of.
+    var names: [String] = []
     /// Whether another way in is tried when the person types nothing.
     var canBeSkipped = false
 
@@ -36,7 +38,7 @@ struct TerminalPrompt: BiometricPrompt {
             if canBeSkipped && pin.count == 0 { throw SkippedWay() }
             return pin
         }
-        return try await terminal.newPIN("New PIN for \(label)", names: [], policy: policy)
+        return try await terminal.newPIN("New PIN for \(label)", names: names, policy: policy)
     }
 
     func act(_ instruction: String) async {
@@ -46,7 +48,7 @@ struct TerminalPrompt: BiometricPrompt {
 
     /// A new PIN that is good enough.
     private func judged(_ pin: consuming SecretBytes) throws -> SecretBytes {
-        if isNew, let failure = policy.failure(ofNewPIN: pin) { throw failure }
+        if isNew, let failure = policy.failure(ofNewPIN: pin, names: names) { throw failure }
         return pin
     }
 }

@@ -11,13 +11,15 @@ extension Accounts {
     ///   `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`: restore a
     ///   backup. After an error the old password still works.
     package func changePassword(
-        of account: Account, from old: borrowing SecretBytes, to new: borrowing SecretBytes
+        of account: Account, from old: borrowing SecretBytes, to new: borrowing SecretBytes,
+        skipsNewPasswordRule: Bool = false
     ) async throws {
-        try requireNewPassword(new)
-        try await setPassword(new, of: account, vaultKey: open(account, with: .password(old)))
+        try requireNewPassword(new, of: account.names, skipsNewPasswordRule: skipsNewPasswordRule)
+        try await setPassword(
+            new, of: account, vaultKey: open(account, with: .password(old)), skipsNewPasswordRule: skipsNewPasswordRule)
     }
 
-    /// As ``changePassword(of:from:to:)``, for an account that is already open.
+    /// As ``changePassword(of:from:to:skipsNewPasswordRule:)``, for an account that is already open.
     ///
     /// An offline keyslot opens with the password, so it also gets the new one. The other ways in stay, unless
     /// `dropsOtherWays` is true. A thief who knows or has one of these then no longer gets in.
@@ -25,15 +27,16 @@ extension Accounts {
     /// - Returns: the ways in that were removed.
     @discardableResult
     package func setPassword(
-        _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false
+        _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false,
+        skipsNewPasswordRule: Bool = false
     ) async throws -> [Keyslot] {
-        try requireNewPassword(new)
+        try requireNewPassword(new, of: account.names, skipsNewPasswordRule: skipsNewPasswordRule)
         try await requireMayAddWay(to: account)
         return try await putPassword(new, of: account, vaultKey: vaultKey, dropsOtherWays: dropsOtherWays)
     }
 
-    /// As ``setPassword(_:of:vaultKey:dropsOtherWays:)``, for a password that need not be new. Its length is not
-    /// checked. After a new registration, it works also on a revoked device.
+    /// As ``setPassword(_:of:vaultKey:dropsOtherWays:skipsNewPasswordRule:)``, for a password that need not be new. No
+    /// rule is applied. After a new registration, it works also on a revoked device.
     @discardableResult
     package func putPassword(
         _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false

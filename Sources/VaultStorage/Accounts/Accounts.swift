@@ -93,17 +93,22 @@ package struct Accounts: Sendable {
     /// Stores a refresh token under a new password. An existing account gets a new vault key, so its old items are
     /// lost.
     ///
-    /// - Parameter replacingItems: whether an app's own items and the other ways in may be lost.
+    /// - Parameters:
+    ///   - replacingItems: whether an app's own items and the other ways in may be lost.
+    ///   - skipsNewPasswordRule: whether the password may be easy to guess.
     /// - Throws: ``VaultError`` with code `accountExists` if they may not: ask the person to confirm.
     ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `keyServiceUnavailable`, `busy`: try again
     ///   later. `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`:
     ///   restore a backup. Then nothing was changed.
     package func register(
-        _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool
+        _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool,
+        skipsNewPasswordRule: Bool = false
     ) async throws -> VaultKey {
         try requireAllowed(issuer: token.account.issuer, method: token.method)
         try requireAllowed(keyService: keyServiceURL)
-        try requireNewPassword(newPassword)
+        let names = [token.identity.email, token.identity.preferredUsername, token.identity.name, alias]
+        try requireNewPassword(
+            newPassword, of: names.compactMap(\.self), skipsNewPasswordRule: skipsNewPasswordRule)
         let alias = try await freeAlias(alias, for: token.account)
         let existing = try await store.account(token.account)
         let losses = try await losses(with: existing)

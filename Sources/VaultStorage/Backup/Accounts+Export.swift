@@ -10,17 +10,18 @@ extension Accounts {
     ///   - names: the names of the items; nil for all.
     ///   - path: the new file. Nothing may be there yet.
     ///   - passphrase: UTF-8.
+    ///   - skipsNewPasswordRule: whether the passphrase may be easy to guess.
     /// - Returns: the contents of the backup.
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy` or `passwordUnusable` (choose another passphrase),
     ///   `itemNotFound` if no account has one of the items, `configurationInvalid` (choose another path),
     ///   `storeUnreadable` (free disk space), `storeCorrupt`, or `busy` (try again). Then there is no backup.
     package func exportBackup(
         of opened: [(account: Account, vaultKey: VaultKey)], items names: Set<ItemName>?, to path: String,
-        passphrase: SharedSecret
+        passphrase: SharedSecret, skipsNewPasswordRule: Bool = false
     ) async throws -> BackupContents {
         try requireBackupsAllowed()
-        guard passphrase.bytes.count > 0 else { throw VaultError(.passwordUnusable, "The passphrase is empty.") }
-        if let objection = policy.objection(toPassword: passphrase.bytes) { throw VaultError.tooShort(objection) }
+        try requireNewPassphrase(
+            passphrase.bytes, of: opened.flatMap(\.account.names), skipsNewPasswordRule: skipsNewPasswordRule)
         var found: Set<ItemName> = []
         for (account, _) in opened { found.formUnion(try await itemsOfApps(of: account.id)) }
         if let missing = names?.subtracting(found).map(\.rawValue).min() {

@@ -26,13 +26,15 @@ extension Accounts {
     /// - Parameters:
     ///   - id: an account of the backup that is not registered here.
     ///   - newPassword: UTF-8.
+    ///   - skipsNewPasswordRule: whether the password may be easy to guess.
     /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `accountNotFound` if the backup does
     ///   not have it, `forbiddenByPolicy` or `passwordUnusable` (choose another password), `keyServiceUnavailable` (try
     ///   again later), or `storeUnreadable` (free disk space). Then nothing was changed.
     package func importAccount(
-        _ id: AccountID, from backup: Backup, newPassword: SharedSecret
+        _ id: AccountID, from backup: Backup, newPassword: SharedSecret, skipsNewPasswordRule: Bool = false
     ) async throws -> BackupImport {
-        try requireNewPassword(newPassword.bytes)
+        let names = backup.contents.accounts.first { $0.id == id }?.names ?? []
+        try requireNewPassword(newPassword.bytes, of: names, skipsNewPasswordRule: skipsNewPasswordRule)
         try await requireMissing(id)
         let vaultKey = try VaultKey.random()
         let contents = ItemContents(store: store, id: id, vaultKey: vaultKey)

@@ -90,6 +90,9 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let hardwareLocked = Code(name: "hardwareLocked")
         /// The hardware is not there. Plug it in.
         public static let hardwareMissing = Code(name: "hardwareMissing")
+        /// The hardware does not limit wrong PINs, so a thief who has it can try all PINs. Ask the person, then pass
+        /// `allowsUnlimitedGuesses`, or use other hardware.
+        public static let guessesUnlimited = Code(name: "guessesUnlimited")
         /// Another token, TPM or security key is in its place. Plug in the enrolled one.
         public static let hardwareReplaced = Code(name: "hardwareReplaced")
         /// A token or another answer of the provider did not pass a check. Tell the provider's operator.
@@ -124,6 +127,8 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     /// The error that caused this one, for a log: `KeyServiceError`, `OpenIDConnectError` or ``StoreError``, for
     /// example.
     public let underlying: (any Error)?
+    /// The session that the failed call opened; nil if it opened none.
+    package private(set) var opened: (any OpenedSession)?
 
     /// Makes an error, for tests and for seams of your own.
     ///
@@ -166,6 +171,21 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
             accounts: error.accounts, retryAfter: error.retryAfter, underlying: error.underlying)
     }
 
+    /// Returns the same error of a call that opened an account before it failed.
+    package func opening(_ session: any OpenedSession) -> VaultError {
+        var error = self
+        error.opened = session
+        return error
+    }
+
     /// For `localizedDescription`: the same as ``description``.
     public var errorDescription: String? { description }
+}
+
+/// A session that an error can hand on to the caller.
+///
+/// A conformer must hold no secret after it was locked, because an app may keep the error for a long time.
+package protocol OpenedSession: Sendable {
+    /// The account that is open.
+    var id: AccountID { get }
 }

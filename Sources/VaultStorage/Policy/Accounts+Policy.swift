@@ -1,5 +1,4 @@
-internal import VaultBiometric
-package import VaultCrypto
+internal import VaultCrypto
 internal import VaultHTTP
 
 extension Accounts {
@@ -54,7 +53,7 @@ extension Accounts {
     ///
     /// - Parameter password: UTF-8.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
-    package func requireNewPassword(_ password: borrowing SecretBytes) throws {
+    func requireNewPassword(_ password: borrowing SecretBytes) throws {
         try requireAllowed(.password)
         guard password.count > 0 else { throw VaultError.empty(.password) }
         if let objection = policy.objection(toPassword: password) { throw VaultError.tooShort(objection) }
@@ -64,7 +63,7 @@ extension Accounts {
     ///
     /// - Parameter pin: UTF-8.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
-    package func requireNewPIN(_ pin: borrowing SecretBytes) throws {
+    func requireNewPIN(_ pin: borrowing SecretBytes) throws {
         try requireAllowed(.pin)
         try policy.requireLength(ofPIN: pin)
     }
@@ -76,24 +75,10 @@ extension Accounts {
 }
 
 extension VaultPolicy {
-    fileprivate func requireLength(ofPIN pin: borrowing SecretBytes) throws {
+    func requireLength(ofPIN pin: borrowing SecretBytes) throws {
         guard pin.count > 0 else { throw VaultError.empty(.pin) }
         if let objection = objection(toPIN: pin) { throw VaultError.tooShort(objection) }
     }
-}
-
-/// Checks a new PIN for a TPM. The TPM itself has no rule for PINs.
-struct NewPINPrompt: BiometricPrompt {
-    let base: any BiometricPrompt
-    let policy: VaultPolicy
-
-    func pin(_ request: PINRequest) async throws -> SecretBytes {
-        let pin = try await base.pin(request)
-        try policy.requireLength(ofPIN: pin)
-        return pin
-    }
-
-    func act(_ instruction: String) async { await base.act(instruction) }
 }
 
 extension VaultError {

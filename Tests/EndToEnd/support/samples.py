@@ -1,6 +1,7 @@
 """The Swift samples of the documents, as targets of the examples' package.
 
-A sample is compiled as the body of a function that has a vault, an open session and secrets. The comment
+A sample is compiled as the body of a function that has a vault, an open session and secrets, and again as a method of a
+window on the main actor, where most apps use it. The comment
 `<!-- test: program NAME -->` makes it a program, and `<!-- test: tests NAME -->` makes it tests that run.
 """
 
@@ -52,8 +53,10 @@ def add_samples(package):
         else:
             imports = "\n".join(["import CredentialVault", "import Foundation", *IMPORT.findall(block.text)])
             body = IMPORT.sub("", located)
+            function = f"func sample{number}({PARAMETERS}) async throws {{\n{body}\n}}\n"
             add("target", "DocumentSamples", "Sources", f"Sample{number}.swift",
-                f"{imports}\nfunc sample{number}({PARAMETERS}) async throws {{\n{body}\n}}\n")
+                f"{imports}\n{function}\nextension Window {{\n{function}}}\n")
+            add("target", "DocumentSamples", "Sources", "Window.swift", "@MainActor final class Window {}\n")
     manifest = package / "Package.swift"
     text = manifest.read_text()
     assert "    targets: [\n" in text

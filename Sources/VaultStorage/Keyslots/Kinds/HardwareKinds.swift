@@ -64,16 +64,23 @@ extension Accounts {
     ///   - opensOffline: whether the hardware opens the account without the key service. Only for hardware that counts
     ///     wrong PINs itself. The key service then cannot end the way in.
     ///   - label: the person's name for it; nil for the hardware's own label.
+    ///   - allowsUnlimitedGuesses: whether the hardware may let a thief try all PINs.
+    ///   - skipsPINRule: whether the PIN that a TPM gets may be easy to guess.
     @discardableResult
     package func addHardware(
         _ provider: any BiometricProvider, prompt: any BiometricPrompt, to account: Account, vaultKey: VaultKey,
-        opensOffline: Bool = false, label: String? = nil
+        opensOffline: Bool = false, label: String? = nil, allowsUnlimitedGuesses: Bool = false,
+        skipsPINRule: Bool = false
     ) async throws -> Keyslot {
         let kind = Keyslot.Kind(rawValue: provider.kind)
         try requireAllowed(kind)
         if opensOffline { try requireAllowed(.offline) }
-        let prompt: any BiometricPrompt = kind.takesNewPIN ? NewPINPrompt(base: prompt, policy: policy) : prompt
+        let prompt: any BiometricPrompt =
+            kind.takesNewPIN
+            ? NewPINPrompt(base: prompt, policy: policy, names: account.names, skipsPINRule: skipsPINRule) : prompt
         do {
+            // Without the key service, a stricter rule applies below.
+            if kind.isHardware, !opensOffline, !allowsUnlimitedGuesses { try await requireGuessLimit(of: provider) }
             try await requireMayAddWay(to: account)
             var slot: Keyslot
             if !opensOffline, let oblivious = try await obliviousMaker(account) {

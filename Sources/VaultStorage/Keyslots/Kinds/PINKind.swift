@@ -37,14 +37,17 @@ extension Accounts {
     /// Adds a PIN. Replaces the account's old PIN.
     ///
     /// - Parameters:
-    ///   - pin: as typed, UTF-8. Check it with `PINRule` first.
+    ///   - pin: as typed, UTF-8.
     ///   - vaultKey: the account's vault key, from another way in.
+    ///   - skipsPINRule: whether the PIN may be easy to guess.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN), `busy` (try
     ///   again), `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting),
     ///   `storeUnreadable` (free disk space), or `storeCorrupt` (restore a backup). Then nothing was changed.
     @discardableResult
-    package func addPIN(_ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey) async throws -> Keyslot {
-        try requireNewPIN(pin)
+    package func addPIN(
+        _ pin: borrowing SecretBytes, to account: Account, vaultKey: VaultKey, skipsPINRule: Bool = false
+    ) async throws -> Keyslot {
+        try requireNewPIN(pin, of: account.names, skipsPINRule: skipsPINRule)
         return try await addTyped(.pin, pin, to: account, vaultKey: vaultKey)
     }
 

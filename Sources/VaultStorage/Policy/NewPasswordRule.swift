@@ -1,9 +1,11 @@
 internal import Foundation
 internal import VaultBiometric
+public import VaultCrypto
 
 /// The rule for new passwords: long enough, and not easy to guess.
 ///
-/// The rule requires at least 8 characters. It refuses one character or a short group repeated. It refuses a run of the
+/// Each call that gives an account a new password applies the rule, unless the app skips it. The app can also apply it
+/// itself, while the person types. The rule requires at least 8 characters. It refuses one character or a short group repeated. It refuses a run of the
 /// alphabet, the digits or the keyboard. It refuses very common passwords, also with digits or marks around them, and
 /// passwords made of the user's own names. The key service allows only a few guesses, so the rule stops only the first
 /// few guesses. It does not estimate entropy.
